@@ -101,9 +101,14 @@ export function fileReason(error: unknown): string {
   return FILE_REASONS[systemCode(error) ?? ''] ?? sentence(error)
 }
 
+interface OtherHost {
+  readonly cert?: { readonly subjectaltname?: string; readonly subject?: { readonly CN?: string } }
+}
+
 function otherHost(error: unknown): string {
-  const { cert } = error as { readonly cert?: { readonly subjectaltname?: string } }
-  const names = cert?.subjectaltname?.replaceAll(/(DNS|IP Address):/g, '')
+  const { cert } = error as OtherHost
+  // Old certificates have their name only there.
+  const names = cert?.subjectaltname?.replaceAll(/(DNS|IP Address):/g, '') ?? cert?.subject?.CN
   const which = names === undefined ? '' : ` (it is for ${names}); use such a name in the URL`
   return `its certificate is for another host${which}`
 }

@@ -11,7 +11,7 @@ import { Answers } from './init/answers.ts'
 import type { Init, InitOptions } from './init/context.ts'
 import { checkGiven, requireGiven } from './init/given.ts'
 import { askCsv } from './init/csv.ts'
-import { askDirectory } from './init/directory.ts'
+import { askDirectory, askMembership } from './init/directory.ts'
 import { planFirst } from './init/first-plan.ts'
 import { askLdap } from './init/ldap.ts'
 import { askSync } from './init/sync.ts'
@@ -59,6 +59,12 @@ export function addInit(program: Command, run: Runner): void {
     .option('--directory <number>', 'Number of the directory.', wholeNumber)
     .option('--token-file <file>', 'File with the access token.')
     .option('--token-env <name>', 'Environment variable with the access token.')
+    .addOption(
+      new Option('--membership <how>', 'Whether members of groups are written, or only compared.').choices([
+        'report',
+        'write',
+      ]),
+    )
     .option('--sync <name>', 'Name of the sync (proposed: corp).')
     .option('--schedule <when>', 'An interval, a cron expression or never (proposed: 15m).')
     .option('--data-dir <folder>', 'Folder for the data.')
@@ -82,6 +88,9 @@ function addLdapOptions(init: Command): void {
     .option('--bind-password-env <name>', 'LDAP: environment variable with this password.')
     .option('--users-base <dn>', 'LDAP: where the people are; may be given several times.', repeated)
     .option('--users-filter <filter>', 'LDAP: filter of the people.')
+    .addOption(
+      new Option('--disabled <how>', 'LDAP: what disabled accounts are.').choices(['skip', 'delete', 'keep']),
+    )
     .option('--groups-base <dn>', 'LDAP: where the groups are; may be given several times.', repeated)
     .option('--groups-filter <filter>', 'LDAP: filter of the groups.')
     .addOption(
@@ -183,14 +192,15 @@ async function askAll(init: Init): Promise<RawConfiguration> {
   say('')
   const directory = await askDirectory(init)
   say('')
+  const membership = source.groups === undefined ? undefined : await askMembership(init)
   const { name, schedule, dataDir } = await askSync(init)
-  // These two are the defaults; whoever reads the file should know of them.
-  const written = { ...directory, ...(source.groups !== undefined && { membership: 'report' as const }) }
+  const written = { ...directory, ...(membership !== undefined && { membership }) }
   const sync: RawSync = {
     name,
     ...(schedule !== undefined && { schedule }),
     source,
     directory: written,
+    // The default; whoever reads the file should know of it.
     policy: 'mirror',
   }
   return { dataDir, syncs: [sync] }

@@ -3,6 +3,7 @@ import { createLevelledLog, type LevelledLog, type Log, type LogLevel } from '..
 import { configuredTexts, type IsConfigured } from '../log/people.ts'
 import { onUser2 } from '../shutdown.ts'
 import type { Output } from './context.ts'
+import { clearLine } from './render/progress.ts'
 
 export interface SessionLogOptions {
   /** Of the command line. */
@@ -36,7 +37,8 @@ export class SessionLog implements Disposable {
     const levelled = createLevelledLog(level, {
       format: json || (longRunning && stderr.isTTY !== true) ? 'json' : 'text',
       times: longRunning,
-      destination: stderr,
+      // Over a progress line.
+      destination: { write: (text) => stderr.write(clearLine(stderr) + text) },
       ...(!namesPeople && { isConfigured: (text) => this.#isConfigured?.(text) === true }),
     })
     if (longRunning) this.#stack.use(toggleDebug(levelled))

@@ -157,7 +157,11 @@ export function withoutWarnings(level: string): string {
   return level === 'warn' ? 'error' : level
 }
 
-function* findings(sync: SyncConfig, snapshot: SourceSnapshot, samples: boolean): Generator<CheckFinding> {
+function* findings(
+  sync: SyncConfig,
+  snapshot: SourceSnapshot,
+  samples: boolean,
+): Generator<CheckFinding | CheckLine> {
   for (const finding of findingsOf(snapshot, mappedOf(sync.source))) {
     const level = LEVELS.get(finding.code) ?? 'warn'
     const examples = samples ? finding.examples : []
@@ -165,6 +169,44 @@ function* findings(sync: SyncConfig, snapshot: SourceSnapshot, samples: boolean)
   }
   const domains = domainFinding(sync, snapshot, samples)
   if (domains !== undefined) yield { type: 'finding', sync: sync.name, ...domains }
+  // Where the domains are known, the finding above has all others.
+  if (sync.directory.allowedDomains === undefined) yield* addressLines(sync.name, snapshot, samples)
+}
+
+/** Many services refuse both: what is no address, and an address of a domain that is not the company's. */
+function* addressLines(sync: string, { users }: SourceSnapshot, samples: boolean): Generator<CheckLine> {
+  const base = { type: 'line', sync, part: 'source' } as const
+  const emails = [...users.values()].flatMap(({ email }) => (email === undefined ? [] : [email]))
+  const bad = emails.filter((email) => !/^[^\s@]+@[^\s@]+\.[^\s@.]+$/.test(email))
+  if (bad.length > 0) {
+    const named = bad.slice(0, 3).map((email) => `"${email}"`)
+    const such = samples ? `, such as ${named.join(', ')}` : ''
+    const are = bad.length === 1 ? '1 e-mail is no address' : `${digits(bad.length)} e-mails are no addresses`
+    yield {
+      ...base,
+      label: 'e-mail',
+      level: 'warn',
+      detail: `${are}${such}; a service may refuse these users`,
+    }
+  }
+  const domains = domainsOf(emails)
+  if (domains !== undefined) yield { ...base, label: 'domains', level: 'info', detail: domains }
+}
+
+/** How many domains are named. */
+const DOMAINS = 8
+
+function domainsOf(emails: readonly string[]): string | undefined {
+  const counts = new Map<string, number>()
+  for (const email of emails) {
+    const [, domain] = /@([^\s@]+\.[^\s@.]+)$/.exec(email.toLowerCase()) ?? []
+    if (domain !== undefined) counts.set(domain, (counts.get(domain) ?? 0) + 1)
+  }
+  if (counts.size < 2) return undefined
+  const all = [...counts].toSorted(([, a], [, b]) => b - a)
+  const named = all.slice(0, DOMAINS).map(([domain, count]) => `${domain} (${digits(count)})`)
+  const more = all.length > DOMAINS ? ` and ${digits(all.length - DOMAINS)} more` : ''
+  return `${named.join(', ')}${more}; where the service takes only some, name them in directory.allowedDomains`
 }
 
 /** `disabled` is no warning: a source reports it only when the configuration says what to do with such accounts. */

@@ -11,16 +11,19 @@ import {
   proposeMemberColumns,
   type Wanted,
 } from '../source/csv/discover.ts'
+import type { Looking, LookingFor } from '../source/ldap/discover/count.ts'
 import {
-  discoverGroupKinds,
   discoverGroups,
   discoverPeople,
   type FoundGroups,
   type FoundPeople,
-  type GroupKind,
-  type Looking,
 } from '../source/ldap/discover/discover.ts'
+import { discoverKinds, type EntryKind } from '../source/ldap/discover/kinds.ts'
+import { discoverMarks, type Mark } from '../source/ldap/discover/marks.ts'
+import { treeOf } from '../source/ldap/discover/tally.ts'
 import { lookAtServer, type ServerLook, type ServerOptions } from '../source/ldap/discover/server.ts'
+import { dnKey } from '../source/ldap/dn.ts'
+import { filterProblem } from '../source/ldap/filter.ts'
 import { parseEndpoints } from '../source/ldap/connection/endpoint.ts'
 import { Logins } from '../source/ldap/connection/logins.ts'
 import { type CheckItem, checkDirectory, checkSource, withoutWarnings } from './check.ts'
@@ -34,11 +37,12 @@ import { sourceProblem } from './site.ts'
 export type {
   CheckItem,
   DraftPlace,
+  EntryKind,
   FoundCsv,
   FoundGroups,
   FoundPeople,
-  GroupKind,
   ListedDirectory,
+  Mark,
   NewFile,
   ServerLook,
   Stage,
@@ -109,24 +113,37 @@ export class InitSteps {
     return lookAtServer(await serverOptions(server, place), this.#log, this.#signal)
   }
 
-  async discoverPeople(server: RawServer, looking: Looking, place: DraftPlace): Promise<FoundPeople> {
-    return discoverPeople(await serverOptions(server, place), looking, this.#log, this.#signal)
-  }
-
-  async discoverGroupKinds(
+  /** The kinds of people or groups that a server has; none where it shows nobody to this reader. */
+  async discoverKinds(
+    kind: 'user' | 'group',
     server: RawServer,
     looking: Looking,
     place: DraftPlace,
-  ): Promise<readonly GroupKind[]> {
-    return discoverGroupKinds(await serverOptions(server, place), looking, this.#log, this.#signal)
+  ): Promise<readonly EntryKind[]> {
+    return discoverKinds(kind, await serverOptions(server, place), looking, this.#log, this.#signal)
   }
 
-  async discoverGroups(
-    server: RawServer,
-    looking: Looking & { readonly filter: string },
-    place: DraftPlace,
-  ): Promise<FoundGroups> {
+  async discoverPeople(server: RawServer, looking: LookingFor, place: DraftPlace): Promise<FoundPeople> {
+    return discoverPeople(await serverOptions(server, place), looking, this.#log, this.#signal)
+  }
+
+  async discoverMarks(server: RawServer, looking: LookingFor, place: DraftPlace): Promise<readonly Mark[]> {
+    return discoverMarks(await serverOptions(server, place), looking, this.#log, this.#signal)
+  }
+
+  async discoverGroups(server: RawServer, looking: LookingFor, place: DraftPlace): Promise<FoundGroups> {
     return discoverGroups(await serverOptions(server, place), looking, this.#log, this.#signal)
+  }
+
+  /** Why a text is no LDAP filter. */
+  readonly filterProblem = filterProblem
+
+  /** Places in the order of a tree. */
+  readonly treeOf = treeOf
+
+  /** Without those that are below others. */
+  outermost(dns: readonly string[]): readonly string[] {
+    return dns.filter((dn) => !dns.some((other) => dnKey(dn).endsWith(`,${dnKey(other)}`)))
   }
 
   discoverCsv(wanted: Wanted, key: string): Promise<FoundCsv> {

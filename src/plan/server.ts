@@ -77,7 +77,11 @@ export function judgeServer(
   if (memory === undefined || doubt === undefined)
     return seen.position === undefined
       ? judgeByHints(memory, seen, circumstances)
-      : allowed(`${nameOf(seen)} has all that the last good read had`, memory, seen)
+      : allowed(
+          `${nameOf(seen)} ${memory === undefined ? 'is read for the first time' : HAS_ALL}`,
+          memory,
+          seen,
+        )
   return judgeDoubt(memory, seen, doubt, circumstances)
 }
 
@@ -138,6 +142,8 @@ function doubtAboutAdded(
   }
   return undefined
 }
+
+const HAS_ALL = 'has all that the last good read had'
 
 const ONLY_ADDITIONS = 'users, groups and members are only added until it has all that the last good read had'
 

@@ -345,24 +345,30 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
     [/SHA-256[^]*certificate of your server/, `n${enter}`],
     [/is not trusted, so nothing was sent[^]*LDAP server/, enter],
     [/certificate of your server/, `y${enter}`],
-    [/Who reads/, enter],
-    [/Its DN/, `${reader.dn}${enter}`],
-    [/Its password/, `wrong${enter}`],
-    [/wrong password[^]*Who reads/, enter],
-    [/Its DN/, enter],
-    [/Its password/, `${reader.password}${enter}`],
-    [/Where are the people/, enter],
+    [/How does dirsyncd log in/, enter],
+    [/DN of this user/, `${reader.password}${enter}`],
+    [/It must be a DN such as/, `${clear}${reader.dn}${enter}`],
+    [/Password of this user/, `wrong${enter}`],
+    [/wrong password[^]*How does dirsyncd log in/, enter],
+    [/DN of this user/, enter],
+    [/Password of this user/, `${reader.password}${enter}`],
+    [/Where are the people/, `${down}${enter}`],
+    [/In which[^]*ou=people[^]*ou=external/, ` ${enter}`],
+    [/are marked with[^]*Who is left out/, `(uid=p${enter}`],
+    [/is not an LDAP filter/, `${clear}uid=silent${enter}`],
     [/E-mail address from/, enter],
     [/Full name from/, enter],
     [/Employee id from/, enter],
-    [/Where are the groups/, enter],
+    [/Only some of them/, enter],
     [/1 group has other groups as members/, enter],
+    [/Where are the groups, and those within them/, enter],
     [/Are these the right people/, enter],
     [/Address of the access-management service/, `${service.baseUrl}${enter}`],
     [/Number of the organization/, `${FIXTURE.organizationId}${enter}`],
     [/Access token/, `wrong${enter}`],
     [/The token is not known[^]*Access token/, `${FIXTURE.token}${enter}`],
-    [/Which directory/, enter],
+    [/Which directory[^]*number 7, [a-z]+, \d+ users/, enter],
+    [/members of groups/, enter],
     [/Name of this sync/, `staff${enter}`],
     [/When it runs/, enter],
     [/planned[^]*Write [^]*3 files beside it/, enter],
@@ -386,6 +392,11 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
   expect(await mode('secrets/ldap-password')).toBe('600')
   expect(await readFile(at('secrets/access-token'), 'utf8')).toBe(`${FIXTURE.token}\n`)
   expect(await readFile(at('dirsyncd.yaml'), 'utf8')).not.toContain(FIXTURE.token)
+  const [{ source }] = parse(await readFile(at('dirsyncd.yaml'), 'utf8')).syncs
+  expect(source.users).toMatchObject({
+    base: `ou=people,${BASE}`,
+    filter: '(&(objectClass=inetOrgPerson)(!(uid=silent)))',
+  })
   const check = await runCommand(['check', '--no-samples', '--config', at('dirsyncd.yaml')])
   expect(check).toMatchObject({ code: 0, stderr: '' })
 })
@@ -394,7 +405,7 @@ test('Ctrl-C at a question ends it quietly and leaves nothing behind', async () 
   await using terminal = openTerminal(['init', '--start-tls', '--url', slapd.namedUrl], dir.path)
   await terminal.answer(/Where are the users and groups now/, enter)
   await terminal.answer(/certificate of your server/, `y${enter}`)
-  await terminal.answer(/Who reads/, `${down}${enter}`)
+  await terminal.answer(/How does dirsyncd log in/, `${down}${enter}`)
   await terminal.answer(/Where are the people/, ctrlC)
   expect(await terminal.ended).toBe(130)
   expect(await left()).toEqual([])

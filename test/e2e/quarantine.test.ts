@@ -42,12 +42,11 @@ describe.each(['with a daemon', 'without a daemon'])('quarantine %s', (how) => {
   test('list says whom, what, why, since when and when again', async () => {
     const shown = await site.run('quarantine', 'list')
     expect(shown).toMatchObject({ code: 0, stderr: '' })
-    const [head, bo, cy] = shown.stdout.split('\n')
-    expect(head).toMatch(/^SYNC +KIND +ID +REFUSED +SINCE +TRIED +TRIED AGAIN +WHY$/)
-    expect(bo).toMatch(
-      /^corp +user +bo +create-user +(\d{4}-\S+ \S+Z) +\1 +after \d{4}-\S+ \S+Z +POST \S+ .*422/,
-    )
-    expect(cy).toMatch(/^corp +user +cy /)
+    const [head, bo, why, cy] = shown.stdout.split('\n')
+    expect(head).toMatch(/^SYNC +ID +REFUSED +SINCE +TRIED AGAIN$/)
+    expect(bo).toMatch(/^corp +bo +create-user +\d{4}-\S+ \S+Z +after \d{4}-\S+ \S+Z$/)
+    expect(why).toMatch(/^ {2}POST \S+ .*422/)
+    expect(cy).toMatch(/^corp +cy /)
     const { lines } = await site.json('quarantine', 'list', '--sync', 'corp')
     expect(lines).toMatchObject([
       { sync: 'corp', kind: 'user', id: 'bo', op: 'create-user' },

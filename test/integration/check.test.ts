@@ -55,14 +55,16 @@ async function refuseTokens(): Promise<string> {
 
 afterAll(() => stack.disposeAsync())
 
-async function check(source: object, samples = true): Promise<CheckItem[]> {
+const DOMAINS = { allowedDomains: ['example.org', 'x'] }
+
+async function check(source: object, samples = true, domains: object = DOMAINS): Promise<CheckItem[]> {
   const file = join(dir, 'dirsyncd.yaml')
   const directory = {
     baseUrl,
     organizationId: 1,
     directoryId: 7,
     token: { command: ['echo', 'token'] },
-    allowedDomains: ['example.org', 'x'],
+    ...domains,
   }
   const syncs = [{ name: 'corp', source, directory }]
   const config = { dataDir: './data', store, admin: { listen: false }, syncs }
@@ -166,6 +168,36 @@ test('whose e-mail is in a domain that is not allowed is counted', async () => {
     sentence: '1 user has an e-mail outside allowedDomains; nothing is written for them',
     examples: ['b@elsewhere.test'],
   })
+})
+
+function addressLines(items: readonly CheckItem[]): readonly CheckItem[] {
+  return items.filter((item) => item.type === 'line' && ['e-mail', 'domains'].includes(item.label))
+}
+
+test('where no domains are named, those that there are are told, and what is no address', async () => {
+  const rows = ['1,a@example.org', '2,b@Example.org', '3,c@elsewhere.test', '4,kein', '5,mailto:x@', '6,']
+  await writeFile(join(dir, 'mixed.csv'), `id,mail\n${rows.join('\n')}\n`)
+  const users = { path: './mixed.csv', map: { external_id: 'id', email: 'mail' } }
+  const base = { type: 'line', sync: 'corp', part: 'source' }
+  const refused = (named: string) => ({
+    ...base,
+    label: 'e-mail',
+    level: 'warn',
+    detail: `2 e-mails are no addresses${named}; a service may refuse these users`,
+  })
+  const domains = {
+    ...base,
+    label: 'domains',
+    level: 'info',
+    detail:
+      'example.org (2), elsewhere.test (1); where the service takes only some, name them in directory.allowedDomains',
+  }
+  const source = { type: 'csv', users }
+  expect(addressLines(await check(source, true, {}))).toEqual([
+    refused(', such as "kein", "mailto:x@"'),
+    domains,
+  ])
+  expect(addressLines(await check(source, false, {}))).toEqual([refused(''), domains])
 })
 
 test('without samples nobody is named', async () => {

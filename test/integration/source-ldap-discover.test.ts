@@ -5,11 +5,9 @@ import { join } from 'node:path'
 import { createServer as createTlsServer } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { silentLog } from '../../src/log.ts'
-import {
-  discoverGroupKinds,
-  discoverGroups,
-  discoverPeople,
-} from '../../src/source/ldap/discover/discover.ts'
+import { discoverGroups, discoverPeople } from '../../src/source/ldap/discover/discover.ts'
+import { discoverKinds } from '../../src/source/ldap/discover/kinds.ts'
+import { discoverMarks } from '../../src/source/ldap/discover/marks.ts'
 import { lookAtServer, type ServerOptions } from '../../src/source/ldap/discover/server.ts'
 import { ldif } from '../support/people.ts'
 import { BASE, type BindUser, type Slapd, startSlapd } from '../support/slapd.ts'
@@ -19,6 +17,7 @@ const NEVER = new AbortController().signal
 const log = silentLog()
 
 const MORE = [
+  ldif(`ou=old,${BASE}`, { objectClass: ['organizationalUnit'], ou: ['old'] }),
   ldif(`cn=unix,ou=groups,${BASE}`, {
     objectClass: ['posixGroup'],
     cn: ['unix'],
@@ -29,6 +28,12 @@ const MORE = [
     objectClass: ['groupOfNames'],
     cn: ['all'],
     member: [`cn=Team 0000,ou=groups,${BASE}`],
+  }),
+  ldif(`cn=Otto Old,ou=old,${BASE}`, { objectClass: ['person'], cn: ['Otto Old'], sn: ['Old'] }),
+  ldif(`uid=ancient,ou=old,${BASE}`, {
+    objectClass: ['account'],
+    uid: ['ancient'],
+    description: ['has left'],
   }),
 ]
 
@@ -103,12 +108,15 @@ describe('a certificate that nobody here has signed', () => {
   })
 })
 
+const people = { ...looking, filter: '(objectClass=inetOrgPerson)' } as const
+
 test('people are counted by place, and what they have is proposed', async () => {
-  const found = await discoverPeople(options(slapd.readers.reader), looking, log, NEVER)
+  const found = await discoverPeople(options(slapd.readers.reader), people, log, NEVER)
   expect(found).toMatchObject({
     filter: '(objectClass=inetOrgPerson)',
     entries: PEOPLE,
     cut: undefined,
+    disabled: 0,
     ids: [{ name: 'entryUUID', isPermanent: true }],
     names: [{ expression: '{givenName} {sn}', entries: PEOPLE }, { expression: 'cn' }],
   })
@@ -120,33 +128,51 @@ test('people are counted by place, and what they have is proposed', async () => 
 })
 
 test('a limit of the server for this reader ends the counting and is told', async () => {
-  const found = await discoverPeople(options(slapd.readers.totallyLimited), looking, log, NEVER)
+  const found = await discoverPeople(options(slapd.readers.totallyLimited), people, log, NEVER)
   expect(found.entries).toBe(500)
   expect(found.cut).toContain('sizeLimitExceeded')
 })
 
-test('nobody is found where nobody is, and a server of unknown make is asked with several filters', async () => {
+test('people of every kind are counted, those of thirty years ago too', async () => {
+  const reader = options(slapd.readers.reader)
+  expect(await discoverKinds('user', reader, looking, log, NEVER)).toEqual([
+    { filter: '(objectClass=inetOrgPerson)', entries: PEOPLE, isAll: false },
+    { filter: '(objectClass=person)', entries: PEOPLE + 1, isAll: false },
+    { filter: '(objectClass=account)', entries: 1, isAll: false },
+    { filter: '(|(objectClass=person)(objectClass=account))', entries: PEOPLE + 2, isAll: true },
+  ])
+  const generic = await discoverKinds('user', reader, { ...looking, vendor: 'generic' }, log, NEVER)
+  expect(generic.map(({ entries }) => entries)).toEqual([PEOPLE + 1, PEOPLE, 1, PEOPLE + 2])
   const nowhere = { ...looking, bases: [`ou=services,${BASE}`] }
-  expect(await discoverPeople(options(slapd.readers.reader), nowhere, log, NEVER)).toMatchObject({
-    entries: 0,
-  })
-  const unknown = await discoverPeople(
-    options(slapd.readers.reader),
-    { ...looking, vendor: 'generic' },
-    log,
-    NEVER,
-  )
-  expect(unknown).toMatchObject({ entries: PEOPLE, ids: [{ name: 'entryUUID', isPermanent: true }] })
+  expect(await discoverKinds('user', reader, nowhere, log, NEVER)).toEqual([])
+  const unit = { ...looking, bases: [`ou=people,${BASE}`] }
+  expect(await discoverKinds('user', reader, unit, log, NEVER)).toEqual([
+    { filter: '(objectClass=inetOrgPerson)', entries: PEOPLE, isAll: true },
+  ])
+})
+
+test('what tells people apart are attributes with few words', async () => {
+  const old = { ...looking, filter: '(|(objectClass=person)(objectClass=account))' }
+  const marks = await discoverMarks(options(slapd.readers.reader), old, log, NEVER)
+  expect(marks).toContainEqual({ attribute: 'description', values: [{ text: 'has left', entries: 1 }] })
+  expect(marks.map(({ attribute }) => attribute)).not.toContain('mail')
 })
 
 test('every kind of groups is counted, and groups in groups are noticed', async () => {
   const both = '(|(objectClass=groupOfNames)(objectClass=posixGroup))'
-  expect(await discoverGroupKinds(options(slapd.readers.reader), looking, log, NEVER)).toEqual([
-    { filter: '(objectClass=groupOfNames)', groups: 5 },
-    { filter: '(objectClass=posixGroup)', groups: 1 },
-    { filter: both, groups: 6 },
+  const reader = options(slapd.readers.reader)
+  expect(await discoverKinds('group', reader, looking, log, NEVER)).toEqual([
+    { filter: '(objectClass=groupOfNames)', entries: 5, isAll: false },
+    { filter: '(objectClass=posixGroup)', entries: 1, isAll: false },
+    { filter: both, entries: 6, isAll: true },
   ])
-  const found = await discoverGroups(options(slapd.readers.reader), { ...looking, filter: both }, log, NEVER)
+  const found = await discoverGroups(reader, { ...looking, filter: both }, log, NEVER)
   expect(found).toMatchObject({ entries: 6, members: ['member', 'memberUid'], nested: 1 })
   expect(found.places[0]).toEqual({ dn: `ou=groups,${BASE}`, entries: 6 })
+})
+
+test('a group within another is noticed where the filter leaves it out', async () => {
+  const only = { ...looking, filter: '(cn=all)' }
+  const found = await discoverGroups(options(slapd.readers.reader), only, log, NEVER)
+  expect(found).toMatchObject({ entries: 1, nested: 1, ofAll: { entries: 6 } })
 })

@@ -49,8 +49,8 @@ const COLUMNS = [
   'Last success',
   'Last attempt',
   'Next',
-  'Source',
-  'Directory',
+  'Source read',
+  'Directory read',
   'Token',
   'Now',
 ]

@@ -146,9 +146,9 @@ function evidenceSection({ evidence, undo }: RunDetail): Html | false {
     <ul>
       ${server !== null && html`<li>Source: ${server}.</li>`}
       ${gone === 0 && html`<li>Everybody in the directory is in the source.</li>`}
-      ${gone > 0 && html`<li>Not in the source, but in the directory: ${amount(absent.user, 'user')}, ${amount(absent.group, 'group')}. Of them, ${digits(seenAgain)} were found when they were looked up once more.</li>`}
+      ${gone > 0 && html`<li>Not in the source, but in the directory: ${amount(absent.user, 'user')}, ${amount(absent.group, 'group')}${seenAgain > 0 && `; ${digits(seenAgain)} of them were found when they were looked up once more`}.</li>`}
       ${unreadable > 0 && html`<li>${amount(unreadable, 'entry')} of the source could not be understood, so nothing is deleted.</li>`}
-      ${directoryMoved && html`<li>The directory changed while it was read, so whoever seems new is looked up before he is created.</li>`}
+      ${directoryMoved && html`<li>The directory changed while it was read, or did not show all that it counts, so whoever seems new is looked up before he is created.</li>`}
     </ul>
   </section>`
 }

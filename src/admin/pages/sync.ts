@@ -25,8 +25,8 @@ export function syncPage(sync: SyncOverview, runs: readonly RunSummary[], name: 
       ['Last attempt', at(sync.lastAttempt, now)],
       ['Last read of both sides', at(sync.lastFullRead, now)],
       ['Next', at(sync.next, now, 'on demand')],
-      ['Source', entries(sync.source)],
-      ['Directory', entries(sync.directory)],
+      ['Source, as last read', entries(sync.source)],
+      ['Directory, as last read', entries(sync.directory)],
       sync.token !== null && ['Access token', `ends ${tokenText(sync.token.secondsLeft)}`],
       [
         'Quarantine',

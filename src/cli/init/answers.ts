@@ -13,6 +13,8 @@ interface TextQuestion extends Question {
   /** What the option says. */
   readonly given: string | undefined
   readonly proposed?: string | undefined
+  /** What is proposed is there to be changed, because an empty text is an answer, too. */
+  readonly mayBeEmpty?: boolean
   readonly check?: Check
 }
 
@@ -56,15 +58,15 @@ export class Answers {
     return this.#parts.prompts !== undefined
   }
 
-  async text({ given, proposed, check, ...question }: TextQuestion): Promise<string> {
+  async text({ given, proposed, mayBeEmpty = false, check, ...question }: TextQuestion): Promise<string> {
     const known = this.#knownOf(question.flag, given)
     if (known !== undefined) return this.#checked(question.flag, known, check)
     if (proposed !== undefined && this.#takesProposals(question)) return this.#keep(question.flag, proposed)
-    const before = this.#known.get(question.flag) ?? given ?? proposed
+    const before = this.#known.get(question.flag) ?? given ?? (mayBeEmpty ? proposed : undefined)
     const { message } = question
     const asked = {
       message,
-      ...(typeof before === 'string' && { proposed: before }),
+      ...(typeof before === 'string' ? { before } : proposed !== undefined && { proposed }),
       ...(check && { check }),
     }
     return this.#keep(question.flag, await this.#prompts(question, proposed).text(asked, this.#parts.signal))
@@ -80,9 +82,22 @@ export class Answers {
     if (known !== undefined) return known
     const [first] = hasProposal ? choices : []
     if (first !== undefined && this.#takesProposals(question)) return this.#keep(question.flag, first.value)
-    const { message } = question
-    const prompts = this.#prompts(question, first)
-    return this.#keep(question.flag, await prompts.choose({ message, choices }, this.#parts.signal))
+    const before = this.#known.get(question.flag) as Value | undefined
+    const asked = { message: question.message, choices, ...(before !== undefined && { before }) }
+    return this.#keep(question.flag, await this.#prompts(question, first).choose(asked, this.#parts.signal))
+  }
+
+  /** One or more of them; there is no usual answer. */
+  async chooseSeveral<Value>({
+    choices,
+    ...question
+  }: Omit<ChoiceQuestion<Value>, 'given' | 'hasProposal'>): Promise<readonly Value[]> {
+    const known = this.#knownOf<readonly Value[]>(question.flag, undefined)
+    if (known !== undefined) return known
+    const before = (this.#known.get(question.flag) as readonly Value[] | undefined) ?? []
+    const prompts = this.#prompts(question, undefined)
+    const asked = { message: question.message, choices, before }
+    return this.#keep(question.flag, await prompts.chooseSeveral(asked, this.#parts.signal))
   }
 
   async confirm({ given, proposed, ...question }: YesQuestion): Promise<boolean> {

@@ -14,6 +14,7 @@ export interface InitOptions {
   readonly bindPasswordEnv?: string
   readonly usersBase?: readonly string[]
   readonly usersFilter?: string
+  readonly disabled?: 'keep' | 'skip' | 'delete'
   readonly groupsBase?: readonly string[]
   readonly groupsFilter?: string
   readonly nested?: 'direct' | 'flatten'
@@ -34,6 +35,7 @@ export interface InitOptions {
   readonly directory?: number
   readonly tokenFile?: string
   readonly tokenEnv?: string
+  readonly membership?: 'report' | 'write'
   readonly sync?: string
   readonly schedule?: string
   readonly dataDir?: string

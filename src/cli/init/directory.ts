@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { ListedDirectory, RawDirectory } from '../../compose/init.ts'
 import { baseUrl } from '../../config/schema.ts'
+import { amount } from '../../directory/wording.ts'
 import { DirsyncdError, type ErrorCode } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { renderCheckItem } from '../render/check.ts'
@@ -109,15 +110,31 @@ async function askWhich(
     given,
     what: 'the directory',
     message: 'Which directory becomes equal to the source?',
-    choices: listed.map((each) => ({
-      value: each.id,
-      name: `${printable(each.name)}  (number ${each.id}, ${printable(each.type)})`,
-    })),
+    choices: listed.map((each) => {
+      const users = each.users === undefined ? '' : `, ${amount(each.users, 'user')}`
+      return {
+        value: each.id,
+        name: `${printable(each.name)}  (number ${each.id}, ${printable(each.type)}${users})`,
+      }
+    }),
     hasProposal: false,
   })
   if (given !== undefined)
     say(`  ${printable(listed.find((each) => each.id === id)?.name ?? '')}, number ${id}`)
   return id
+}
+
+export function askMembership({ answers, options }: Init): Promise<'report' | 'write'> {
+  return answers.choose({
+    flag: '--membership',
+    given: options.membership,
+    what: 'the members of groups',
+    message: 'The API has no endpoint of its own that writes the members of groups. What about them?',
+    choices: [
+      { value: 'report', name: 'Only show what differs' },
+      { value: 'write', name: 'Write them: the service takes external_member_ids, an extension of the API' },
+    ],
+  })
 }
 
 /** Shows what the token may do. One that may only read is good enough for a plan. */

@@ -25,7 +25,9 @@ export async function planFirst(
   const { stage, config } = await steps.stage(configuration, place())
   stack.use(stage)
   say('', 'Making a first plan, which changes nothing …')
-  const plan = await planOf({ ...session, config, readAgain: () => Promise.resolve(config) }, config)
+  // The preview has shown what would be warned of.
+  const log = session.log.child({}, { level: 'error' })
+  const plan = await planOf({ ...session, log, config, readAgain: () => Promise.resolve(config) }, config)
   if (plan.error !== null)
     throw new DirsyncdError('directory-unexpected', `No plan could be made: ${plan.error}`)
   stack.move()

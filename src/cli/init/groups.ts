@@ -1,18 +1,23 @@
-import type { FoundGroups, GroupKind, RawLdap } from '../../compose/init.ts'
+import type { FoundGroups, RawLdap } from '../../compose/init.ts'
 import { amount, digits } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
 import type { Init } from './context.ts'
 import { askPlace, NOWHERE, placeFlags } from './place.ts'
 import type { ReachedServer } from './server.ts'
+import { askKind, askNarrower, filterFlags } from './which.ts'
 
-export const GROUP_FLAGS: readonly string[] = [...placeFlags('--groups-base'), '--groups-filter', '--nested']
+export const GROUP_FLAGS: readonly string[] = [
+  ...filterFlags('--groups-filter'),
+  ...placeFlags('--groups-base'),
+  '--nested',
+]
 
 /** `undefined` where there are no groups, or none are wanted. */
 export async function askGroups(init: Init, reached: ReachedServer): Promise<RawLdap['groups']> {
   const { options, say } = init
-  const { facts } = reached
+  const { contexts } = reached.facts
   if (!options.groups) return undefined
-  const bases = options.groupsBase ?? (facts.contexts.length > 0 ? facts.contexts : options.usersBase)
+  const bases = options.groupsBase ?? (contexts.length > 0 ? contexts : options.usersBase)
   if (bases === undefined) return undefined
   say(`Looking for groups at and below ${bases.map(printable).join(' and ')} …`)
   const found = await findGroups(init, reached, bases)
@@ -22,22 +27,23 @@ export async function askGroups(init: Init, reached: ReachedServer): Promise<Raw
     return undefined
   }
   say(`  ${amount(found.entries, 'group')} with the filter ${found.filter}`)
+  const isNested = found.nested > 0 ? await askNested(init, found.nested) : options.nested === 'flatten'
   const base = await askPlace(init, {
     flag: '--groups-base',
     given: options.groupsBase,
     what: 'the place of the groups',
-    message: 'Where are the groups?',
+    message: isNested ? 'Where are the groups, and those within them?' : 'Where are the groups?',
     count: (groups) => amount(groups, 'group'),
-    found,
+    searched: bases,
+    found: isNested ? found.ofAll : found,
   })
   if (base === NOWHERE) return undefined
-  const nested = found.nested === 0 ? undefined : await askNested(init, found.nested)
   const [first, ...others] = found.members
   const members = others.length === 0 ? first : [...found.members]
   return {
     base,
     filter: found.filter,
-    ...(nested && { nested: 'flatten' }),
+    ...(isNested && { nested: 'flatten' }),
     map: { external_id: id.name, name: 'cn', ...(members !== undefined && { members }) },
   }
 }
@@ -48,25 +54,28 @@ async function findGroups(
   bases: readonly string[],
 ): Promise<FoundGroups | undefined> {
   const { options, steps, place } = init
-  const looking = { vendor: facts.vendor, bases, filter: options.groupsFilter }
-  const kinds = await steps.discoverGroupKinds(server, looking, place())
-  if (kinds.length === 0) return undefined
-  const filter = await askKind(init, kinds)
-  return steps.discoverGroups(server, { ...looking, filter }, place())
-}
-
-function askKind({ answers, options }: Init, kinds: readonly GroupKind[]): Promise<string> {
-  const [only, ...others] = kinds
-  return answers.choose({
-    flag: '--groups-filter',
-    given: others.length === 0 ? only?.filter : options.groupsFilter,
+  const { groupsFilter: given } = options
+  const looking = { vendor: facts.vendor, bases }
+  const kinds = given === undefined ? await steps.discoverKinds('group', server, looking, place()) : []
+  if (given === undefined && kinds.length === 0) return undefined
+  const flag = '--groups-filter'
+  const kind = await askKind(init, {
+    flag,
+    given,
     what: 'the kind of the groups',
     message: 'Which groups?',
-    choices: kinds.map((kind, at) => ({
-      value: kind.filter,
-      name: `${kind.filter}  (${at > 0 && at === kinds.length - 1 ? 'all ' : ''}${amount(kind.groups ?? 0, 'group')})`,
-    })),
+    kinds,
+    count: (groups) => amount(groups, 'group'),
   })
+  const only = await askNarrower(init, {
+    flag,
+    given,
+    what: 'a part of the groups',
+    message: 'Only some of them? (an LDAP filter such as (cn=app-*); empty: all)',
+    proposed: '',
+  })
+  const filter = only === undefined ? kind : `(&${kind}${only})`
+  return steps.discoverGroups(server, { ...looking, filter }, place())
 }
 
 async function askNested({ answers, options: { nested } }: Init, groups: number): Promise<boolean> {

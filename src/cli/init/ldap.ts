@@ -1,7 +1,8 @@
-import type { FoundPeople, RawLdap } from '../../compose/init.ts'
-import { digits } from '../../directory/wording.ts'
+import type { FoundPeople, Mark, RawLdap } from '../../compose/init.ts'
+import { amount, digits } from '../../directory/wording.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
+import { hang } from '../render/wrap.ts'
 import { checkNotEmpty } from './check.ts'
 import type { Init } from './context.ts'
 import { askGroups, GROUP_FLAGS } from './groups.ts'
@@ -9,6 +10,7 @@ import { askFields, askId, type Mapping, MAPPING_FLAGS } from './mapping.ts'
 import { askPlace, type Base, placeFlags } from './place.ts'
 import { preview } from './preview.ts'
 import { askServer, READER_FLAGS, type ReachedServer, SERVER_FLAGS } from './server.ts'
+import { askKind, askNarrower, filterFlags } from './which.ts'
 
 /** Everything about an LDAP source: the server, where the people and groups are, and how they are mapped. */
 export async function askLdap(init: Init): Promise<RawLdap> {
@@ -26,10 +28,18 @@ export async function askLdap(init: Init): Promise<RawLdap> {
   )
 }
 
-/** The questions whose answers are keys of their own, because an option answers them together with another question. */
+/** The base is a key of its own, because an option answers it together with another question. */
 const SEARCH = '--users-base (search)'
 
-const OF_PEOPLE = [...placeFlags('--users-base'), ...GROUP_FLAGS, ...MAPPING_FLAGS]
+const DISABLED = '--disabled'
+
+const OF_PEOPLE = [
+  ...filterFlags('--users-filter'),
+  ...placeFlags('--users-base'),
+  DISABLED,
+  ...GROUP_FLAGS,
+  ...MAPPING_FLAGS,
+]
 
 /** Where the source was not as it should be, only a person knows what was wrong. */
 function whatToAskAgain({ answers }: Init): Promise<readonly string[]> {
@@ -42,10 +52,7 @@ function whatToAskAgain({ answers }: Init): Promise<readonly string[]> {
     message: 'What should be asked again?',
     choices: [
       { value: OF_PEOPLE, name: 'Which people and groups, and how they are mapped' },
-      {
-        value: [SEARCH, '--users-filter', ...OF_PEOPLE],
-        name: 'Where to look for people, and with which filter',
-      },
+      { value: [SEARCH, ...OF_PEOPLE], name: 'Where to look for people, and then the same' },
       { value: READER_FLAGS, name: 'The user that reads' },
       { value: [...SERVER_FLAGS, ...READER_FLAGS], name: 'The server' },
     ],
@@ -54,18 +61,23 @@ function whatToAskAgain({ answers }: Init): Promise<readonly string[]> {
 
 async function askPeople(init: Init, reached: ReachedServer): Promise<RawLdap['users']> {
   const { options, say } = init
-  const people = await findPeople(init, reached)
+  const bases = await searchedBases(init, reached.facts.contexts)
+  const people = await findPeople(init, reached, bases)
   const base = await askPlace(init, {
     flag: '--users-base',
     given: options.usersBase,
     what: 'the place of the people',
     message: 'Where are the people?',
     count: peopleInWords,
+    searched: bases,
     found: people,
   })
-  const inPlace = await within(init, reached, people, base)
-  say(`  ${peopleInWords(inPlace.entries)} with the filter ${inPlace.filter}`)
-  return { base, filter: inPlace.filter, map: await askMapping(init, inPlace) }
+  const filter = await withoutSome(init, reached, { bases: [base].flat(), filter: people.filter })
+  const chosen = await lookAt(init, reached, { base, filter, before: people })
+  say(`  ${peopleInWords(chosen.entries)} with the filter ${chosen.filter}`)
+  const disabled = await askDisabled(init, chosen)
+  const map = await askMapping(init, chosen)
+  return { base, filter, ...(disabled !== undefined && { disabled }), map }
 }
 
 function peopleInWords(count: number): string {
@@ -73,16 +85,41 @@ function peopleInWords(count: number): string {
 }
 
 /** Looks in the whole server, or where an option or a person says. Throws where nobody is found. */
-async function findPeople(init: Init, { server, facts }: ReachedServer): Promise<FoundPeople> {
-  const { steps, say, place } = init
-  const bases = await searchedBases(init, facts.contexts)
-  const filter = await searchedFilter(init)
+async function findPeople(
+  init: Init,
+  { server, facts }: ReachedServer,
+  bases: readonly string[],
+): Promise<FoundPeople> {
+  const { answers, options, steps, say, warnings, place } = init
+  const flag = '--users-filter'
+  const given = answers.isOpen(flag) ? options.usersFilter : undefined
+  const looking = { vendor: facts.vendor, bases }
   say(`Looking for people at and below ${bases.map(printable).join(' and ')} …`)
-  const found = await steps.discoverPeople(server, { vendor: facts.vendor, bases, filter }, place())
+  const kinds = given === undefined ? await steps.discoverKinds('user', server, looking, place()) : []
+  if (given === undefined && kinds.length === 0 && answers.isOpen(flag)) throw nobody(bases)
+  const filter = await askKind(init, {
+    flag,
+    given,
+    what: 'the kind of the people',
+    message: 'Which entries are people?',
+    kinds,
+    count: (entries) => amount(entries, 'entry'),
+  })
+  const found = await steps.discoverPeople(server, { ...looking, filter }, place())
   if (found.cut !== undefined) say(`  Not all entries were looked at: ${found.cut}`)
-  if (found.entries > 0) return found
+  if (found.entries === 0) throw nobody(bases, filter)
+  const others = (kinds.find(({ isAll }) => isAll)?.entries ?? 0) - found.entries
+  if (!answers.hasPerson && others > 0) {
+    const rest = `${amount(others, 'other entry')} may be people, too: ${kinds.map((kind) => kind.filter).join(', ')} (${flag})`
+    say(...hang('  warn  ', rest, init.columns))
+    warnings.push(rest)
+  }
+  return found
+}
+
+function nobody(bases: readonly string[], filter?: string): DirsyncdError {
   const how = filter === undefined ? '' : ` with the filter ${filter}`
-  throw new DirsyncdError(
+  return new DirsyncdError(
     'source-refused',
     `Nobody was found at and below ${bases.join(' and ')}${how}: perhaps this reader may not see the people, or they are ` +
       'somewhere else or of another kind (--users-base, --users-filter).',
@@ -104,29 +141,76 @@ async function searchedBases(init: Init, contexts: readonly string[]): Promise<r
   return [base]
 }
 
-async function searchedFilter({ answers, options }: Init): Promise<string | undefined> {
-  const flag = '--users-filter'
-  if (answers.isOpen(flag)) return options.usersFilter
-  return answers.text({
-    flag,
-    given: undefined,
-    what: 'the filter of the people',
-    message: 'LDAP filter of the people:',
-    proposed: options.usersFilter ?? '(objectClass=person)',
-    check: checkNotEmpty,
+/** The filter without those who are no people of the company, or have left it. */
+async function withoutSome(
+  init: Init,
+  { server, facts }: ReachedServer,
+  { bases, filter }: { readonly bases: readonly string[]; readonly filter: string },
+): Promise<string> {
+  const { answers, options, steps, say, place } = init
+  const { usersFilter: given } = options
+  const isActiveDirectory = facts.vendor === 'active-directory'
+  if (answers.hasPerson && given === undefined) {
+    const marks = await steps.discoverMarks(server, { vendor: facts.vendor, bases, filter }, place())
+    say(...renderMarks(marks, init.columns))
+  }
+  const others = await askNarrower(init, {
+    flag: '--users-filter',
+    given,
+    what: 'who is left out',
+    message: `Who is left out? (an LDAP filter such as ${isActiveDirectory ? EXPIRED : '(employeeType=former)'}; empty: nobody)`,
+    // Administrator, Guest and krbtgt.
+    proposed: isActiveDirectory ? '(isCriticalSystemObject=TRUE)' : '',
   })
+  return others === undefined ? filter : `(&${filter}(!${others}))`
 }
 
-/** What there is at and below the chosen place, where that is not all that was found. */
-async function within(
+/** Accounts of Active Directory that have expired; `check` says nothing of them. */
+const EXPIRED = '(&(accountExpires>=1)(accountExpires<=now(filetime)))'
+
+function renderMarks(marks: readonly Mark[], columns: number | undefined): readonly string[] {
+  if (marks.length === 0) return []
+  const width = Math.max(...marks.map(({ attribute }) => attribute.length))
+  const rows = marks.flatMap(({ attribute, values }) => {
+    const texts = values.map(({ text, entries }) => `${printable(text)} (${digits(entries)})`)
+    return hang(`    ${attribute.padEnd(width)}  `, texts.join(', '), columns)
+  })
+  return ['  What they are marked with, and how many of them:', ...rows]
+}
+
+/** What there is with this filter at and below the chosen place, where that is not what was looked at `before`. */
+async function lookAt(
   { steps, place }: Init,
   { server, facts }: ReachedServer,
-  found: FoundPeople,
-  base: Base,
+  { base, filter, before }: { readonly base: Base; readonly filter: string; readonly before: FoundPeople },
 ): Promise<FoundPeople> {
-  if (base === found.places[0]?.dn) return found
-  const { filter } = found
-  return steps.discoverPeople(server, { vendor: facts.vendor, bases: [base].flat(), filter }, place())
+  if (base === before.places[0]?.dn && filter === before.filter) return before
+  const found = await steps.discoverPeople(
+    server,
+    { vendor: facts.vendor, bases: [base].flat(), filter },
+    place(),
+  )
+  if (found.entries === 0) throw nobody([base].flat(), filter)
+  return found
+}
+
+/** Only where there are some. Left out, such accounts are like all others. */
+async function askDisabled(
+  { answers, options }: Init,
+  { disabled, entries }: FoundPeople,
+): Promise<RawLdap['users']['disabled']> {
+  if (disabled === 0) return options.disabled
+  return answers.choose({
+    flag: DISABLED,
+    given: options.disabled,
+    what: 'disabled accounts',
+    message: `${digits(disabled)} of ${peopleInWords(entries)} cannot log in, because their accounts are disabled. What are they?`,
+    choices: [
+      { value: 'skip', name: 'Left as they are: not created, and kept where the directory has them' },
+      { value: 'delete', name: 'Gone: not created, and deleted where the directory has them' },
+      { value: 'keep', name: 'People like all others' },
+    ],
+  })
 }
 
 async function askMapping(init: Init, people: FoundPeople): Promise<Mapping> {

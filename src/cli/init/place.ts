@@ -1,15 +1,16 @@
-import type { FoundGroups, FoundPeople, FoundPlace } from '../../compose/init.ts'
+import type { FoundGroups } from '../../compose/init.ts'
 import { printable } from '../../printable.ts'
 import { checkNotEmpty } from './check.ts'
 import type { Init } from './context.ts'
 
 type PlaceFlag = '--users-base' | '--groups-base'
 
+const SEVERAL = ' (several)'
 const TYPED = ' (typed)'
 
 /** The questions of `askPlace`. */
 export function placeFlags(flag: PlaceFlag): readonly string[] {
-  return [flag, flag + TYPED]
+  return [flag, flag + SEVERAL, flag + TYPED]
 }
 
 interface PlaceQuestion {
@@ -18,32 +19,43 @@ interface PlaceQuestion {
   readonly what: string
   readonly message: string
   readonly count: (entries: number) => string
-  readonly found: FoundPeople | FoundGroups
+  /** Where somebody was looked for. */
+  readonly searched: readonly string[]
+  readonly found: FoundGroups['ofAll']
 }
 
 /** One DN or several, as a configuration has them. */
 export type Base = string | string[]
 
-/** What stands in a list of choices for something that is not in it. */
+/** The choices that are no place. */
+const SOME = 'some'
 const OTHER = 'other'
 export const NOWHERE = 'none'
 
-/** Asks where the entries are of which some were found; a person may say something else. */
-export async function askPlace({ answers }: Init, question: PlaceQuestion): Promise<Base> {
+/** Asks where the entries are of which some were found: everywhere, in some of the places, or somewhere else. */
+export async function askPlace(init: Init, question: PlaceQuestion): Promise<Base> {
+  const { answers, steps } = init
   const { flag, given, what, message, count, found } = question
   if (given !== undefined && answers.isOpen(flag)) return oneOrMore(given)
+  const everywhere = wholePlace(question)
   const chosen = await answers.choose({
     flag,
     given: undefined,
     what,
     message,
     choices: [
-      ...found.places.map((place) => ({ value: place.dn, name: placeName(place, found, count) })),
+      {
+        value: everywhere.join('|'),
+        name: `${everywhere.map(printable).join(' and ')}  (all ${count(found.entries)})`,
+      },
+      ...(found.places.length > 1 ? [{ value: SOME, name: 'Only in some of the places there' }] : []),
       ...(flag === '--groups-base' ? [{ value: NOWHERE, name: 'Nowhere: sync no groups' }] : []),
       { value: OTHER, name: 'Somewhere else' },
     ],
   })
-  if (chosen !== OTHER) return chosen
+  if (chosen === NOWHERE) return NOWHERE
+  if (chosen === SOME) return oneOrMore(steps.outermost(await askSeveral(init, question)))
+  if (chosen !== OTHER) return oneOrMore(everywhere)
   const typed = await answers.text({
     flag: flag + TYPED,
     given: undefined,
@@ -54,16 +66,28 @@ export async function askPlace({ answers }: Init, question: PlaceQuestion): Prom
   return oneOrMore(typed.split('|').map((dn) => dn.trim()))
 }
 
+/** The smallest place that has all of them, where there is one. */
+function wholePlace({ found: { places, entries, cut }, searched }: PlaceQuestion): readonly string[] {
+  const [first] = places
+  return first !== undefined && first.entries === entries && cut === undefined ? [first.dn] : searched
+}
+
+function askSeveral(
+  { answers, steps }: Init,
+  { flag, what, count, found }: PlaceQuestion,
+): Promise<readonly string[]> {
+  return answers.chooseSeveral({
+    flag: flag + SEVERAL,
+    what,
+    message: 'In which? Each counts with all that is below it.',
+    choices: steps.treeOf(found.places).map(({ dn, entries, depth, label }) => ({
+      value: dn,
+      name: `${'  '.repeat(depth)}${printable(label)}  (${count(entries)})`,
+    })),
+  })
+}
+
 function oneOrMore(bases: readonly string[]): Base {
   const [first = '', ...others] = bases
   return others.length === 0 ? first : [first, ...others]
-}
-
-function placeName(
-  { dn, entries }: FoundPlace,
-  found: PlaceQuestion['found'],
-  count: PlaceQuestion['count'],
-): string {
-  const isAll = entries === found.entries && entries > 1 && found.cut === undefined
-  return `${printable(dn)}  (${isAll ? 'all ' : ''}${count(entries)})`
 }

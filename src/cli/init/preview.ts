@@ -41,5 +41,6 @@ export async function preview(
 
 /** What is as it should be, and how one of the people was mapped, `dirsyncd check` tells. */
 function isShown(item: CheckItem): boolean {
-  return item.type === 'line' ? item.level === 'warn' : item.type !== 'trace'
+  if (item.type === 'line') return item.level === 'warn' || item.label === 'domains'
+  return item.type !== 'trace'
 }

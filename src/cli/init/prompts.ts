@@ -24,9 +24,24 @@ export interface Prompts {
   /** What is typed is not shown. */
   secret(question: { readonly message: string }, signal: AbortSignal): Promise<string>
   choose<Value>(
-    question: { readonly message: string; readonly choices: readonly Choice<Value>[] },
+    question: {
+      readonly message: string
+      readonly choices: readonly Choice<Value>[]
+      /** What was chosen before. */
+      readonly before?: Value
+    },
     signal: AbortSignal,
   ): Promise<Value>
+  /** At least one of them. */
+  chooseSeveral<Value>(
+    question: {
+      readonly message: string
+      readonly choices: readonly Choice<Value>[]
+      /** Those that were chosen before. */
+      readonly before: readonly Value[]
+    },
+    signal: AbortSignal,
+  ): Promise<readonly Value[]>
   confirm(
     question: { readonly message: string; readonly proposed: boolean },
     signal: AbortSignal,
@@ -65,14 +80,35 @@ export function promptsOn({
           context(signal),
         ),
       ),
-    choose: ({ message, choices }, signal) =>
+    choose: ({ message, choices, before }, signal) =>
       interruptible(async () =>
-        (await load()).select({ message, choices: [...choices], pageSize: 12, loop: false }, context(signal)),
+        (await load()).select(
+          { message, choices: [...choices], ...LIST, ...(before !== undefined && { default: before }) },
+          context(signal),
+        ),
+      ),
+    chooseSeveral: ({ message, choices, before }, signal) =>
+      interruptible(async () =>
+        (await load()).checkbox(
+          {
+            message,
+            choices: choices.map((choice) => ({
+              ...choice,
+              short: choice.name.trim(),
+              checked: before.includes(choice.value),
+            })),
+            ...LIST,
+            required: true,
+          },
+          context(signal),
+        ),
       ),
     confirm: ({ message, proposed }, signal) =>
       interruptible(async () => (await load()).confirm({ message, default: proposed }, context(signal))),
   }
 }
+
+const LIST = { pageSize: 15, loop: false } as const
 
 function load() {
   return import('@inquirer/prompts')

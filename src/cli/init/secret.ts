@@ -16,7 +16,7 @@ interface Asked {
 
 /** Where a secret is: in a file or a variable that an option names, else in a new file with what a person types. */
 export async function askSecret(
-  { answers, steps, files, place }: Init,
+  { answers, steps, files, say, place }: Init,
   { key, flag, file, env, what, message, name }: Asked,
 ): Promise<{ file: string } | { env: string }> {
   if (file !== undefined && env !== undefined)
@@ -27,6 +27,7 @@ export async function askSecret(
     if (env !== undefined) return { env }
   }
   const text = await answers.secret({ flag: `${flag}-file`, what, message })
+  if (text !== text.trim()) say('  It begins or ends with a blank, which belongs to it.')
   const before = files.get(key)
   const written =
     before === undefined ? await steps.newSecret(name, text, place()) : { ...before, text: `${text}\n` }

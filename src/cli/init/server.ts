@@ -4,8 +4,9 @@ import { ldapUrl } from '../../config/source-schema.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { hang, wrap } from '../render/wrap.ts'
-import { checkNotEmpty, checkWith } from './check.ts'
+import { checkWith } from './check.ts'
 import type { Init } from './context.ts'
+import type { Check } from './prompts.ts'
 import { askSecret } from './secret.ts'
 
 type Facts = Extract<ServerLook, { facts: unknown }>['facts']
@@ -145,8 +146,13 @@ function renderCertificate(
     ['issued by', subject === issuer ? 'itself' : issuer],
     ['valid', `${validFrom.slice(0, 10)} to ${validTo.slice(0, 10)}`],
     ['for', names.join(', ') || 'no host name'],
-    ['SHA-256', fingerprint],
-    ...(anchor.isAuthority ? [['its CA', `${anchor.subject}, SHA-256 ${anchor.fingerprint}`]] : []),
+    ['SHA-256', inLines(fingerprint, columns)],
+    ...(anchor.isAuthority
+      ? [
+          ['its CA', anchor.subject],
+          ['SHA-256', inLines(anchor.fingerprint, columns)],
+        ]
+      : []),
   ]
   const what = anchor.isAuthority ? 'its CA' : 'it'
   return [
@@ -164,6 +170,11 @@ function renderCertificate(
   ]
 }
 
+/** Nobody compares a fingerprint that is broken within a byte. */
+function inLines(fingerprint: string, columns = Infinity): string {
+  return columns < 110 ? `${fingerprint.slice(0, 48)} ${fingerprint.slice(48)}` : fingerprint
+}
+
 async function logIn(init: Init, server: RawServer): Promise<ReachedServer> {
   const { options, steps, files, place } = init
   const dn = (await isAnonymous(init)) ? '' : await askDn(init)
@@ -178,7 +189,7 @@ async function logIn(init: Init, server: RawServer): Promise<ReachedServer> {
     file: options.bindPasswordFile,
     env: options.bindPasswordEnv,
     what: 'the password of the user that reads',
-    message: 'Its password:',
+    message: 'Password of this user:',
     name: 'ldap-password',
   })
   const bound = { ...server, bind: { dn, password } }
@@ -194,10 +205,10 @@ async function isAnonymous({ answers, options }: Init): Promise<boolean> {
     flag,
     given: undefined,
     what: 'the user that reads',
-    message: 'Who reads?',
+    message: 'How does dirsyncd log in?',
     choices: [
-      { value: false, name: 'A user of the server, with a password' },
-      { value: true, name: 'Anybody: no user is needed' },
+      { value: false, name: 'As a user of the server, with a password' },
+      { value: true, name: 'Not at all: the server shows the people to everybody' },
     ],
     hasProposal: false,
   })
@@ -208,10 +219,16 @@ function askDn({ answers, options }: Init): Promise<string> {
     flag: '--bind-dn',
     given: options.bindDn,
     what: 'the user that reads',
-    message: 'Its DN (for Active Directory also reader@example.org):',
-    check: checkNotEmpty,
+    message: 'DN of this user (for Active Directory also reader@example.org):',
+    check: checkUser,
   })
 }
+
+/** A password that was typed too early is not sent as a name. */
+const checkUser: Check = (text) =>
+  /=.|.@.|.\\./.test(text)
+    ? undefined
+    : 'must be a DN such as cn=reader,dc=example,dc=org, or reader@example.org'
 
 function reached(server: RawServer, look: ServerLook): ReachedServer {
   if ('facts' in look) return { server, facts: look.facts }

@@ -3,29 +3,27 @@ import { amount, pointInTime } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
 import { renderTable } from './table.ts'
 
-const HEAD = ['SYNC', 'KIND', 'ID', 'REFUSED', 'SINCE', 'TRIED', 'TRIED AGAIN', 'WHY']
+const HEAD = ['SYNC', 'ID', 'REFUSED', 'SINCE', 'TRIED AGAIN']
 
-/** The quarantined changes as a table. `now` is an ISO time. */
+/** The quarantined changes as a table, each with the reason below it. `now` is an ISO time. */
 export function renderQuarantine(changes: readonly QuarantinedChange[], now: string): string[] {
   if (changes.length === 0) return ['Nothing is in quarantine.']
-  return renderTable(
+  const [head = '', ...rows] = renderTable(
     HEAD,
     changes.map((change) => row(change, now)),
   )
+  return [head, ...rows.flatMap((line, at) => [line, `  ${printable(changes[at]?.detail ?? '')}`])]
 }
 
 function row(change: QuarantinedChange, now: string): string[] {
-  const { sync, kind, id, op, fingerprint, since, triedAt, triedAgainAt, detail } = change
+  const { sync, id, op, fingerprint, since, triedAgainAt } = change
   return [
     sync,
-    kind ?? '',
     // A change that an older version quarantined is known by its fingerprint alone.
     id === null ? `change ${fingerprint}` : printable(id),
     op ?? 'unknown',
     pointInTime(since),
-    pointInTime(triedAt),
     triedAgainAt <= now ? 'in the next run' : `after ${pointInTime(triedAgainAt)}`,
-    printable(detail),
   ]
 }
 

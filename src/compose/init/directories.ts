@@ -11,10 +11,15 @@ export interface ListedDirectory {
   readonly name: string
   /** As the service calls it, such as `ldap`. */
   readonly type: string
+  /** `undefined` where the service does not say. */
+  readonly users: number | undefined
 }
 
 /** More than a person can choose from. */
 const MOST = 1000
+
+/** Of so many it is asked how many users they have. */
+const COUNTED = 30
 
 /** The directories of an organization. Throws what a run would, and `directory-unknown` for an unknown organization. */
 export async function listDirectories(
@@ -27,10 +32,20 @@ export async function listDirectories(
   const found: ListedDirectory[] = []
   try {
     for await (const { id, name, target_type: type } of client.each.listDirectories({}, { signal })) {
-      found.push({ id, name, type })
+      found.push({ id, name, type, users: undefined })
       if (found.length === MOST) break
     }
-    return found
+    const counted = found.slice(0, COUNTED)
+    // Without its number a directory can be chosen all the same.
+    const totals = await Promise.all(
+      counted.map(({ id }) =>
+        client.listUsers({ directory_id: id }, { perPage: 1, signal }).then(
+          ({ total }) => total,
+          () => undefined,
+        ),
+      ),
+    )
+    return found.map((each, at) => ({ ...each, users: totals[at] }))
   } catch (error) {
     signal.throwIfAborted()
     if (isApiError(error, 'not-found')) throw organizationUnknown(sync, error)

@@ -89,5 +89,5 @@ function withSecrets(
 function inMemory(secret: SecretSource, files: readonly NewFile[]): SecretReader | undefined {
   const file = 'file' in secret ? files.find(({ path }) => path === secret.file) : undefined
   if (file === undefined) return undefined
-  return { read: () => Promise.resolve(file.text.trimEnd()), describe: () => `file ${file.path}` }
+  return { read: () => Promise.resolve(file.text.replace(/\n$/, '')), describe: () => `file ${file.path}` }
 }

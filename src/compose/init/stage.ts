@@ -5,6 +5,7 @@ import {
   link,
   mkdir,
   mkdtemp,
+  readdir,
   rename,
   rm,
   rmdir,
@@ -164,14 +165,22 @@ export async function freePath(folder: string, path: string): Promise<string> {
   }
 }
 
-/** The folder of the data on a machine of its own; beside the configuration where this user may not write there. */
+/**
+ * The folder of the data on a machine of its own; beside the configuration where this user may not write there, or where
+ * another configuration has its data.
+ */
 export async function usualDataDir(file: string): Promise<string> {
   const usual = '/var/lib/dirsyncd'
-  const isWritable = await access(await existingAbove(usual), constants.W_OK).then(
-    () => true,
-    () => false,
-  )
-  return isWritable ? usual : join(dirname(file), 'data')
+  return (await isFree(usual)) ? usual : join(dirname(file), 'data')
+}
+
+async function isFree(folder: string): Promise<boolean> {
+  try {
+    await access(await existingAbove(folder), constants.W_OK)
+    return !(await exists(folder)) || (await readdir(folder)).length === 0
+  } catch {
+    return false
+  }
 }
 
 async function existingAbove(path: string): Promise<string> {

@@ -34,6 +34,16 @@ export function parseFilter(text: string, key: string, now: Date = new Date()): 
   }
 }
 
+/** Why a text is no filter, in words that follow what it is called; `undefined` where it is one. */
+export function filterProblem(text: string): string | undefined {
+  try {
+    parseFilter(text, '')
+    return undefined
+  } catch (error) {
+    return `is not an LDAP filter: ${sentence((error as Error).cause)}`
+  }
+}
+
 /** Built from objects and never from strings: an id may hold any character. */
 export function anyOf(attribute: string, values: readonly Buffer[]): Filter {
   return new OrFilter({ filters: values.map((value) => new EqualityFilter({ attribute, value })) })

@@ -116,8 +116,10 @@ function oneLine(name: string): string {
   return name.split('\n').join(', ') || 'no name'
 }
 
-function namesOf({ subjectAltName = '' }: X509Certificate): string[] {
-  return subjectAltName
+/** Old certificates, and those that Samba makes for itself, have their name only in the subject. */
+function namesOf({ subjectAltName, subject }: X509Certificate): string[] {
+  const text = subjectAltName ?? /^CN=(.+)$/m.exec(subject)?.[1] ?? ''
+  return text
     .split(', ')
     .map((name) => name.replace(/^(DNS|IP Address):/, ''))
     .filter((name) => name !== '')

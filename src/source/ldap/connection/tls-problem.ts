@@ -15,7 +15,10 @@ const OTHER_HOST = 'ERR_TLS_CERT_ALTNAME_INVALID'
 export function connectProblem(error: unknown, ca?: readonly string[]): string {
   const code = systemCode(error) ?? ''
   if (UNTRUSTED.has(code)) return `its certificate is not trusted; ${trustRemedy(ca)} (${sentence(error)})`
-  return networkReason(error) ?? sentence(error)
+  const reason = networkReason(error) ?? sentence(error)
+  // The name of a domain controller is often known in the domain only.
+  const isNamed = code === OTHER_HOST && reason.includes('such a name')
+  return isNamed ? `${reason}, with its address in /etc/hosts where DNS does not know it` : reason
 }
 
 function trustRemedy(ca: readonly string[] | undefined): string {

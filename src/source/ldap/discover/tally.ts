@@ -74,9 +74,39 @@ export class Tally {
     return [...above]
       .flatMap(([key, place]) => (repeating.has(key) ? [] : [place]))
       .toSorted((a, b) => b.entries - a.entries || a.dn.length - b.dn.length)
-      .filter(({ entries }, at) => at === 0 || entries * 100 >= this.#entries)
       .slice(0, most)
   }
+}
+
+/** A place, where it is within another one of a list. */
+export interface TreePlace extends FoundPlace {
+  /** 0 for a place that is in no other one. */
+  readonly depth: number
+  /** The DN as far as it differs from that of the place around it. */
+  readonly label: string
+}
+
+/** The places so that each is followed by those within it. The wider ones come first, as `Tally.places` has them. */
+export function treeOf(places: readonly FoundPlace[]): readonly TreePlace[] {
+  const nodes = places.map((place) => ({ place, key: dnKey(place.dn) }))
+  const around = ({ key }: Node) =>
+    nodes.filter((other) => key.endsWith(`,${other.key}`)).toSorted((a, b) => b.key.length - a.key.length)[0]
+  const within = (parent: Node | undefined, depth: number): readonly TreePlace[] =>
+    nodes.flatMap((node) => {
+      if (around(node) !== parent) return []
+      const label = labelIn(node.place.dn, parent?.place.dn)
+      return [{ ...node.place, depth, label }, ...within(node, depth + 1)]
+    })
+  return within(undefined, 0)
+}
+
+interface Node {
+  readonly place: FoundPlace
+  readonly key: string
+}
+
+function labelIn(dn: string, parent: string | undefined): string {
+  return parent !== undefined && dn.endsWith(`,${parent}`) ? dn.slice(0, -parent.length - 1) : dn
 }
 
 /** An address that is none says nothing. */

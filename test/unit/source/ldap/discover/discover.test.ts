@@ -7,7 +7,7 @@ import {
   nameProposals,
   USER_ATTRIBUTES,
 } from '../../../../../src/source/ldap/discover/propose.ts'
-import { Tally } from '../../../../../src/source/ldap/discover/tally.ts'
+import { Tally, treeOf } from '../../../../../src/source/ldap/discover/tally.ts'
 
 function entry(dn: string, values: Readonly<Record<string, string>> = {}): LdapEntry {
   const attributes = Object.entries(values).map(([name, value]) => [name.toLowerCase(), [value]] as const)
@@ -18,6 +18,10 @@ function tallyOf(...entries: readonly LdapEntry[]): Tally {
   const tally = new Tally(USER_ATTRIBUTES)
   for (const each of entries) tally.add(each)
   return tally
+}
+
+function peopleIn(unit: string, many: number): readonly LdapEntry[] {
+  return Array.from({ length: many }, (_, at) => entry(`uid=p${at},${unit},o=x`))
 }
 
 const ANA = { entryUUID: '1', uid: 'ana', mail: 'ana@x.org', cn: 'Ana A', givenName: 'Ana', sn: 'A' }
@@ -41,13 +45,20 @@ describe('where entries are', () => {
     expect(places).toEqual([{ dn: 'ou=Sales\\, EU,dc=x', entries: 2 }])
   })
 
-  test('a place with less than one in a hundred is left out', () => {
-    const many = Array.from({ length: 300 }, (_, at) => entry(`uid=p${at},ou=a,dc=x`))
-    expect(
-      tallyOf(...many, entry('uid=x,ou=b,dc=x'))
-        .places(8)
-        .map(({ dn }) => dn),
-    ).toEqual(['dc=x', 'ou=a,dc=x'])
+  test('a tree has each place after the one around it, with as much of its name as differs', () => {
+    const tally = tallyOf(
+      ...peopleIn('ou=DE', 2),
+      ...peopleIn('ou=Bremen,OU=de', 3),
+      ...peopleIn('ou=Kiel,ou=DE', 1),
+      ...peopleIn('ou=old', 4),
+    )
+    expect(treeOf(tally.places(8))).toEqual([
+      { dn: 'o=x', entries: 10, depth: 0, label: 'o=x' },
+      { dn: 'ou=DE,o=x', entries: 6, depth: 1, label: 'ou=DE' },
+      { dn: 'ou=Bremen,OU=de,o=x', entries: 3, depth: 2, label: 'ou=Bremen,OU=de,o=x' },
+      { dn: 'ou=Kiel,ou=DE,o=x', entries: 1, depth: 2, label: 'ou=Kiel' },
+      { dn: 'ou=old,o=x', entries: 4, depth: 1, label: 'ou=old' },
+    ])
   })
 })
 
