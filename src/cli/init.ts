@@ -12,7 +12,7 @@ import type { Init, InitOptions } from './init/context.ts'
 import { checkGiven, requireGiven } from './init/given.ts'
 import { askCsv } from './init/csv.ts'
 import { askDirectory, askMembership } from './init/directory.ts'
-import { planFirst } from './init/first-plan.ts'
+import { planFirst, renderRenames } from './init/first-plan.ts'
 import { askLdap } from './init/ldap.ts'
 import { askSync } from './init/sync.ts'
 import { renderPlanCounts } from './render/report.ts'
@@ -164,7 +164,7 @@ async function runInit(
   const configuration = await askAll(init)
   const { stage, plan } = await planFirst(session, init, configuration)
   await using _stage = stage
-  say(...renderPlanCounts(plan), ...renderMembers(plan), '')
+  say(...renderPlanCounts(plan), ...renderRenames(plan), ...renderMembers(plan), '')
   if (!(await mayWrite(init))) {
     say('Nothing was written.')
     return EXIT.done

@@ -49,7 +49,7 @@ function decisionForm(run: RunDetail, name: Html): Html {
   const names = [...new Set(waiting.map(({ guard }) => guard))]
   const isPlan = run.state === 'held'
   return html`<form class="stacked" method="post" action="${path`/runs/${run.run}/approve`}">
-    ${isPlan && html`<p>The plan: ${plannedLinks(run)}.</p>`}
+    ${isPlan && html`<p>The plan: ${plannedLinks(run)}. ${othersWait(run)}</p>`}
     <fieldset>
       <legend>Decide on</legend>
       <label
@@ -69,6 +69,14 @@ function decisionForm(run: RunDetail, name: Html): Html {
       <button class="danger" formaction="${path`/runs/${run.run}/reject`}">Reject</button>
     </p>
   </form>`
+}
+
+/** A plan is sent as a whole, so what no guard holds waits with the rest. */
+function othersWait({ counts, undecidedChanges }: RunDetail): string {
+  const all = Object.values(counts?.planned ?? {}).reduce((sum, count) => sum + count, 0)
+  const others = all - undecidedChanges
+  if (others <= 0) return 'Nothing of it has been sent.'
+  return `Nothing of it has been sent: the guards hold ${digits(undecidedChanges)} of these changes, and the other ${digits(others)} wait with them. Approved, all of it is sent; rejected, the next run sends the others only.`
 }
 
 /** Left empty, a choice chooses all. */

@@ -17,8 +17,8 @@ const STATES: Readonly<Record<SyncState, readonly [word: string, colour: Colour]
   paused: ['paused', 'warn'],
 }
 
-export function stateBadge(state: SyncState): Html {
-  return badge(...STATES[state])
+export function stateBadge({ state, quarantined }: Pick<SyncOverview, 'state' | 'quarantined'>): Html {
+  return state === 'ok' && quarantined > 0 ? badge('some refused', 'warn') : badge(...STATES[state])
 }
 
 /** What an administrator looks at first: how each sync is, and what it wants from a person. */
@@ -58,7 +58,7 @@ const COLUMNS = [
 function row(sync: SyncOverview, now: Date): readonly (Html | string)[] {
   return [
     html`<a href="${path`/syncs/${sync.sync}`}"><bdi>${sync.sync}</bdi></a>`,
-    stateBadge(sync.state),
+    stateBadge(sync),
     at(sync.lastSuccess, now),
     at(sync.lastAttempt, now),
     at(sync.next, now, 'on demand'),

@@ -13,7 +13,7 @@ export const SYNC_RUNS = 20
 /** One sync: how it is, what a person can do with it, and its last runs. */
 export function syncPage(sync: SyncOverview, runs: readonly RunSummary[], name: Html, now: Date): Page {
   const wishes = wishesOf(sync, now)
-  const body = html`<h1><bdi>${sync.sync}</bdi> ${stateBadge(sync.state)}</h1>
+  const body = html`<h1><bdi>${sync.sync}</bdi> ${stateBadge(sync)}</h1>
     ${
       wishes.length > 0 &&
       html`<ul class="box warn">

@@ -1,7 +1,9 @@
 import type { RawConfiguration, Stage } from '../../compose/init.ts'
 import type { Config } from '../../config/config.ts'
 import type { RunView } from '../../control/control.ts'
+import { amount, digits } from '../../directory/wording.ts'
 import { DirsyncdError } from '../../errors.ts'
+import { printable } from '../../printable.ts'
 import type { BareSession, Session } from '../context.ts'
 import { endOfRun } from '../follow.ts'
 import { openControl } from '../open-control.ts'
@@ -34,10 +36,30 @@ export async function planFirst(
   return { stage, plan }
 }
 
+/** So many changes tell whether most of them are of one kind. */
+const LOOKED_AT = 2000
+const FEW = 20
+
+/**
+ * Names that are written in another way make a long plan that nobody wants. A plan may have other changes first, so it
+ * is not always noticed.
+ */
+export function renderRenames({ changes }: RunView): string[] {
+  const updates = changes.flatMap(({ change }) => (change.op === 'update-user' ? [change] : []))
+  const renames = updates.filter(({ want }) => Object.keys(want).join() === 'name')
+  const [first] = renames
+  if (first === undefined || updates.length < FEW || renames.length * 2 < updates.length) return []
+  const example = `"${printable(first.have.name ?? '')}" to "${printable(first.want.name ?? '')}"`
+  return [
+    `  names      ${digits(renames.length)} of ${amount(updates.length, 'update')} change nothing but the name, such as ${example}; ` +
+      'another answer for the full name (source.users.map.name) may leave them as they are',
+  ]
+}
+
 async function planOf(session: Session, { syncs }: Config): Promise<RunView> {
   await using control = await openControl(session)
   const [sync] = syncs
   const run = await control.requestRun({ sync: sync?.name ?? '', mode: 'plan' })
   const { read } = await endOfRun(session, control, run)
-  return await read(0)
+  return await read(LOOKED_AT)
 }

@@ -1,4 +1,4 @@
-import { Document, isMap, isScalar, isSeq, Scalar, visit, YAMLMap } from 'yaml'
+import { Document, isMap, isScalar, isSeq, Scalar, visit, YAMLMap, type YAMLSeq } from 'yaml'
 import { configJsonSchema, type RawSync } from '../../config/schema.ts'
 
 /** The whole of a configuration that is written anew. */
@@ -21,7 +21,7 @@ export function configurationText(configuration: RawConfiguration): string {
       if (isShort(map)) map.flow = true
     },
     Seq: (_key, seq) => {
-      if (seq.items.every(isScalar)) seq.flow = true
+      if (isSeqOfLine(seq)) seq.flow = true
     },
     Scalar: (key, scalar) => {
       // As docs/mapping.md writes expressions.
@@ -93,6 +93,13 @@ function isShort(map: YAMLMap): boolean {
 function isSecret(map: YAMLMap): boolean {
   return ['file', 'env'].some((key) => map.has(key))
 }
+
+/** A list of short texts; several DNs have a line each. */
+function isSeqOfLine({ items }: YAMLSeq): boolean {
+  return items.every(isScalar) && JSON.stringify(items).length < LINE
+}
+
+const LINE = 80
 
 const WIDTH = 100
 

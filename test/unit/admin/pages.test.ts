@@ -40,6 +40,12 @@ describe('the overview', () => {
     ])
       expect(page.replaceAll(/\s+/g, ' ').replaceAll(/<[^>]*>/g, '')).toContain(text)
   })
+
+  test('does not call well what the service refuses in part', async () => {
+    const page = await textOf({ syncs: [overviewOf({ quarantined: 2 })] }, '/')
+    expect(page).toContain('some refused')
+    expect(page).not.toContain('all is well')
+  })
 })
 
 describe('texts of strangers', () => {
@@ -166,6 +172,7 @@ describe('a run', () => {
     const page = await textOf({ runs: [run] }, '/runs/7')
     for (const text of ['4,000 users would be deleted', 'Held until a person decides', 'Approve', 'Reject'])
       expect(page).toContain(text)
+    expect(page).toContain('Nothing of it has been sent.')
   })
 
   test('of another hold is decided on there', async () => {

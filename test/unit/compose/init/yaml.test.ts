@@ -49,6 +49,13 @@ test('secrets and lists stand on one line, and no line of a comment is too long'
   const text = configurationText(CONFIGURATION)
   expect(text).toContain('password: { file: secrets/ldap-password }')
   expect(text).toContain('name: [ displayName, "{givenName} {sn}" ]')
+  const [sync] = CONFIGURATION.syncs
+  const bases = ['ou=people in a unit with a long name,dc=example,dc=org', 'ou=others,dc=example,dc=org']
+  const users = { ...sync.source.users, base: bases }
+  const long = { ...CONFIGURATION, syncs: [{ ...sync, source: { ...sync.source, users } }] } as const
+  expect(configurationText(long as never)).toContain(
+    `base:\n${bases.map((base) => `          - ${base}\n`).join('')}`,
+  )
   const comments = text.split('\n').filter((line) => line.trim().startsWith('#'))
   expect(Math.max(...comments.map((line) => line.length))).toBeLessThan(125)
 })
