@@ -367,7 +367,7 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
     [/Number of the organization/, `${FIXTURE.organizationId}${enter}`],
     [/Access token/, `wrong${enter}`],
     [/The token is not known[^]*Access token/, `${FIXTURE.token}${enter}`],
-    [/Which directory[^]*number 7, [a-z]+, \d+ users/, enter],
+    [/Which directory[^]*None of these[^]*number 7, [a-z]+, \d+ users/, `${down}${enter}`],
     [/members of groups/, enter],
     [/Name of this sync/, `staff${enter}`],
     [/When it runs/, enter],

@@ -85,6 +85,8 @@ async function askCa({ answers, options }: Init, url: string): Promise<string | 
   return path === undefined || path === '' ? undefined : resolve(path)
 }
 
+const NONE = 0
+
 async function askWhich(
   { answers, options, say }: Init,
   { organizationId }: RawDirectory,
@@ -110,15 +112,20 @@ async function askWhich(
     given,
     what: 'the directory',
     message: 'Which directory becomes equal to the source?',
-    choices: listed.map((each) => {
-      const users = each.users === undefined ? '' : `, ${amount(each.users, 'user')}`
-      return {
-        value: each.id,
-        name: `${printable(each.name)}  (number ${each.id}, ${printable(each.type)}${users})`,
-      }
-    }),
+    choices: [
+      // The cursor stands on the first, and one Enter too many must empty no directory.
+      { value: NONE, name: 'None of these: end here, and write nothing' },
+      ...listed.map((each) => {
+        const users = each.users === undefined ? '' : `, ${amount(each.users, 'user')}`
+        return {
+          value: each.id,
+          name: `${printable(each.name)}  (number ${each.id}, ${printable(each.type)}${users})`,
+        }
+      }),
+    ],
     hasProposal: false,
   })
+  if (id === NONE) throw new DirsyncdError('interrupted', 'Ended without a directory.')
   if (given !== undefined)
     say(`  ${printable(listed.find((each) => each.id === id)?.name ?? '')}, number ${id}`)
   return id
