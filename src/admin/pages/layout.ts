@@ -68,7 +68,7 @@ export function table(
         ${rows.map(
           (cells) =>
             html`<tr>
-              ${cells.map((cell, at) => html`<td data-label="${columns[at]}">${cell}</td>`)}
+              ${cells.map((cell, at) => html`<td data-label="${columns[at]}"><div>${cell}</div></td>`)}
             </tr> `,
         )}
       </tbody>

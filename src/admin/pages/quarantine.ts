@@ -5,7 +5,7 @@ import { type Page, table } from './layout.ts'
 import { at } from './time.ts'
 
 /** How many changes in quarantine a page shows. */
-const SHOWN = 100
+const SHOWN = 50
 
 export interface QuarantineAsked {
   readonly sync?: string | undefined
