@@ -2,6 +2,7 @@ import type { Protection } from '../protection.ts'
 
 const STAGE = 'unit/compose/init/stage.test.ts'
 const COMMAND = 'e2e/init.test.ts'
+const DISCOVER = 'integration/source-ldap-discover.test.ts'
 
 /** What `dirsyncd init` leaves behind, and whom it trusts: `src/compose/init/` and `src/cli/init/`. */
 export const INIT: readonly Protection[] = [
@@ -62,6 +63,35 @@ export const INIT: readonly Protection[] = [
     file: 'cli/init/server.ts',
     find: 'if (!isRight)',
     replace: 'if (isRight === undefined)',
+    test: COMMAND,
+    only: 'a person at a terminal',
+  },
+  {
+    name: 'init-blanks-at-the-ends-belong-to-a-secret',
+    file: 'compose/init/draft.ts',
+    find: "file.text.replace(/\\n$/, '')",
+    replace: 'file.text.trim()',
+    test: 'unit/compose/init/draft.test.ts',
+  },
+  {
+    name: 'init-people-of-an-old-kind-are-counted',
+    file: 'source/ldap/discover/kinds.ts',
+    find: 'const above = lowest < 0 ? [] : LINEAGE.slice(lowest)',
+    replace: 'const above = lowest < 0 ? [] : LINEAGE.slice(lowest, lowest)',
+    test: DISCOVER,
+  },
+  {
+    name: 'init-groups-within-are-noticed-where-the-filter-leaves-them-out',
+    file: 'source/ldap/discover/discover.ts',
+    find: 'nesting.addName(entry)',
+    replace: '',
+    test: DISCOVER,
+  },
+  {
+    name: 'init-one-enter-too-many-empties-no-directory',
+    file: 'cli/init/directory.ts',
+    find: "{ value: NONE, name: 'None of these: end here, and write nothing' },",
+    replace: '',
     test: COMMAND,
     only: 'a person at a terminal',
   },

@@ -125,4 +125,12 @@ export const PAGES: readonly Protection[] = [
     test: SIGN_IN,
     only: 'is not the token',
   },
+  {
+    name: 'pages-what-is-refused-in-part-is-not-called-well',
+    file: 'admin/pages/overview.ts',
+    find: "state === 'ok' && quarantined > 0",
+    replace: "state === 'new' && quarantined > 0",
+    test: DONE,
+    only: 'does not call well',
+  },
 ]
