@@ -1,4 +1,5 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { findBarriers, openBrowser, OTHER_MACHINE, watchPage } from '../support/browser.ts'
 import { freePort } from '../support/server-process.ts'
@@ -132,6 +133,32 @@ test('a sync is paused and resumed, and the overview says so', async () => {
   await page.goto(`${origin}/syncs/corp`)
   await page.getByRole('button', { name: 'Resume' }).click()
   await page.getByRole('button', { name: 'Pause' }).waitFor()
+})
+
+test('whoever clicks again while the answer is awaited sends nothing, and whoever comes back sends it again', async () => {
+  const sent: string[] = []
+  const watch = (request: Request) => {
+    if (request.method() === 'POST') sent.push(request.url())
+  }
+  page.on('request', watch)
+  await page.route('**/run', async (route) => {
+    await delay(600)
+    await route.continue()
+  })
+  await page.goto(`${origin}/syncs/corp`)
+  for (const times of [1, 2]) {
+    const box = await page.getByRole('button', { name: 'Only plan' }).boundingBox()
+    const click = () => page.mouse.click(box!.x + 5, box!.y + 5)
+    await click()
+    await delay(300)
+    await click()
+    await page.waitForURL(/\/runs\/\d+$/)
+    await page.locator('h1 .badge', { hasText: 'planned' }).waitFor()
+    expect(sent).toHaveLength(times)
+    await page.goBack()
+  }
+  page.off('request', watch)
+  await page.unrouteAll()
 })
 
 test('without TLS, from another machine, forms of the pages are taken too', async () => {

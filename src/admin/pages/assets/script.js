@@ -56,6 +56,16 @@ function follow(block) {
   })
 }
 
+/** A double click decides once. Whoever comes back to the page may send its form again. */
+let isSent = false
+addEventListener('submit', (event) => {
+  if (isSent) event.preventDefault()
+  isSent = true
+})
+addEventListener('pageshow', () => {
+  isSent = false
+})
+
 localTimes(document)
 const seconds = Number(main?.dataset.refresh)
 if (seconds > 0) {
