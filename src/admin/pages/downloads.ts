@@ -5,6 +5,7 @@ import type { Browse } from '../../control/browse.ts'
 import type { ChangeView } from '../../control/control.ts'
 import { membersDifference } from '../../plan/change.ts'
 import { runParams } from './params.ts'
+import { runOf } from './run-of.ts'
 
 /** Everything of a run, sent as it is read. */
 export function addDownloads(app: FastifyInstance, browse: Browse): void {
@@ -13,8 +14,8 @@ export function addDownloads(app: FastifyInstance, browse: Browse): void {
     { name: 'notices', each: browse.eachNotice, columns: NOTICE_COLUMNS, row: (notice: object) => notice },
   ] as const
   for (const { name, each, columns, row } of sources) {
-    app.get(`/runs/:run/${name}.csv`, (request, reply) => {
-      const { run } = runParams.parse(request.params)
+    app.get(`/runs/:run/${name}.csv`, async (request, reply) => {
+      const { run } = await runOf(browse, runParams.parse(request.params).run)
       return send(
         reply,
         `run-${run}-${name}.csv`,
@@ -22,8 +23,8 @@ export function addDownloads(app: FastifyInstance, browse: Browse): void {
         csv(each(run), columns, row as Row),
       )
     })
-    app.get(`/runs/:run/${name}.json`, (request, reply) => {
-      const { run } = runParams.parse(request.params)
+    app.get(`/runs/:run/${name}.json`, async (request, reply) => {
+      const { run } = await runOf(browse, runParams.parse(request.params).run)
       return send(reply, `run-${run}-${name}.json`, 'application/json; charset=utf-8', json(each(run)))
     })
   }

@@ -17,15 +17,18 @@ function several<T extends z.ZodType>(schema: T) {
   )
 }
 
+/** No store has NUL in a text. */
+const anyText = z.string().refine((value) => !value.includes('\0'), 'has a character that no text has')
+
 const place = z.coerce.number().int().min(0)
-const text = (longest: number) => z.string().trim().max(longest)
+const text = (longest: number) => anyText.trim().max(longest)
 const kind = z.enum(['user', 'group'])
 
 export const runParams = z.object({ run: z.coerce.number().int().positive() })
 export const changeParams = runParams.extend({ number: z.coerce.number().int().positive() })
-export const syncParams = z.object({ sync: z.string() })
+export const syncParams = z.object({ sync: anyText })
 
-export const runsQuery = z.object({ sync: optional(z.string()), before: optional(place) })
+export const runsQuery = z.object({ sync: optional(anyText), before: optional(place) })
 export const changesQuery = z.object({
   op: optional(z.enum(OPS)),
   state: optional(z.enum(CHANGE_STATES)),
@@ -38,25 +41,28 @@ export const noticesQuery = z.object({
   code: optional(z.enum(CODES)),
   after: optional(z.coerce.number().int()),
 })
-export const peopleQuery = z.object({ who: z.string().min(1).max(2000), kind: optional(kind) })
-export const quarantineQuery = z.object({ sync: optional(z.string()), skip: optional(place) })
+export const peopleQuery = z.object({ who: anyText.min(1).max(2000), kind: optional(kind) })
+export const quarantineQuery = z.object({ sync: optional(anyText), skip: optional(place) })
 export const signInQuery = z.object({ to: z.string().default('/') })
 
 /** An id as a form carries it: encoded, because browsers change line ends and others. */
-const encoded = z.string().transform((value, context) => {
-  try {
-    return decodeURIComponent(value)
-  } catch {
-    context.addIssue('is not encoded as it should be')
-    return z.NEVER
-  }
-})
+const encoded = z
+  .string()
+  .transform((value, context) => {
+    try {
+      return decodeURIComponent(value)
+    } catch {
+      context.addIssue('is not encoded as it should be')
+      return z.NEVER
+    }
+  })
+  .pipe(anyText)
 
-const lines = z.string().transform((value) =>
+const lines = anyText.transform((value) =>
   value
     .split(/\r?\n/)
-    .map((line) => line.trim())
-    .filter((line) => line !== ''),
+    .map((each) => each.trim())
+    .filter((each) => each !== ''),
 )
 
 export const signInForm = z.object({ user: text(100).min(1), token: z.string(), to: optional(encoded) })
@@ -68,16 +74,13 @@ export const partForm = z.object({
   ids: optional(lines),
 })
 export const decisionForm = partForm.extend({
-  what: z
-    .string()
-    .regex(/^(?:all|part|only:.+)$/)
-    .default('all'),
+  what: anyText.regex(/^(?:all|part|only:.+)$/).default('all'),
   reason: optional(text(500)),
 })
 export const runForm = z.object({ mode: z.enum(['sync', 'plan']) })
 export const pauseForm = z.object({ reason: optional(text(500)) })
 export const releaseForm = z.object({
-  sync: optional(z.string()),
+  sync: optional(anyText),
   kind: optional(kind),
   id: optional(encoded),
 })

@@ -1,7 +1,7 @@
 import { parseCookie } from 'cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Browse } from '../../control/browse.ts'
-import type { Control, RunDetail } from '../../control/control.ts'
+import type { Control } from '../../control/control.ts'
 import type { SyncOverview } from '../../control/overview.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { changePage } from './change.ts'
@@ -14,6 +14,7 @@ import * as params from './params.ts'
 import { peoplePage } from './people.ts'
 import { quarantinePage } from './quarantine.ts'
 import { noticesPage, runPage } from './run.ts'
+import { runOf } from './run-of.ts'
 import { RUNS_SHOWN, runsPage } from './runs.ts'
 import { SYNC_RUNS, syncPage } from './sync.ts'
 import { undoPage } from './undo.ts'
@@ -107,13 +108,6 @@ function addRunPages(
   get('/runs/:run/undo', async (request) =>
     undoPage(await runOf(browse, params.runParams.parse(request.params).run), nameFor(request)),
   )
-}
-
-async function runOf(browse: Browse, run: number): Promise<RunDetail> {
-  const view = await browse.run(run)
-  if (view === undefined)
-    throw new DirsyncdError('run-unknown', `There is no run ${run}, or it is not kept any more.`)
-  return view
 }
 
 function nameFor({ viewer, headers }: FastifyRequest): Html {

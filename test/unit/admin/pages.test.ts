@@ -5,6 +5,8 @@ import { changeOf, countsOf, createUser, runOf } from '../cli/runs-for-tests.ts'
 import { buildPagesForTests, overviewOf, quarantinedOf, type Shown } from './pages-for-tests.ts'
 
 const HOSTILE = '<script>alert(1)</script>"\'&=\u202eexe.\u0000\u001b[31m'
+/** As much of it as anybody can ask for. */
+const ASKED = HOSTILE.replaceAll('\u0000', '')
 const FORMULA = '=cmd|calc!A1'
 
 async function textOf(shown: Shown, url: string): Promise<string> {
@@ -56,7 +58,7 @@ describe('texts of strangers', () => {
     want: { name: `${HOSTILE}2` },
   }
   const hostile: Shown = {
-    syncs: [overviewOf({ sync: HOSTILE, error: HOSTILE, failures: 1 })],
+    syncs: [overviewOf({ sync: ASKED, error: HOSTILE, failures: 1 })],
     runs: [
       runOf({
         run: 7,
@@ -89,10 +91,10 @@ describe('texts of strangers', () => {
     '/runs/7/changes/1',
     '/runs/7/notices',
     '/runs/7/undo',
-    `/syncs/${encodeURIComponent(HOSTILE)}`,
-    `/syncs/corp/people?who=${encodeURIComponent(HOSTILE)}`,
+    `/syncs/${encodeURIComponent(ASKED)}`,
+    `/syncs/corp/people?who=${encodeURIComponent(ASKED)}`,
     '/quarantine',
-    `/runs/7?search=${encodeURIComponent(HOSTILE)}`,
+    `/runs/7?search=${encodeURIComponent(ASKED)}`,
   ])('are texts on %s', async (url) => {
     const page = await textOf(hostile, url)
     expect(page).not.toContain('<script>')
@@ -141,7 +143,7 @@ describe('texts of strangers', () => {
       { change: { id: FORMULA } },
       { change },
     ])
-    expect((await app.inject('/runs/8/notices.json')).json()).toHaveLength(1)
+    expect((await app.inject('/runs/7/notices.json')).json()).toHaveLength(1)
   })
 })
 
@@ -187,7 +189,14 @@ describe('a run', () => {
     expect(page).not.toContain('/runs/8/approve')
   })
 
-  test.each(['/runs/9', '/runs/7/changes/2', '/syncs/none', '/nothing'])('%s is not there', async (url) => {
+  test.each([
+    '/runs/9',
+    '/runs/9/changes.csv',
+    '/runs/9/notices.json',
+    '/runs/7/changes/2',
+    '/syncs/none',
+    '/nothing',
+  ])('%s is not there', async (url) => {
     const { app } = buildPagesForTests({ runs: [runOf({ run: 7 })] })
     const answer = await app.inject({ url, headers: { accept: 'text/html' } })
     expect([answer.statusCode, answer.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
@@ -195,6 +204,16 @@ describe('a run', () => {
     expect(answer.headers['content-security-policy']).toContain("style-src 'self'")
   })
 })
+
+test.each(['/runs/7?search=a%00', '/syncs/corp/people?who=%00', '/syncs/c%00', '/quarantine?sync=%00'])(
+  'a character that no text has is refused in %s',
+  async (url) => {
+    const { app } = buildPagesForTests({ runs: [runOf({ run: 7 })], syncs: [overviewOf()] })
+    const answer = await app.inject({ url, headers: { accept: 'text/html' } })
+    expect(answer.statusCode).toBe(400)
+    expect(answer.body).toContain('has a character that no text has')
+  },
+)
 
 describe('what a person does', () => {
   const OWN = { 'sec-fetch-site': 'same-origin' }
@@ -284,6 +303,8 @@ describe('what a person does', () => {
     ['the reason is too long', '/runs/7/approve', `what=all&by=ada&reason=${'x'.repeat(501)}`, 'reason'],
     ['it is no plan of an undo', '/runs/7/put-back', 'by=ada', 'is no plan of an undo'],
     ['an id is not encoded', '/quarantine/release', 'kind=user&id=%25', 'id'],
+    ['an id has a NUL', '/quarantine/release', 'kind=user&id=%2500', 'id'],
+    ['a reason has a NUL', '/syncs/corp/pause', 'by=ada&reason=a%00', 'reason'],
   ])('changes nothing where %s', async (_case, url, form, sentence) => {
     const answer = await post(url, form)
     expect(answer.status).toBeGreaterThanOrEqual(400)
