@@ -4,9 +4,16 @@ import { NOTICE_MEANINGS } from '../../control/meanings.ts'
 import type { NoticeCode } from '../../directory/snapshot.ts'
 import { OPS } from '../../plan/change.ts'
 
-/** An empty field of a form is one that was not filled in. */
+/** Blanks and what nobody sees. */
+const NOTHING = /^[\s\p{Cc}\p{Cf}]*$/u
+
+function isNothing(value: unknown): boolean {
+  return typeof value === 'string' && NOTHING.test(value)
+}
+
+/** A field of a form in which nobody sees anything is one that was not filled in. */
 function optional<T extends z.ZodType>(schema: T) {
-  return z.preprocess((value) => (value === '' ? undefined : value), schema.optional())
+  return z.preprocess((value) => (isNothing(value) ? undefined : value), schema.optional())
 }
 
 /** A field of which a form may have several. */
@@ -20,12 +27,15 @@ function several<T extends z.ZodType>(schema: T) {
 /** No store has NUL in a text. */
 const anyText = z.string().refine((value) => !value.includes('\0'), 'has a character that no text has')
 
-const place = z.coerce.number().int().min(0)
+/** As large as a number of the store. */
+const MOST = 2_147_483_647
+const place = z.coerce.number().int().min(0).max(MOST)
+const positive = z.coerce.number().int().positive().max(MOST)
 const text = (longest: number) => anyText.trim().max(longest)
 const kind = z.enum(['user', 'group'])
 
-export const runParams = z.object({ run: z.coerce.number().int().positive() })
-export const changeParams = runParams.extend({ number: z.coerce.number().int().positive() })
+export const runParams = z.object({ run: positive })
+export const changeParams = runParams.extend({ number: positive })
 export const syncParams = z.object({ sync: anyText })
 
 export const runsQuery = z.object({ sync: optional(anyText), before: optional(place) })
@@ -39,7 +49,7 @@ export const changesQuery = z.object({
 const CODES = Object.keys(NOTICE_MEANINGS) as [NoticeCode, ...NoticeCode[]]
 export const noticesQuery = z.object({
   code: optional(z.enum(CODES)),
-  after: optional(z.coerce.number().int()),
+  after: optional(z.coerce.number().int().max(MOST)),
 })
 export const peopleQuery = z.object({ who: anyText.min(1).max(2000), kind: optional(kind) })
 export const quarantineQuery = z.object({ sync: optional(anyText), skip: optional(place) })
@@ -65,7 +75,9 @@ const lines = anyText.transform((value) =>
     .filter((each) => each !== ''),
 )
 
-export const signInForm = z.object({ user: text(100).min(1), token: z.string(), to: optional(encoded) })
+const name = text(100).refine((value) => !isNothing(value), 'must be a name')
+
+export const signInForm = z.object({ user: name, token: z.string(), to: optional(encoded) })
 /** Who acts, where that is not known otherwise. */
 export const byForm = z.object({ by: optional(text(100)) })
 export const partForm = z.object({

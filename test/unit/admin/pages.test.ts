@@ -205,7 +205,13 @@ describe('a run', () => {
   })
 })
 
-test.each(['/runs/7?search=a%00', '/syncs/corp/people?who=%00', '/syncs/c%00', '/quarantine?sync=%00'])(
+test.each([99_999_999_999, -1, 1.5, 'x'])('there is no run %s', async (run) => {
+  const { app } = buildPagesForTests({ runs: [runOf({ run: 7 })] })
+  for (const url of [`/runs/${run}`, `/runs/7?after=${run}`, `/runs/${run}/changes.csv`])
+    expect((await app.inject(url)).statusCode).toBe(400)
+})
+
+test.each(['/runs/7?search=a%00', '/syncs/corp/people?who=%00', '/syncs/c%00'])(
   'a character that no text has is refused in %s',
   async (url) => {
     const { app } = buildPagesForTests({ runs: [runOf({ run: 7 })], syncs: [overviewOf()] })
@@ -293,6 +299,8 @@ describe('what a person does', () => {
 
   test.each([
     ['nobody says who he is', '/runs/7/approve', 'what=all&by=', 'Give your name'],
+    ['a name is a blank', '/runs/7/approve', 'what=all&by=+', 'Give your name'],
+    ['nobody sees the name', '/syncs/corp/pause', 'by=%E2%80%8B+%E2%80%AE', 'Give your name'],
     ['a part is rejected', '/runs/7/reject', 'what=part&by=ada', 'is approved, not rejected'],
     ['a part is named and not chosen', '/runs/7/approve', 'what=all&by=ada&names=updates', 'and not chosen'],
     ['a part is named for a guard', '/runs/7/approve', 'what=only%3Areborn&by=ada&ids=a', 'and not chosen'],
