@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { parse } from 'yaml'
 import { putEmptyStore } from '../support/empty-store.ts'
 import { FIXTURE } from '../support/fixture.ts'
@@ -330,6 +330,20 @@ test('SIGINT while the server is silent ends it quietly and leaves nothing behin
   await program.waitForOutput(/Connecting to/)
   program.kill('SIGINT')
   expect(await program.ended).toMatchObject({ code: 130, stderr: '' })
+  expect(await left()).toEqual([])
+})
+
+test('a terminal that is closed while the first plan is made leaves no password behind', async () => {
+  await using silent = await startSlapd({ people: 40 })
+  const reader = ['--bind-dn', silent.readers.reader.dn, '--bind-password-env', 'LDAP_PASSWORD']
+  const source = ['--source', 'ldap', '--url', silent.url, ...reader, '--no-groups']
+  const args = ['init', '--file', configFile(), ...source, ...apiOptions(), '--yes']
+  const env = { ...ENV, LDAP_PASSWORD: silent.readers.reader.password }
+  await using program = startProgram(args, { env, asInProduction: true })
+  await program.waitForOutput(/Making a first plan/)
+  await vi.waitFor(async () => expect((await left()).join()).toContain('.dirsyncd-init-'), { interval: 5 })
+  program.kill('SIGHUP')
+  expect(await program.ended).toMatchObject({ code: 129 })
   expect(await left()).toEqual([])
 })
 
