@@ -166,6 +166,13 @@ async function freeLeases(db: Kysely<Tables>): Promise<void> {
   await db.updateTable('dirsyncd.leases').set({ owner: null, renewed_at: null }).execute()
 }
 
+/**
+ * A server would carry a long statement to its end, with all that it has locked, although the process that asked for it
+ * is gone: the next process would wait for it. Servers before version 14 cannot do better.
+ */
+const END_WITH_CLIENT = `SELECT set_config(name, '2s', false) FROM pg_settings
+  WHERE name = 'client_connection_check_interval'`
+
 async function openPostgres(
   stack: AsyncDisposableStack,
   options: PostgresOptions & { log?: Log; idleMs?: number },
@@ -193,6 +200,8 @@ function poolConfig({ url, password, idleMs }: PostgresOptions & { idleMs?: numb
     max: 10,
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
+    // The pool waits for it, whatever its types say.
+    onConnect: (client): unknown => client.query(END_WITH_CLIENT),
   }
 }
 

@@ -1,12 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, truncate } from 'node:fs/promises'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { Client, type Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Change } from '../../src/plan/change.ts'
+import type { PlannedChange } from '../../src/plan/changes.ts'
 import { FencedRun } from '../../src/store/fenced-run.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { openStore, type Store } from '../../src/store/open.ts'
@@ -350,6 +352,59 @@ describe('a PostgreSQL server that cannot be used', () => {
     expect(JSON.stringify(rows)).not.toContain('JIT')
   })
 
+  test('what a process asked for ends with it, and keeps nobody from its rows', async () => {
+    const url = await server.createDatabase()
+    await using store = await openStore({ kind: 'postgres', url })
+    await store.db.insertInto('dirsyncd.settings').values({ name: 'a', value: '' }).execute()
+    const gone = await store.pool.connect()
+    await gone.query(`BEGIN; UPDATE dirsyncd.settings SET value = 'b' WHERE name = 'a'`)
+    const long = gone.query('SELECT pg_sleep(300)')
+    const lost = long.catch((error: unknown) => error)
+    await vi.waitFor(async () => {
+      const { rowCount } = await store.pool.query(
+        "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()",
+      )
+      expect(rowCount).toBe(1)
+    }, 5000)
+    ;(gone as unknown as { connection: { stream: Socket } }).connection.stream.destroy()
+    expect(await lost).toMatchObject({ message: expect.stringContaining('terminated') })
+    gone.release(true)
+    const next = store.pool.query(
+      `SET lock_timeout = '20s'; UPDATE dirsyncd.settings SET value = 'c' WHERE name = 'a'`,
+    )
+    await expect(next).resolves.toBeDefined()
+  })
+
+  test('a long plan is stored without looking for each change in the whole journal', async () => {
+    await using store = await openStore({ kind: 'postgres', url: await server.createDatabase() })
+    const plan = async (entries: number) => {
+      const run = await addRun(store.db, { sync: 'corp', target: 'here', mode: 'sync', trigger: 'demand' })
+      const changes = Array.from({ length: entries }, (_, n) => deletion(`u${n}`))
+      const fenced = await beginFenced(store, run)
+      await storePlan(fenced, { changes, notices: [] }, new Set())
+      await fenced.write((trx) => finishRun(trx, run, { state: 'done' }))
+      return run
+    }
+    const entries = 3000
+    await sql`INSERT INTO dirsyncd.journal (sync, target, run, number, op, entry_id, fingerprint, attempt, worker,
+        removes, outcome, intent_at)
+      SELECT 'corp', 'here', ${await plan(10)}, n, 'update-user', 'u' || n, 'f', 1, 'w', 0, CASE n WHEN 7 THEN 'unknown' ELSE 'applied' END, now()
+      FROM generate_series(0, ${entries - 1}::int) AS n`.execute(store.db)
+    await sql`ANALYZE`.execute(store.db)
+    const run = await plan(entries)
+    const unsure = await sql`SELECT entry_id FROM dirsyncd.changes WHERE run = ${run} AND unsure`.execute(
+      store.db,
+    )
+    expect(unsure.rows).toEqual([{ entry_id: 'u7' }])
+    const readRows = async () => {
+      const { rows } = await sql<{ read: number }>`SELECT (seq_tup_read + idx_tup_fetch)::int AS read
+        FROM pg_stat_user_tables WHERE relname = 'journal'`.execute(store.db)
+      return rows[0]?.read
+    }
+    await vi.waitFor(async () => expect(await readRows()).toBeGreaterThanOrEqual(entries), 15_000)
+    expect(await readRows()).toBeLessThan(10 * entries)
+  })
+
   test('a process that is frozen within a transaction keeps nobody from its rows for long', async () => {
     const url = await server.createDatabase()
     await using frozen = await openStore({ kind: 'postgres', url, idleMs: 100 })
@@ -379,6 +434,11 @@ describe('a PostgreSQL server that cannot be used', () => {
     expect(await findRun(other.db, number)).toMatchObject({ stop_reason: 'of the other process' })
   })
 })
+
+function deletion(id: string): PlannedChange {
+  const change: Change = { op: 'delete-user', id, have: { name: 'a', email: null }, why: 'gone' }
+  return { change, phase: 'delete-users', fingerprint: id, removes: 1 }
+}
 
 /** A database of the user who needs a password, which is `right`. */
 async function lockedUser(): Promise<string> {

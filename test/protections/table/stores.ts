@@ -1206,4 +1206,20 @@ export const STORES: readonly Protection[] = [
     test: 'integration/store.test.ts',
     only: 'newer version',
   },
+  {
+    name: 'stores-statement-ends-with-its-process',
+    file: 'store/open.ts',
+    find: "set_config(name, '2s', false)",
+    replace: "set_config(name, '0', false)",
+    test: 'integration/store.test.ts',
+    only: 'ends with it',
+  },
+  {
+    name: 'stores-long-plan-is-not-looked-for-change-by-change',
+    file: 'store/plans.ts',
+    find: 'SET LOCAL enable_nestloop = off',
+    replace: 'SET LOCAL enable_nestloop = on',
+    test: 'integration/store.test.ts',
+    only: 'a long plan is stored',
+  },
 ]
