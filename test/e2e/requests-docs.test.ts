@@ -6,11 +6,11 @@ import { FIXTURE } from '../support/fixture.ts'
 import { program } from '../support/packages.ts'
 import { startServiceSite } from '../support/site.ts'
 
-const page = await readFile(new URL('../../docs/setup.md', import.meta.url), 'utf8')
+const page = await readFile(new URL('../../docs/requests.md', import.meta.url), 'utf8')
 const [, BLOCK = ''] = /^```sh\n(URL=.*?)^```$/ms.exec(page) ?? []
 const [, EXAMPLE = ''] = /^URL=(.*)$/m.exec(BLOCK) ?? []
 
-test('the requests of docs/setup.md create two people at once, and show each with the own name', async () => {
+test('the requests of docs/requests.md create two people at once, and show each with the own name', async () => {
   await using service = await startServiceSite()
   expect(EXAMPLE).toMatch(/\/api\/v2\/organizations\/1$/)
   const own = `${service.baseUrl}/api/v2/organizations/${FIXTURE.organizationId}`
