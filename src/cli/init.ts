@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import type { RawConfiguration, RawSource, RawSync } from '../compose/init.ts'
+import type { InitSteps, RawConfiguration, RawSource, RawSync } from '../compose/init.ts'
 import type { RunView } from '../control/control.ts'
 import { amount } from '../directory/wording.ts'
-import { DirsyncdError } from '../errors.ts'
+import { DirsyncdError, sentence } from '../errors.ts'
 import { repeated, wholeNumber } from './arguments.ts'
 import type { BareSession, Runner } from './context.ts'
 import { EXIT } from './exit-code.ts'
@@ -14,6 +14,7 @@ import { askCsv } from './init/csv.ts'
 import { askDirectory, askMembership } from './init/directory.ts'
 import { planFirst, renderRenames } from './init/first-plan.ts'
 import { askLdap } from './init/ldap.ts'
+import { errorInOptions, inOptions } from './init/option-names.ts'
 import { askSync } from './init/sync.ts'
 import { renderPlanCounts } from './render/report.ts'
 import { fold } from './render/wrap.ts'
@@ -111,8 +112,9 @@ function addCsvOptions(init: Command): void {
     .option('--csv-encoding <label>', 'CSV: the encoding, such as windows-1252 (default: found).')
 }
 
-/** How a process ends that Ctrl-C ends. */
+/** How a process ends that Ctrl-C or SIGTERM ends. */
 const INTERRUPTED = 130
+const TERMINATED = 143
 
 /** Whoever ends the questions knows it, and nothing is left behind that would have to be told. */
 async function initQuietly(
@@ -122,22 +124,25 @@ async function initQuietly(
   try {
     return await runInit(session, options)
   } catch (error) {
-    const isInterrupted = error instanceof DirsyncdError && error.code === 'interrupted'
-    if (isInterrupted || session.signal.aborted) return INTERRUPTED
-    throw error
+    if (session.signal.aborted)
+      return sentence(session.signal.reason).includes('SIGTERM') ? TERMINATED : INTERRUPTED
+    if (!(error instanceof DirsyncdError)) throw error
+    if (error.code === 'interrupted') return INTERRUPTED
+    throw errorInOptions(error)
   }
 }
 
 async function runInit(
   session: BareSession,
-  options: InitOptions & { readonly config?: string },
+  given: InitOptions & { readonly config?: string },
 ): Promise<number> {
   const { configPlace, compose, log, signal, json } = session
   const usual = configPlace.env['DIRSYNCD_CONFIG'] || 'config/dirsyncd.yaml'
-  const file = resolve(options.file ?? options.config ?? usual)
+  const file = resolve(given.file ?? given.config ?? usual)
   const steps = await compose.openInit(log, signal)
   await steps.requireNewFile(file)
-  checkGiven(options)
+  checkGiven(given, steps.dataDirProblem)
+  const options = { ...given, ...outermostBases(given, steps) }
   const say = (...lines: readonly string[]) =>
     json ? undefined : session.print(...fold(lines, session.columns))
   const files: Init['files'] = new Map()
@@ -146,6 +151,7 @@ async function runInit(
     steps,
     say,
     warnings: [],
+    rights: { mayWrite: true },
     file,
     files,
     columns: session.columns,
@@ -155,7 +161,7 @@ async function runInit(
       yes: options.yes === true,
       isJson: json,
       signal,
-      onProblem: (problem) => say('', ...problem.split('\n'), ''),
+      onProblem: (problem) => say('', ...inOptions(problem).split('\n'), ''),
     }),
   }
   if (session.prompts !== undefined)
@@ -165,14 +171,22 @@ async function runInit(
   const { stage, plan } = await planFirst(session, init, configuration)
   await using _stage = stage
   say(...renderPlanCounts(plan), ...renderRenames(plan), ...renderMembers(plan), '')
-  if (!(await mayWrite(init))) {
+  if (!(await isAgreed(init))) {
     say('Nothing was written.')
     return EXIT.done
   }
   const written = await stage.place()
+  const isUsual = file === resolve(usual)
   if (json) session.printJson({ ...summaryOf(configuration, plan), warnings: init.warnings, written })
-  else say(...renderEnd(configuration, { file, isUsual: file === resolve(usual) }, written))
+  else say(...renderEnd(configuration, { file, isUsual, mayWrite: init.rights.mayWrite }, written))
   return EXIT.done
+}
+
+function outermostBases({ usersBase, groupsBase }: InitOptions, steps: InitSteps): Partial<InitOptions> {
+  return {
+    ...(usersBase && { usersBase: steps.outermost(usersBase) }),
+    ...(groupsBase && { groupsBase: steps.outermost(groupsBase) }),
+  }
 }
 
 async function askAll(init: Init): Promise<RawConfiguration> {
@@ -207,7 +221,7 @@ async function askAll(init: Init): Promise<RawConfiguration> {
 }
 
 /** Without a terminal, whoever gave all options has agreed. */
-async function mayWrite({ answers, options, file, files }: Init): Promise<boolean> {
+async function isAgreed({ answers, options, file, files }: Init): Promise<boolean> {
   if (!answers.hasPerson) return true
   const also = files.size === 0 ? '' : ` and ${files.size === 1 ? 'a file' : `${files.size} files`} beside it`
   return answers.confirm({
@@ -234,7 +248,11 @@ function renderMembers({ counts }: RunView): string[] {
 
 function renderEnd(
   { syncs: [{ name, schedule }] }: RawConfiguration,
-  { file, isUsual }: { readonly file: string; readonly isUsual: boolean },
+  {
+    file,
+    isUsual,
+    mayWrite,
+  }: { readonly file: string; readonly isUsual: boolean; readonly mayWrite: boolean },
   written: readonly string[],
 ): string[] {
   const config = isUsual ? '' : ` --config ${file}`
@@ -249,6 +267,12 @@ function renderEnd(
     'What comes next:',
     `  dirsyncd plan ${name}${config}`,
     '      shows every change that a sync would make',
+    ...(mayWrite
+      ? []
+      : [
+          `  dirsyncd check ${name} --writes${config}`,
+          '      after the token was given the scope that it lacks: without it every sync stops at its first change',
+        ]),
     `  dirsyncd sync ${name}${config}`,
     '      makes the directory equal to the source; what a guard holds waits for dirsyncd approve RUN',
     `  dirsyncd start${config}`,

@@ -22,6 +22,7 @@ import { mayHaveEmail } from '../plan/diff.ts'
 import { checkAccess } from '../target/check-access.ts'
 import { createLimit } from './limit.ts'
 import { openClient, openSite, openSource, type Site } from './site.ts'
+import { isThisMachine } from '../this-machine.ts'
 import { trustThisMachine } from './trust.ts'
 import { digits } from '../directory/wording.ts'
 
@@ -266,6 +267,8 @@ async function* sampleEntries(
     yield { type: 'trace', sync, kind, id, from, fields }
 }
 
+const HEARD = 'everybody on the way can read the token and all people; use https://'
+
 /** Tests what the token may do in the directory of one sync. Problems are lines, not errors. */
 export async function* checkDirectory(
   sync: SyncConfig,
@@ -277,7 +280,9 @@ export async function* checkDirectory(
   const device = site?.deviceId ?? `dirsyncd-check-${randomUUID()}`
   // A line of the check says how long the token lives, so nothing warns of it too.
   await using client = openClient(sync, { deviceId: device, limit, onTokenLife: () => {}, log })
-  const { directoryId } = sync.directory
+  const { directoryId, baseUrl } = sync.directory
+  if (/^http:/i.test(baseUrl) && !isThisMachine(new URL(baseUrl).hostname))
+    yield { ...base, label: 'encryption', level: 'warn', detail: `${baseUrl} is not encrypted: ${HEARD}` }
   try {
     for (const { label, ok, detail } of await checkAccess(client, { directoryId }, { writes }, signal)) {
       yield { ...base, label, level: ok ? 'ok' : 'fail', detail }

@@ -19,7 +19,7 @@ import {
   type FoundPeople,
 } from '../source/ldap/discover/discover.ts'
 import { discoverKinds, type EntryKind } from '../source/ldap/discover/kinds.ts'
-import { discoverMarks, type Mark } from '../source/ldap/discover/marks.ts'
+import { discoverMarks, type Marks } from '../source/ldap/discover/marks.ts'
 import { treeOf } from '../source/ldap/discover/tally.ts'
 import { lookAtServer, type ServerLook, type ServerOptions } from '../source/ldap/discover/server.ts'
 import { dnKey } from '../source/ldap/dn.ts'
@@ -29,7 +29,15 @@ import { Logins } from '../source/ldap/connection/logins.ts'
 import { type CheckItem, checkDirectory, checkSource, withoutWarnings } from './check.ts'
 import { listDirectories, type ListedDirectory } from './init/directories.ts'
 import { type DraftPlace, type NewFile, type RawServer, type RawSync, resolveDraft } from './init/draft.ts'
-import { freePath, openStage, requireNewFile, SECRETS, type Stage, usualDataDir } from './init/stage.ts'
+import {
+  dataDirProblem,
+  freePath,
+  openStage,
+  requireNewFile,
+  SECRETS,
+  type Stage,
+  usualDataDir,
+} from './init/stage.ts'
 import { configurationText, type RawConfiguration } from './init/yaml.ts'
 import { isThisMachine } from '../this-machine.ts'
 import { sourceProblem } from './site.ts'
@@ -42,7 +50,7 @@ export type {
   FoundGroups,
   FoundPeople,
   ListedDirectory,
-  Mark,
+  Marks,
   NewFile,
   ServerLook,
   Stage,
@@ -95,6 +103,9 @@ export class InitSteps {
     return usualDataDir(file)
   }
 
+  /** Why a folder cannot be that of the data. */
+  readonly dataDirProblem = dataDirProblem
+
   /** Whether what is sent to this server without encryption leaves the machine. */
   crossesNetwork(url: string): boolean {
     return URL.canParse(url) && !isThisMachine(new URL(url).hostname)
@@ -127,7 +138,7 @@ export class InitSteps {
     return discoverPeople(await serverOptions(server, place), looking, this.#log, this.#signal)
   }
 
-  async discoverMarks(server: RawServer, looking: LookingFor, place: DraftPlace): Promise<readonly Mark[]> {
+  async discoverMarks(server: RawServer, looking: LookingFor, place: DraftPlace): Promise<Marks> {
     return discoverMarks(await serverOptions(server, place), looking, this.#log, this.#signal)
   }
 
@@ -141,9 +152,10 @@ export class InitSteps {
   /** Places in the order of a tree. */
   readonly treeOf = treeOf
 
-  /** Without those that are below others. */
+  /** Without those that are below others, and each once. */
   outermost(dns: readonly string[]): readonly string[] {
-    return dns.filter((dn) => !dns.some((other) => dnKey(dn).endsWith(`,${dnKey(other)}`)))
+    const different = [...new Map(dns.map((dn) => [dnKey(dn), dn])).values()]
+    return different.filter((dn) => !different.some((other) => dnKey(dn).endsWith(`,${dnKey(other)}`)))
   }
 
   discoverCsv(wanted: Wanted, key: string): Promise<FoundCsv> {

@@ -116,7 +116,7 @@ const FINDING_RULES: readonly FindingRule[] = [
   {
     code: 'disabled',
     cases: details('disabled'),
-    sentence: (count) => `${entries(count)} that cannot log in: skipped, or treated as gone`,
+    sentence: (count) => `${entries(count)} that cannot log in: not created, and else as users.disabled says`,
   },
   {
     code: 'value-failed',

@@ -167,7 +167,7 @@ test('a configuration that exists is never overwritten, and nothing is asked bef
   expect(await init()).toEqual({
     code: 64,
     stdout: '',
-    stderr: `There is a configuration ${configFile()} already, and dirsyncd init overwrites none; name another file with --file.\n`,
+    stderr: `There is a file ${configFile()} already, and dirsyncd init overwrites none; name another configuration with --file.\n`,
   })
   expect(await readFile(configFile(), 'utf8')).toBe('dataDir: of-somebody\n')
 })
@@ -189,6 +189,9 @@ describe.skipIf(!isLong())('without a person', () => {
     expect(sync).toMatchObject({ name: 'people', source: { users: { map: { email: '= lower(mail)' } } } })
     expect(plan.counts.sourceUsers).toBe(PEOPLE + 1)
     expect(warnings.join()).toContain('no e-mail')
+    expect(warnings.join()).toMatch(
+      /Nobody is left out, whatever [^;]* say; name a filter with --users-filter/,
+    )
     expect(files).toEqual([join(dir.path, 'conf', 'ldap-ca.pem'), configFile()])
     expect((await written()).syncs).toEqual([sync])
   })
@@ -199,6 +202,12 @@ describe.skipIf(!isLong())('without a person', () => {
     await writeFile(file('users.csv'), people)
     await writeFile(file('groups.csv'), 'group_id,title\ng1,Sales\n')
     await writeFile(file('members.csv'), 'group_id,person_id\ng1,1\n')
+    const headless = ['--source', 'csv', '--csv-users', file('headless.csv'), ...apiOptions(), '--yes']
+    await writeFile(file('headless.csv'), '1;Ana;ana@example.org\n2;Bea;b@example.org\n')
+    expect(await init(...headless)).toMatchObject({
+      code: 1,
+      stderr: `${file('headless.csv')}, line 1: "ana@example.org" is no name of a column; the first line must name the columns.\n`,
+    })
     const files = ['users', 'groups', 'members'].flatMap((name) => [`--csv-${name}`, file(`${name}.csv`)])
     const { code, stdout, stderr } = await init('--source', 'csv', ...files, ...apiOptions(), '--yes')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -222,6 +231,7 @@ describe.skipIf(!isLong())('without a person', () => {
     expect(stdout).toContain('The token needs the scope ORG for this endpoint.')
     expect(stdout).toContain('With this token plans can be made, but a sync will stop.')
     expect(stdout).toContain('planned ')
+    expect(stdout).toContain('every sync stops at its first change')
     expect(code).toBe(0)
   })
 
@@ -279,6 +289,12 @@ describe.skipIf(!isLong())('without a person', () => {
       () => [...ldapOptions(), ...apiOptions(), '--users-base', `ou=services,${BASE}`],
       1,
       /Nobody was found at and below ou=services/,
+    ],
+    [
+      'the file of the CA is not there',
+      () => [...ldapOptions(), ...apiOptions(), '--ca', 'nowhere.pem'],
+      64,
+      /^--ca: /,
     ],
     [
       'the API is down',
@@ -370,14 +386,16 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
     [/In which[^]*ou=people[^]*ou=external/, ` ${enter}`],
     [/are marked with[^]*Who is left out/, `(uid=p${enter}`],
     [/is not an LDAP filter/, `${clear}uid=silent${enter}`],
-    [/E-mail address from/, enter],
+    [/1 person is left out[^]*E-mail address from/, enter],
     [/Full name from/, enter],
     [/Employee id from/, enter],
     [/Only some of them/, enter],
     [/1 group has other groups as members/, enter],
     [/Where are the groups, and those within them/, enter],
     [/Are these the right people/, enter],
-    [/Address of the access-management service/, `${service.baseUrl}${enter}`],
+    [/Address of the access-management service/, `http://nobody.invalid${enter}`],
+    [/is not encrypted[^]*Send it all the same/, enter],
+    [/begins with https[^]*Address of the access/, `${clear}${service.baseUrl}${enter}`],
     [/Number of the organization/, `${FIXTURE.organizationId}${enter}`],
     [/Access token/, `wrong${enter}`],
     [/The token is not known[^]*Access token/, `${FIXTURE.token}${enter}`],
@@ -413,6 +431,13 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
   })
   const check = await runCommand(['check', '--no-samples', '--config', at('dirsyncd.yaml')])
   expect(check).toMatchObject({ code: 0, stderr: '' })
+})
+
+test('Ctrl-D at a question ends it, too', async () => {
+  await using terminal = openTerminal(['init', '--source', 'ldap'], dir.path)
+  await terminal.answer(/LDAP server/, KEYS.ctrlD)
+  expect(await terminal.ended).toBe(130)
+  expect(terminal.shown()).not.toContain('Warning')
 })
 
 test('Ctrl-C at a question ends it quietly and leaves nothing behind', async () => {

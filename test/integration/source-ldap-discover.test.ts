@@ -153,9 +153,47 @@ test('people of every kind are counted, those of thirty years ago too', async ()
 
 test('what tells people apart are attributes with few words', async () => {
   const old = { ...looking, filter: '(|(objectClass=person)(objectClass=account))' }
-  const marks = await discoverMarks(options(slapd.readers.reader), old, log, NEVER)
-  expect(marks).toContainEqual({ attribute: 'description', values: [{ text: 'has left', entries: 1 }] })
-  expect(marks.map(({ attribute }) => attribute)).not.toContain('mail')
+  const { few } = await discoverMarks(options(slapd.readers.reader), old, log, NEVER)
+  expect(few).toContainEqual({ attribute: 'description', values: [{ text: 'has left', entries: 1 }] })
+  expect(few.map(({ attribute }) => attribute)).not.toContain('mail')
+})
+
+test('a long word is shortened, and an attribute with more than 25 words is named', async () => {
+  const ldifs = Array.from({ length: 120 }, (_, number) =>
+    ldif(`uid=u${number},ou=people,${BASE}`, {
+      objectClass: ['inetOrgPerson'],
+      uid: [`u${number}`],
+      cn: [`Toni ${number}`],
+      sn: ['Town'],
+      l: [`Town ${number % 30}`],
+      employeeType: [`${number % 2}`],
+      ...(number < 3 && {
+        description: [number < 2 ? `left with the company that was sold in 200${number}` : '7'],
+      }),
+    }),
+  )
+  await using towns = await startSlapd({ ldifs })
+  expect(
+    await discoverMarks({ ...options(towns.readers.reader), url: towns.url }, people, log, NEVER),
+  ).toEqual({
+    few: [
+      {
+        attribute: 'employeetype',
+        values: [
+          { text: '0', entries: 60 },
+          { text: '1', entries: 60 },
+        ],
+      },
+      {
+        attribute: 'description',
+        values: [
+          { text: 'left with the company that was sold in …', entries: 2 },
+          { text: '7', entries: 1 },
+        ],
+      },
+    ],
+    many: ['l'],
+  })
 })
 
 test('every kind of groups is counted, and groups in groups are noticed', async () => {

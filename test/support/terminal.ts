@@ -17,7 +17,7 @@ export interface Terminal extends AsyncDisposable {
   readonly ended: Promise<number | null>
 }
 
-export const KEYS = { enter: '\r', down: '\x1b[B', ctrlC: '\x03', clear: '\x15' } as const
+export const KEYS = { enter: '\r', down: '\x1b[B', ctrlC: '\x03', ctrlD: '\x04', clear: '\x15' } as const
 
 const PATIENCE_MS = 30_000
 

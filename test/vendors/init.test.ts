@@ -60,12 +60,12 @@ test('Active Directory: dirsyncd init finds people, groups and their mapping, an
   const [{ source }] = parse(await readFile(file, 'utf8')).syncs
   expect(source.users).toMatchObject({
     base: SAMBA_BASE,
-    filter: '(&(&(objectCategory=person)(objectClass=user))(!(isCriticalSystemObject=TRUE)))',
-    disabled: 'skip',
+    filter: '(&(objectCategory=person)(objectClass=user)(!(isCriticalSystemObject=TRUE)))',
+    disabled: 'delete',
     map: { external_id: 'objectGUID', email: 'mail' },
   })
   expect(source.groups).toMatchObject({
-    filter: '(objectClass=group)',
+    filter: '(&(objectClass=group)(!(isCriticalSystemObject=TRUE)))',
     nested: 'flatten',
     map: { external_id: 'objectGUID', name: 'cn', members: 'member' },
   })

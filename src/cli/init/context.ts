@@ -1,4 +1,5 @@
 import type { DraftPlace, InitSteps, NewFile } from '../../compose/init.ts'
+import { hang } from '../render/wrap.ts'
 import type { Answers } from './answers.ts'
 
 /** The options of `dirsyncd init`. */
@@ -51,6 +52,8 @@ export interface Init {
   readonly say: (...lines: readonly string[]) => void
   /** What a person should look at, in sentences without names of people. */
   readonly warnings: string[]
+  /** What the token may do, as far as it was found out. */
+  readonly rights: { mayWrite: boolean }
   /** How wide the terminal is. */
   readonly columns: number | undefined
   /** Where the configuration is going to be. */
@@ -58,4 +61,24 @@ export interface Init {
   /** The files beside the configuration so far, by what they are for. */
   readonly files: Map<'ca' | 'password' | 'token', NewFile>
   readonly place: () => DraftPlace
+}
+
+/** Says what a person would have been asked. */
+export function warnUnasked({ answers, options, say, warnings, columns }: Init, what: string): void {
+  if (answers.hasPerson && options.yes !== true) return
+  say(...hang('  warn  ', what, columns))
+  warnings.push(what)
+}
+
+/** After so many milliseconds a person wonders. */
+const SLOW_MS = 5000
+
+/** Says so where the other side lets a person wait. */
+export async function tellSlow<T>({ say }: Init, answer: Promise<T>): Promise<T> {
+  const timer = setTimeout(() => say('  It has not answered yet; Ctrl-C ends the waiting …'), SLOW_MS)
+  try {
+    return await answer
+  } finally {
+    clearTimeout(timer)
+  }
 }

@@ -6,7 +6,7 @@ import { DirsyncdError, type ErrorCode } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { renderCheckItem } from '../render/check.ts'
 import { checkNumber, checkWith } from './check.ts'
-import type { Init } from './context.ts'
+import { type Init, tellSlow } from './context.ts'
 import { askSecret } from './secret.ts'
 
 /** Everything about the directory: the service, the token and which of its directories it is. */
@@ -41,6 +41,7 @@ async function listDirectories(init: Init): Promise<Listed> {
     message: 'Address of the access-management service (without /api/v2):',
     check: checkWith(baseUrl),
   })
+  await requirePrivacy(init, url)
   const organization = await answers.text({
     flag: '--organization',
     given: options.organization?.toString(),
@@ -66,7 +67,22 @@ async function listDirectories(init: Init): Promise<Listed> {
     ...(ca !== undefined && { ca }),
   }
   say(`Asking ${url} for the directories of organization ${organization} …`)
-  return { directory, listed: await steps.listDirectories(directory, place()) }
+  return { directory, listed: await tellSlow(init, steps.listDirectories(directory, place())) }
+}
+
+/** Whoever hears the token on its way may write to the directory. */
+async function requirePrivacy({ answers, steps }: Init, url: string): Promise<void> {
+  if (!answers.hasPerson || !/^http:/i.test(url) || !steps.crossesNetwork(url)) return
+  const isRight = await answers.confirm({
+    flag: '--api-url (unencrypted)',
+    given: undefined,
+    what: 'sending the token unencrypted',
+    message: `${url} is not encrypted: everybody on the way can read the token and use it. Send it all the same?`,
+    proposed: false,
+  })
+  if (isRight) return
+  answers.forget(['--api-url (unencrypted)'])
+  throw new DirsyncdError('directory-unreachable', 'Then give an address that begins with https://.')
 }
 
 /** Asked for only after the service could not be reached: most have a certificate that every machine trusts. */
@@ -146,14 +162,16 @@ export function askMembership({ answers, options }: Init): Promise<'report' | 'w
 
 /** Shows what the token may do. One that may only read is good enough for a plan. */
 async function tellRights(
-  { steps, say, warnings, columns, place }: Init,
+  { steps, say, warnings, rights, columns, place }: Init,
   directory: RawDirectory,
 ): Promise<void> {
   for await (const item of steps.checkDirectory(directory, place())) {
     say(...renderCheckItem(item, columns))
-    if (item.type !== 'line' || item.level !== 'fail') continue
+    if (item.type !== 'line' || (item.level !== 'fail' && item.level !== 'warn')) continue
+    warnings.push(item.detail)
+    if (item.level === 'warn') continue
     if (item.label !== 'writing') throw new DirsyncdError('scope-missing', item.detail)
     say('  With this token plans can be made, but a sync will stop.')
-    warnings.push(item.detail)
+    rights.mayWrite = false
   }
 }

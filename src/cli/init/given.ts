@@ -3,22 +3,85 @@ import { ldapUrl } from '../../config/source-schema.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { checkWith } from './check.ts'
 import type { Init, InitOptions } from './context.ts'
+import { fingerprintDigits } from './fingerprint.ts'
 import { checkSchedule } from './sync.ts'
 import type { Check } from './prompts.ts'
 
+type Option = keyof InitOptions
+
+const OF_LDAP: readonly Option[] = [
+  'url',
+  'startTls',
+  'ca',
+  'trust',
+  'bindDn',
+  'bindPasswordFile',
+  'bindPasswordEnv',
+  'usersBase',
+  'usersFilter',
+  'disabled',
+  'groupsBase',
+  'groupsFilter',
+  'nested',
+]
+const OF_CSV: readonly Option[] = ['csvUsers', 'csvGroups', 'csvMembers', 'csvDelimiter', 'csvEncoding']
+const OF_GROUPS: readonly Option[] = [
+  'groupsBase',
+  'groupsFilter',
+  'nested',
+  'csvGroups',
+  'csvMembers',
+  'membership',
+]
+
 /** Throws `usage` for options that cannot be right, before anything is asked or read. */
-export function checkGiven(options: InitOptions): void {
+export function checkGiven(options: InitOptions, checkDataDir: Check): void {
+  const { url, startTls, trust, csvDelimiter } = options
   const checks: readonly (readonly [flag: string, value: string | undefined, check: Check])[] = [
-    ['--url', options.url, checkWith(ldapUrl)],
+    ['--url', url, checkWith(ldapUrl)],
+    ['--trust', trust, checkFingerprint],
+    ['--csv-delimiter', csvDelimiter, checkDelimiter],
     ['--api-url', options.apiUrl, checkWith(baseUrl)],
     ['--sync', options.sync, checkWith(syncName)],
     ['--schedule', options.schedule, checkSchedule],
+    ['--data-dir', options.dataDir, checkDataDir],
   ]
   for (const [flag, value, check] of checks) {
     const problem = value === undefined ? undefined : check(value)
     if (problem !== undefined) throw new DirsyncdError('usage', `${flag} ${problem}.`)
   }
+  const refuse = (names: readonly Option[], because: string) => {
+    const name = names.find((each) => options[each] !== undefined)
+    if (name !== undefined) throw new DirsyncdError('usage', `${flagOf(name)} has no use ${because}.`)
+  }
+  if (options.source === 'csv') refuse(OF_LDAP, 'with --source csv')
+  if (options.source === 'ldap') refuse(OF_CSV, 'with --source ldap')
+  if (!options.groups) refuse(OF_GROUPS, 'with --no-groups')
+  if (options.source === 'csv' && options.csvGroups === undefined)
+    refuse(['csvMembers'], 'without --csv-groups')
+  if (/^ldaps:/i.test(url ?? '')) refuse(['startTls'], 'with ldaps://, which is encrypted')
+  if (/^ldap:/i.test(url ?? '') && startTls !== true)
+    refuse(['trust', 'ca'], 'without --start-tls or ldaps://')
+  refuseBoth(options, 'bindPasswordFile', 'bindPasswordEnv')
+  refuseBoth(options, 'tokenFile', 'tokenEnv')
 }
+
+function refuseBoth(options: InitOptions, one: Option, other: Option): void {
+  if (options[one] === undefined || options[other] === undefined) return
+  throw new DirsyncdError('usage', `Give ${flagOf(one)} or ${flagOf(other)}, and not both.`)
+}
+
+/** `--csv-users` of `csvUsers`. */
+function flagOf(name: Option): string {
+  return `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+const checkFingerprint: Check = (value) =>
+  /^[0-9a-f]{64}$/.test(fingerprintDigits(value))
+    ? undefined
+    : 'must be a SHA-256 fingerprint: 64 digits from 0 to F'
+
+const checkDelimiter: Check = (value) => (/^.$/su.test(value) ? undefined : 'must be one character')
 
 /** Throws `usage` for the first thing that only an option can say where there is nobody to ask. */
 export function requireGiven({ answers, options }: Init): void {

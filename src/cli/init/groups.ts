@@ -4,7 +4,7 @@ import { printable } from '../../printable.ts'
 import type { Init } from './context.ts'
 import { askPlace, NOWHERE, placeFlags } from './place.ts'
 import type { ReachedServer } from './server.ts'
-import { askKind, askNarrower, filterFlags } from './which.ts'
+import { askKind, askNarrower, both, filterFlags } from './which.ts'
 
 export const GROUP_FLAGS: readonly string[] = [
   ...filterFlags('--groups-filter'),
@@ -72,9 +72,10 @@ async function findGroups(
     given,
     what: 'a part of the groups',
     message: 'Only some of them? (an LDAP filter such as (cn=app-*); empty: all)',
-    proposed: '',
+    // Those of Windows itself, such as Domain Admins.
+    proposed: facts.vendor === 'active-directory' ? '(!(isCriticalSystemObject=TRUE))' : '',
   })
-  const filter = only === undefined ? kind : `(&${kind}${only})`
+  const filter = only === undefined ? kind : both(kind, only)
   return steps.discoverGroups(server, { ...looking, filter }, place())
 }
 

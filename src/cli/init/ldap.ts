@@ -1,16 +1,16 @@
-import type { FoundPeople, Mark, RawLdap } from '../../compose/init.ts'
+import type { FoundPeople, Marks, RawLdap } from '../../compose/init.ts'
 import { amount, digits } from '../../directory/wording.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { hang } from '../render/wrap.ts'
 import { checkNotEmpty } from './check.ts'
-import type { Init } from './context.ts'
+import { type Init, warnUnasked } from './context.ts'
 import { askGroups, GROUP_FLAGS } from './groups.ts'
 import { askFields, askId, type Mapping, MAPPING_FLAGS } from './mapping.ts'
 import { askPlace, type Base, placeFlags } from './place.ts'
 import { preview } from './preview.ts'
 import { askServer, READER_FLAGS, type ReachedServer, SERVER_FLAGS } from './server.ts'
-import { askKind, askNarrower, filterFlags } from './which.ts'
+import { askKind, askNarrower, both, filterFlags } from './which.ts'
 
 /** Everything about an LDAP source: the server, where the people and groups are, and how they are mapped. */
 export async function askLdap(init: Init): Promise<RawLdap> {
@@ -74,10 +74,21 @@ async function askPeople(init: Init, reached: ReachedServer): Promise<RawLdap['u
   })
   const filter = await withoutSome(init, reached, { bases: [base].flat(), filter: people.filter })
   const chosen = await lookAt(init, reached, { base, filter, before: people })
+  const leftOut = countAt(people, base) - chosen.entries
+  if (filter !== people.filter && leftOut >= 0)
+    say(
+      `  ${leftOut === 0 ? 'Nobody is' : `${peopleInWords(leftOut)} ${leftOut === 1 ? 'is' : 'are'}`} left out.`,
+    )
   say(`  ${peopleInWords(chosen.entries)} with the filter ${chosen.filter}`)
   const disabled = await askDisabled(init, chosen)
   const map = await askMapping(init, chosen)
   return { base, filter, ...(disabled !== undefined && { disabled }), map }
+}
+
+/** How many people are at and below a place; not a number where nobody was counted there. */
+function countAt({ places }: FoundPeople, base: Base): number {
+  const counts = [base].flat().map((dn) => places.find((place) => place.dn === dn)?.entries ?? NaN)
+  return counts.reduce((sum, count) => sum + count, 0)
 }
 
 function peopleInWords(count: number): string {
@@ -90,7 +101,7 @@ async function findPeople(
   { server, facts }: ReachedServer,
   bases: readonly string[],
 ): Promise<FoundPeople> {
-  const { answers, options, steps, say, warnings, place } = init
+  const { answers, options, steps, say, place } = init
   const flag = '--users-filter'
   const given = answers.isOpen(flag) ? options.usersFilter : undefined
   const looking = { vendor: facts.vendor, bases }
@@ -109,10 +120,9 @@ async function findPeople(
   if (found.cut !== undefined) say(`  Not all entries were looked at: ${found.cut}`)
   if (found.entries === 0) throw nobody(bases, filter)
   const others = (kinds.find(({ isAll }) => isAll)?.entries ?? 0) - found.entries
-  if (!answers.hasPerson && others > 0) {
-    const rest = `${amount(others, 'other entry')} may be people, too: ${kinds.map((kind) => kind.filter).join(', ')} (${flag})`
-    say(...hang('  warn  ', rest, init.columns))
-    warnings.push(rest)
+  if (others > 0) {
+    const filters = kinds.filter((kind) => kind.filter !== filter && !kind.isAll).map((kind) => kind.filter)
+    warnUnasked(init, `${amount(others, 'other entry')} may be people, too: ${filters.join(', ')} (${flag})`)
   }
   return found
 }
@@ -147,13 +157,12 @@ async function withoutSome(
   { server, facts }: ReachedServer,
   { bases, filter }: { readonly bases: readonly string[]; readonly filter: string },
 ): Promise<string> {
-  const { answers, options, steps, say, place } = init
+  const { options, steps, say, columns, place } = init
   const { usersFilter: given } = options
+  if (given !== undefined) return filter
   const isActiveDirectory = facts.vendor === 'active-directory'
-  if (answers.hasPerson && given === undefined) {
-    const marks = await steps.discoverMarks(server, { vendor: facts.vendor, bases, filter }, place())
-    say(...renderMarks(marks, init.columns))
-  }
+  const marks = await steps.discoverMarks(server, { vendor: facts.vendor, bases, filter }, place())
+  say(...renderMarks(marks, columns))
   const others = await askNarrower(init, {
     flag: '--users-filter',
     given,
@@ -162,20 +171,28 @@ async function withoutSome(
     // Administrator, Guest and krbtgt.
     proposed: isActiveDirectory ? '(isCriticalSystemObject=TRUE)' : '',
   })
-  return others === undefined ? filter : `(&${filter}(!${others}))`
+  const whom = others === undefined ? 'Nobody is' : 'Only the accounts of Windows itself are'
+  const names = [...marks.few.map(({ attribute }) => attribute), ...marks.many]
+  if (names.length > 0)
+    warnUnasked(init, `${whom} left out, whatever ${names.join(', ')} say; name a filter with --users-filter`)
+  return others === undefined ? filter : both(filter, `(!${others})`)
 }
 
 /** Accounts of Active Directory that have expired; `check` says nothing of them. */
 const EXPIRED = '(&(accountExpires>=1)(accountExpires<=now(filetime)))'
 
-function renderMarks(marks: readonly Mark[], columns: number | undefined): readonly string[] {
-  if (marks.length === 0) return []
-  const width = Math.max(...marks.map(({ attribute }) => attribute.length))
-  const rows = marks.flatMap(({ attribute, values }) => {
+function renderMarks({ few, many }: Marks, columns: number | undefined): readonly string[] {
+  const width = Math.max(...few.map(({ attribute }) => attribute.length))
+  const rows = few.flatMap(({ attribute, values }) => {
     const texts = values.map(({ text, entries }) => `${printable(text)} (${digits(entries)})`)
     return hang(`    ${attribute.padEnd(width)}  `, texts.join(', '), columns)
   })
-  return ['  What they are marked with, and how many of them:', ...rows]
+  return [
+    ...(few.length === 0 ? [] : ['  What they are marked with, and how many of them:', ...rows]),
+    ...(many.length === 0
+      ? []
+      : hang('  ', `Not shown, because they have more than 25 values: ${many.join(', ')}`, columns)),
+  ]
 }
 
 /** What there is with this filter at and below the chosen place, where that is not what was looked at `before`. */
@@ -190,6 +207,8 @@ async function lookAt(
     { vendor: facts.vendor, bases: [base].flat(), filter },
     place(),
   )
+  if (found.entries === 0 && filter !== before.filter)
+    throw new DirsyncdError('source-refused', `Everybody there would be left out by the filter ${filter}.`)
   if (found.entries === 0) throw nobody([base].flat(), filter)
   return found
 }
@@ -206,8 +225,8 @@ async function askDisabled(
     what: 'disabled accounts',
     message: `${digits(disabled)} of ${peopleInWords(entries)} cannot log in, because their accounts are disabled. What are they?`,
     choices: [
-      { value: 'skip', name: 'Left as they are: not created, and kept where the directory has them' },
       { value: 'delete', name: 'Gone: not created, and deleted where the directory has them' },
+      { value: 'skip', name: 'Left as they are: not created, and kept where the directory has them' },
       { value: 'keep', name: 'People like all others' },
     ],
   })

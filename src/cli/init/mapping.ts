@@ -2,7 +2,7 @@ import type { Proposal } from '../../compose/init.ts'
 import { digits } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
 import { checkNotEmpty } from './check.ts'
-import type { Init } from './context.ts'
+import { type Init, warnUnasked } from './context.ts'
 
 /** How a value is made, as a configuration has it. */
 export type Expression = string | string[]
@@ -60,11 +60,15 @@ export async function askFields(
 
 /** `undefined` where the field is not wanted; an employee id is asked for only where there may be one. */
 async function askField(
-  { answers }: Init,
+  init: Init,
   { field, given, proposals, of }: FieldQuestion,
 ): Promise<Expression | undefined> {
+  const { answers } = init
   const { flag, message, what } = QUESTIONS[field]
-  if (given === undefined && field === 'employee_id' && proposals.length === 0) return undefined
+  if (given === '' || (given === undefined && field === 'employee_id' && proposals.length === 0))
+    return undefined
+  if (given === undefined && proposals.length === 0)
+    warnUnasked(init, `Nothing was found that ${what} could come from; name it with ${flag}`)
   const chosen = await answers.choose<string>({
     flag,
     given,

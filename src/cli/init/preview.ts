@@ -16,7 +16,6 @@ export async function preview(
 ): Promise<void> {
   say('', 'Reading all of it, as a run would …')
   const failures: string[] = []
-  warnings.length = 0
   for await (const item of steps.preview(source, place())) {
     if (item.type === 'line' && item.level === 'fail') failures.push(item.detail)
     else if (isShown(item)) say(...renderCheckItem(item, columns))

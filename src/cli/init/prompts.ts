@@ -118,10 +118,19 @@ function load() {
 const ENDINGS: ReadonlySet<string> = new Set(['ExitPromptError', 'AbortPromptError'])
 
 async function interruptible<Value>(ask: () => Promise<Value>): Promise<Value> {
+  const endOfInput = Promise.withResolvers<never>()
+  // The library waits for ever after Ctrl-D; then nothing keeps the process.
+  const end = () => endOfInput.reject(interrupted())
+  process.once('beforeExit', end)
   try {
-    return await ask()
+    return await Promise.race([ask(), endOfInput.promise])
   } catch (error) {
-    if (!(error instanceof Error) || !ENDINGS.has(error.name)) throw error
-    throw new DirsyncdError('interrupted', 'Interrupted at a question.', { cause: error })
+    throw error instanceof Error && ENDINGS.has(error.name) ? interrupted(error) : error
+  } finally {
+    process.off('beforeExit', end)
   }
+}
+
+function interrupted(cause?: Error): DirsyncdError {
+  return new DirsyncdError('interrupted', 'Interrupted at a question.', { cause })
 }

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import { DirsyncdError } from '../../errors.ts'
 import type { Init } from './context.ts'
 
 interface Asked {
@@ -19,8 +18,6 @@ export async function askSecret(
   { answers, steps, files, say, place }: Init,
   { key, flag, file, env, what, message, name }: Asked,
 ): Promise<{ file: string } | { env: string }> {
-  if (file !== undefined && env !== undefined)
-    throw new DirsyncdError('usage', `Give ${flag}-file or ${flag}-env, and not both.`)
   // What the options name was refused where somebody has typed another one.
   if (answers.isOpen(`${flag}-file`)) {
     if (file !== undefined) return { file: resolve(file) }

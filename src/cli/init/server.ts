@@ -5,7 +5,8 @@ import { DirsyncdError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { hang, wrap } from '../render/wrap.ts'
 import { checkWith } from './check.ts'
-import type { Init } from './context.ts'
+import { type Init, tellSlow } from './context.ts'
+import { fingerprintDigits } from './fingerprint.ts'
 import type { Check } from './prompts.ts'
 import { askSecret } from './secret.ts'
 
@@ -64,7 +65,7 @@ async function reach(init: Init): Promise<ReachedServer> {
   const tls = { ...(ca !== undefined && { ca }), ...(startTls && { startTls }) }
   const server = { type: 'ldap', url, ...(Object.keys(tls).length > 0 && { tls }) } as const
   say(`Connecting to ${url} …`)
-  const look = await steps.lookAtServer(server, place())
+  const look = await tellSlow(init, steps.lookAtServer(server, place()))
   if ('facts' in look) return { server, facts: look.facts }
   await requireTrust(init, url, look.untrusted)
   const file = await steps.newCertificate(look.untrusted.anchor.pem, place())
@@ -102,7 +103,12 @@ async function requireTrust(
   const { fingerprint, anchor } = certificate
   const expected = answers.isAskedAgain('--trust') ? undefined : options.trust
   if (expected !== undefined) {
-    if ([fingerprint, anchor.fingerprint].some((known) => plain(known) === plain(expected))) return
+    if (
+      [fingerprint, anchor.fingerprint].some(
+        (known) => fingerprintDigits(known) === fingerprintDigits(expected),
+      )
+    )
+      return
     throw new DirsyncdError(
       'source-refused',
       `${url} shows a certificate with the SHA-256 fingerprint ${fingerprint}, which is not that of --trust.`,
@@ -127,13 +133,6 @@ async function requireTrust(
       'source-refused',
       `The certificate of ${url} is not trusted, so nothing was sent there.`,
     )
-}
-
-function plain(fingerprint: string): string {
-  return fingerprint
-    .replace(/^sha-?256[=: ]*/i, '')
-    .replaceAll(/[^0-9a-f]/gi, '')
-    .toLowerCase()
 }
 
 function renderCertificate(
@@ -193,7 +192,7 @@ async function logIn(init: Init, server: RawServer): Promise<ReachedServer> {
     name: 'ldap-password',
   })
   const bound = { ...server, bind: { dn, password } }
-  return reached(bound, await steps.lookAtServer(bound, place()))
+  return reached(bound, await tellSlow(init, steps.lookAtServer(bound, place())))
 }
 
 /** Nobody but a person at a terminal is asked: an option with an empty text says the same. */

@@ -39,7 +39,7 @@ export async function askSync({ answers, options, steps, file }: Init): Promise<
     what: 'the folder of the data',
     message: 'Folder for its data (runs, journal):',
     proposed: await steps.usualDataDir(file),
-    check: checkNotEmpty,
+    check: (folder) => checkNotEmpty(folder) ?? steps.dataDirProblem(folder),
   })
   return { name, schedule: when === ON_DEMAND ? undefined : when, dataDir: resolve(dataDir) }
 }

@@ -81,6 +81,11 @@ export async function askNarrower(
   return typed === '' ? undefined : whole(typed)
 }
 
+/** Those whom both filters find. */
+export function both(filter: string, other: string): string {
+  return filter.startsWith('(&') ? `${filter.slice(0, -1)}${other})` : `(&${filter}${other})`
+}
+
 /** People write a filter without the parentheses around it, too. */
 function whole(filter: string): string {
   const trimmed = filter.trim()

@@ -1,20 +1,23 @@
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import {
   access,
   constants,
   link,
+  lstat,
   mkdir,
   mkdtemp,
   readdir,
+  readFile,
   rename,
   rm,
   rmdir,
-  stat,
   unlink,
   writeFile,
 } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { DirsyncdError, systemCode } from '../../errors.ts'
+import { LOCK } from '../../store/ownership.ts'
+import { isCertainlyDead, processName } from '../../store/process-name.ts'
 import type { NewFile } from './draft.ts'
 
 /** Only whoever ran the command may read these. */
@@ -44,17 +47,25 @@ export async function requireNewFile(file: string): Promise<void> {
   if (await exists(file)) throw alreadyThere(file)
   const folder = await existingAbove(dirname(file))
   try {
+    await readdir(folder)
     await access(folder, constants.W_OK | constants.X_OK)
   } catch (error) {
     throw notWritable(folder, error)
   }
 }
 
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['EACCES', 'this user may not write there'],
+  ['EPERM', 'this user may not write there'],
+  ['EROFS', 'it is on a disk that is read-only'],
+  ['ENOSPC', 'the disk is full'],
+  ['EDQUOT', 'the disk has no room left for this user'],
+  ['ENOTDIR', 'it is a file and no folder'],
+])
+
 function notWritable(folder: string, error: unknown): DirsyncdError {
-  const isForbidden = ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(error) ?? '')
-  const why = isForbidden
-    ? 'this user may not write there'
-    : `it is no place for files (${systemCode(error)})`
+  const code = systemCode(error) ?? ''
+  const why = REASONS.get(code) ?? `it is no place for files (${code})`
   return new DirsyncdError(
     'usage',
     `The configuration cannot be written into ${folder}: ${why}; name another file with --file.`,
@@ -65,7 +76,7 @@ function notWritable(folder: string, error: unknown): DirsyncdError {
 function alreadyThere(file: string): DirsyncdError {
   return new DirsyncdError(
     'usage',
-    `There is a configuration ${file} already, and dirsyncd init overwrites none; name another file with --file.`,
+    `There is a file ${file} already, and dirsyncd init overwrites none; name another configuration with --file.`,
   )
 }
 
@@ -75,7 +86,9 @@ function alreadyThere(file: string): DirsyncdError {
  */
 export async function openStage(file: string, text: string, files: readonly NewFile[]): Promise<Stage> {
   const target = dirname(file)
-  const folder = await makeFolder(await existingAbove(target))
+  const above = await existingAbove(target)
+  await removeLeft(above)
+  const folder = await makeFolder(above)
   const name = 'dirsyncd.yaml'
   // A second Ctrl-C ends the process at once.
   const removeAtExit = () => rmSync(folder, { recursive: true, force: true })
@@ -87,6 +100,7 @@ export async function openStage(file: string, text: string, files: readonly NewF
     process.off('SIGHUP', endAtHangUp)
   }
   try {
+    await writeFile(join(folder, OWNER), processName())
     for (const { path, text: content } of files) {
       const at = join(folder, path)
       await mkdir(dirname(at), { recursive: true, mode: SECRET_FOLDER })
@@ -96,7 +110,7 @@ export async function openStage(file: string, text: string, files: readonly NewF
     await writeFile(join(folder, name), text, { flag: 'wx' })
   } catch (error) {
     await remove()
-    throw error
+    throw notWritable(above, error)
   }
   const moves = files.map(({ path }) => ({ from: join(folder, path), to: join(target, path) }))
   return {
@@ -113,9 +127,25 @@ function endAtHangUp(): void {
   process.exit(HUNG_UP)
 }
 
+/** How the name of a stage begins. */
+const STAGE = '.dirsyncd-init-'
+
+/** Has the name of the process that a stage belongs to. */
+const OWNER = 'owner'
+
+/** Removes the stages, and the secrets in them, of processes that were killed. */
+async function removeLeft(above: string): Promise<void> {
+  for (const name of await readdir(above)) {
+    if (!name.startsWith(STAGE)) continue
+    const folder = join(above, name)
+    const owner = await readFile(join(folder, OWNER), 'utf8').catch(() => '')
+    if (isCertainlyDead(owner)) await rm(folder, { recursive: true, force: true }).catch(() => undefined)
+  }
+}
+
 async function makeFolder(above: string): Promise<string> {
   try {
-    return await mkdtemp(join(above, '.dirsyncd-init-'))
+    return await mkdtemp(join(above, STAGE))
   } catch (error) {
     throw notWritable(above, error)
   }
@@ -139,7 +169,7 @@ async function placeAll(moves: readonly Move[]): Promise<readonly string[]> {
   } catch (error) {
     for (const path of placed) await unlink(path)
     for (const folder of folders.toReversed()) await rmdir(folder)
-    throw error
+    throw error instanceof DirsyncdError ? error : notWritable(dirname(moves.at(-1)?.to ?? ''), error)
   }
 }
 
@@ -175,13 +205,19 @@ export async function freePath(folder: string, path: string): Promise<string> {
   }
 }
 
+/** Why a folder cannot be that of the data of a new configuration: it would go on with the runs of another one. */
+export function dataDirProblem(folder: string): string | undefined {
+  if (!existsSync(join(folder, LOCK))) return undefined
+  return 'must be another folder: this one has the data of another configuration'
+}
+
 /**
  * The folder of the data on a machine of its own; beside the configuration where this user may not write there, or where
  * another configuration has its data.
  */
 export async function usualDataDir(file: string): Promise<string> {
   const usual = '/var/lib/dirsyncd'
-  return (await isFree(usual)) ? usual : join(dirname(file), 'data')
+  return (await isFree(usual)) ? usual : join(dirname(file), await freePath(dirname(file), 'data'))
 }
 
 async function isFree(folder: string): Promise<boolean> {
@@ -198,7 +234,7 @@ async function existingAbove(path: string): Promise<string> {
 }
 
 function exists(path: string): Promise<boolean> {
-  return stat(path).then(
+  return lstat(path).then(
     () => true,
     (error: unknown) => systemCode(error) !== 'ENOENT' && systemCode(error) !== 'ENOTDIR',
   )

@@ -20,11 +20,14 @@ export interface FoundColumn {
   readonly filled: number
   /** Every row has a value, and no value comes twice. */
   readonly isUnique: boolean
-  /** Every value looks like an e-mail address. */
+  /** Nearly every value looks like an e-mail address. */
   readonly hasAddresses: boolean
 }
 
 const MOST_ROWS = 50_000
+
+/** Of a thousand people a few have "none" where others have an address. */
+const MOSTLY = 0.9
 
 const DELIMITERS = [';', ',', '\t', '|']
 
@@ -40,8 +43,14 @@ export async function discoverCsv(wanted: Wanted, key: string, signal: AbortSign
   const delimiter = wanted.delimiter ?? delimiterOf(first.columns.join(','))
   const format = { ...wanted, delimiter, encoding: first.encoding }
   const { columns } = delimiter === ',' ? first : await readSome(format, key, [], 1, signal)
+  const address = columns.find((name) => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(name.trim()))
+  if (address !== undefined)
+    throw new DirsyncdError(
+      'source-refused',
+      `${[wanted.path].flat().join(', ')}, line 1: "${address}" is no name of a column; the first line must name the columns.`,
+    )
   const named = columns.filter((name, at) => name !== '' && columns.indexOf(name) === at)
-  const { rows, filled, values, others } = await readSome(format, key, named, MOST_ROWS, signal)
+  const { rows, filled, values, addresses } = await readSome(format, key, named, MOST_ROWS, signal)
   return {
     path: [wanted.path].flat().join(', '),
     delimiter,
@@ -51,7 +60,7 @@ export async function discoverCsv(wanted: Wanted, key: string, signal: AbortSign
       name,
       filled: filled.get(name) ?? 0,
       isUnique: rows > 0 && values.get(name)?.size === rows,
-      hasAddresses: (filled.get(name) ?? 0) > 0 && !others.has(name),
+      hasAddresses: (addresses.get(name) ?? 0) > (filled.get(name) ?? 0) * MOSTLY,
     })),
   }
 }
@@ -69,7 +78,7 @@ interface Some {
   readonly filled: ReadonlyMap<string, number>
   readonly values: ReadonlyMap<string, ReadonlySet<string>>
   /** The columns with a value that is no e-mail address. */
-  readonly others: ReadonlySet<string>
+  readonly addresses: ReadonlyMap<string, number>
 }
 
 /** Ends the reading of a file whose beginning is enough. */
@@ -85,7 +94,7 @@ async function readSome(
   const input: CsvInput = { ...format, encoding: format.encoding ?? 'auto', columns, key }
   const filled = new Map<string, number>()
   const values = new Map<string, Set<string>>(columns.map((name) => [name, new Set()]))
-  const others = new Set<string>()
+  const addresses = new Map<string, number>()
   let header: readonly string[] = columns
   let encoding = 'utf-8'
   let rows = 0
@@ -100,7 +109,7 @@ async function readSome(
           if (value === '') continue
           filled.set(name, (filled.get(name) ?? 0) + 1)
           values.get(name)?.add(value)
-          if (!/^[^\s@]+@[^\s@]+$/.test(value)) others.add(name)
+          if (/^[^\s@]+@[^\s@]+$/.test(value)) addresses.set(name, (addresses.get(name) ?? 0) + 1)
         }
         if (rows === most && columns.length > 0) throw new Enough('interrupted', 'enough')
       },
@@ -109,7 +118,7 @@ async function readSome(
   } catch (error) {
     if (!(error instanceof Enough)) throw error
   }
-  return { columns: header, encoding, rows, filled, values, others }
+  return { columns: header, encoding, rows, filled, values, addresses }
 }
 
 /** Names that exports give to a column, the best first. */

@@ -149,8 +149,8 @@ function pageLines(
   pageSize: number | undefined,
 ): ProbeLine[] {
   if (references > 0) {
-    const places = references === 1 ? 'another place' : `${references} other places`
-    const detail = `the server names ${places} to look at, which are not followed`
+    const places = references === 1 ? '1 other place' : `${references} other places`
+    const detail = `the server names ${places} to look at, where dirsyncd does not look`
     return [{ label: 'references', detail, level: 'warn' }]
   }
   if (code === SIZE_LIMIT_EXCEEDED) {

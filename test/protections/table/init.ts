@@ -23,8 +23,8 @@ export const INIT: readonly Protection[] = [
   {
     name: 'init-what-is-not-placed-is-removed',
     file: 'compose/init/stage.ts',
-    find: 'await rm(folder, { recursive: true, force: true })',
-    replace: 'await stat(folder)',
+    find: 'await rm(folder, { recursive: true, force: true })\n    process.off',
+    replace: 'await lstat(folder)\n    process.off',
     test: STAGE,
   },
   {
@@ -52,9 +52,8 @@ export const INIT: readonly Protection[] = [
   {
     name: 'init-another-certificate-is-not-trusted',
     file: 'cli/init/server.ts',
-    find: 'if ([fingerprint, anchor.fingerprint].some((known) => plain(known) === plain(expected))) return',
-    replace:
-      'if ([fingerprint, anchor.fingerprint].some((known) => plain(known) !== plain(expected))) return',
+    find: 'fingerprintDigits(known) === fingerprintDigits(expected)',
+    replace: 'fingerprintDigits(known) !== fingerprintDigits(expected)',
     test: COMMAND,
     only: 'another certificate',
   },
@@ -94,5 +93,21 @@ export const INIT: readonly Protection[] = [
     replace: '',
     test: COMMAND,
     only: 'a person at a terminal',
+  },
+  {
+    name: 'init-a-killed-one-leaves-no-secret-for-long',
+    file: 'compose/init/stage.ts',
+    find: '  await removeLeft(above)\n',
+    replace: '',
+    test: STAGE,
+    only: 'was killed',
+  },
+  {
+    name: 'init-the-data-of-another-configuration-are-left-alone',
+    file: 'compose/init/stage.ts',
+    find: 'if (!existsSync(join(folder, LOCK))) return undefined',
+    replace: 'if (existsSync(folder)) return undefined',
+    test: STAGE,
+    only: 'another configuration',
   },
 ]

@@ -93,7 +93,7 @@ test('disabled accounts and values that failed are said in words', () => {
       .toSorted(),
   ).toEqual([
     '1 entry with a value that the mapping could not compute',
-    '2 entries that cannot log in: skipped, or treated as gone',
+    '2 entries that cannot log in: not created, and else as users.disabled says',
   ])
 })
 

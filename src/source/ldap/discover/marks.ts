@@ -1,6 +1,7 @@
 import type { Log } from '../../../log.ts'
 import type { LdapEntry } from '../entry.ts'
 import { count, type LookingFor } from './count.ts'
+import { USER_ATTRIBUTES } from './propose.ts'
 import type { ServerOptions } from './server.ts'
 
 /** An attribute with few values, by which a company may tell its people apart: who works there, and who has left. */
@@ -10,11 +11,22 @@ export interface Mark {
   readonly values: readonly { readonly text: string; readonly entries: number }[]
 }
 
+export interface Marks {
+  readonly few: readonly Mark[]
+  /** Attributes that may tell people apart too, but have more than `MOST_VALUES`. */
+  readonly many: readonly string[]
+}
+
 /** Of so many entries all attributes are looked at, which may be large. */
 const SAMPLE = 3000
 const MOST_VALUES = 25
 const MOST_MARKS = 6
 const LONGEST_TEXT = 40
+
+/** An attribute with more values than this is different for nearly everybody. */
+const MOST_COUNTED = 1000
+/** An attribute whose values fewer people share on average is different for nearly everybody, too. */
+const FEWEST_SHARING = 3
 
 /** Rejects like `Source.read`. */
 export async function discoverMarks(
@@ -22,54 +34,89 @@ export async function discoverMarks(
   looking: LookingFor,
   log: Log,
   signal: AbortSignal,
-): Promise<readonly Mark[]> {
+): Promise<Marks> {
   const { filter } = looking
   const sample = new Values()
   const some = { options, looking, filter, attributes: ['*'], most: SAMPLE }
   await count(some, log, signal, (entry) => sample.add(entry))
-  const attributes = sample.marks().map(({ attribute }) => attribute)
-  if (attributes.length === 0) return []
+  const seen = sample.marks()
+  const attributes = seen.few.map(({ attribute }) => attribute)
+  if (attributes.length === 0) return seen
   const all = new Values()
   await count({ options, looking, filter, attributes }, log, signal, (entry) => all.add(entry))
-  return all
-    .marks()
-    .toSorted((a, b) => Number(isTelling(b)) - Number(isTelling(a)))
-    .slice(0, MOST_MARKS)
+  const { few, many } = all.marks()
+  const telling = few.toSorted((a, b) => Number(isTelling(b.attribute)) - Number(isTelling(a.attribute)))
+  return { few: telling.slice(0, MOST_MARKS), many: [...seen.many, ...many] }
 }
 
 /** Attributes whose name says that they tell kinds apart. */
-function isTelling({ attribute }: Mark): boolean {
+function isTelling(attribute: string): boolean {
   return /type|stat|class|kind|categ|critical|active|locked|disabled/i.test(attribute)
 }
 
-/** Counts the values of each attribute, as long as they are few. */
+/** Names, addresses and ids are different for everybody, and objectClass is asked for before. */
+const OF_ONE_PERSON: ReadonlySet<string> = new Set(
+  [...USER_ATTRIBUTES, 'objectClass'].map((name) => name.toLowerCase()),
+)
+
+interface Counts {
+  /** Entries by value. */
+  readonly byText: Map<string, number>
+  words: number
+  others: number
+}
+
+/** Counts the values of each attribute. */
 class Values {
-  readonly #byAttribute = new Map<string, Map<string, number> | undefined>()
+  /** `undefined` for an attribute that cannot be a mark. */
+  readonly #byAttribute = new Map<string, Counts | undefined>()
   #entries = 0
 
   add(entry: LdapEntry): void {
     this.#entries += 1
     for (const [name, texts] of entry.attributes) {
-      const counts = this.#byAttribute.has(name) ? this.#byAttribute.get(name) : new Map<string, number>()
+      const counts = this.#byAttribute.has(name)
+        ? this.#byAttribute.get(name)
+        : { byText: new Map<string, number>(), words: 0, others: 0 }
       if (counts === undefined) continue
-      for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
-      const isMark = counts.size <= MOST_VALUES && texts.every(isWord) && entry.bytes?.has(name) !== true
+      for (const text of texts) {
+        const short = shortened(text)
+        counts.byText.set(short, (counts.byText.get(short) ?? 0) + 1)
+        if (isWord(text, isTelling(name))) counts.words += 1
+        else counts.others += 1
+      }
+      const isMark = counts.byText.size <= MOST_COUNTED && entry.bytes?.has(name) !== true
       this.#byAttribute.set(name, isMark ? counts : undefined)
     }
   }
 
-  /** Without those that say the same of everybody. */
-  marks(): readonly Mark[] {
-    return [...this.#byAttribute].flatMap(([attribute, counts]) => {
-      if (counts === undefined || attribute.toLowerCase() === 'objectclass') return []
-      const values = [...counts].map(([text, entries]) => ({ text, entries }))
-      if (values.some(({ entries }) => entries === this.#entries)) return []
-      return [{ attribute, values: values.toSorted((a, b) => b.entries - a.entries) }]
-    })
+  /** Attributes with words, without those that say the same of everybody. */
+  marks(): Marks {
+    const few: Mark[] = []
+    const many: string[] = []
+    for (const [attribute, counts] of this.#byAttribute) {
+      if (counts === undefined || counts.words <= counts.others) continue
+      const { byText, words, others } = counts
+      const isOfOne = OF_ONE_PERSON.has(attribute.toLowerCase())
+      if (byText.size > MOST_VALUES) {
+        const isShared = (words + others) / byText.size >= FEWEST_SHARING
+        if (!isOfOne && (isShared || isTelling(attribute))) many.push(attribute)
+        continue
+      }
+      if (attribute.toLowerCase() === 'objectclass') continue
+      const values = [...byText].map(([text, entries]) => ({ text, entries }))
+      if (values.some(({ entries }) => entries === this.#entries)) continue
+      few.push({ attribute, values: values.toSorted((a, b) => b.entries - a.entries) })
+    }
+    return { few, many }
   }
 }
 
-/** No number, no DN, no time and nothing long: those are rarely what a person calls a kind. */
-function isWord(text: string): boolean {
-  return text.length <= LONGEST_TEXT && /\p{L}/u.test(text) && !/=|^\d{8}/.test(text)
+function shortened(text: string): string {
+  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT - 1)}…`
+}
+
+/** No DN, no time, and a number only where it may stand for a kind. */
+function isWord(text: string, mayBeNumber: boolean): boolean {
+  return (mayBeNumber || /\p{L}/u.test(text)) && !/=|^\d{8}/.test(text)
 }

@@ -1,7 +1,15 @@
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { freePath, openStage, requireNewFile } from '../../../../src/compose/init/stage.ts'
+import {
+  dataDirProblem,
+  freePath,
+  openStage,
+  requireNewFile,
+  usualDataDir,
+} from '../../../../src/compose/init/stage.ts'
+import { acquireDataDir } from '../../../../src/store/owner.ts'
+import { processName } from '../../../../src/store/process-name.ts'
 import { createFolder, type Folder } from '../../config/folder.ts'
 
 async function folder(): Promise<Folder> {
@@ -78,7 +86,42 @@ test('a configuration that exists, or cannot be made, is refused', async () => {
   const made = await folder()
   const { path } = made
   const file = await made.write('dirsyncd.yaml', '')
-  await expect(requireNewFile(file)).rejects.toThrow(`There is a configuration ${file} already`)
+  await expect(requireNewFile(file)).rejects.toThrow(`There is a file ${file} already`)
   await expect(requireNewFile(join(path, 'new/dirsyncd.yaml'))).resolves.toBeUndefined()
-  await expect(requireNewFile(join(file, 'dirsyncd.yaml'))).rejects.toThrow(/cannot be written|already/)
+  await expect(requireNewFile(join(file, 'dirsyncd.yaml'))).rejects.toThrow(
+    `cannot be written into ${file}: it is a file and no folder;`,
+  )
+  await symlink(join(path, 'nowhere'), join(path, 'link.yaml'))
+  await expect(requireNewFile(join(path, 'link.yaml'))).rejects.toThrow(/There is a file \S+ already/)
+})
+
+test('what a process that was killed has left, its secrets too, is removed by the next one', async () => {
+  const { path } = await folder()
+  const file = join(path, 'dirsyncd.yaml')
+  const stage = (name: string) => join(path, `.dirsyncd-init-${name}`)
+  const own = processName()
+  for (const [name, owner] of [
+    ['alive', own],
+    ['killed', own.replace(`:${process.pid}:`, ':4999999:')],
+    ['of-nobody', undefined],
+  ] as const) {
+    await mkdir(join(stage(name), 'secrets'), { recursive: true })
+    await writeFile(join(stage(name), 'secrets/access-token'), 'secret\n')
+    if (owner !== undefined) await writeFile(join(stage(name), 'owner'), owner)
+  }
+  await using _stage = await openStage(file, '', [])
+  expect(await readdir(path)).toEqual(
+    expect.arrayContaining(['.dirsyncd-init-alive', '.dirsyncd-init-of-nobody']),
+  )
+  expect(await readdir(path)).not.toContain('.dirsyncd-init-killed')
+})
+
+test('the data of another configuration are not taken for those of a new one', async () => {
+  const { path } = await folder()
+  expect(dataDirProblem(join(path, 'data'))).toBeUndefined()
+  {
+    await using _owner = await acquireDataDir(join(path, 'data'))
+  }
+  expect(dataDirProblem(join(path, 'data'))).toMatch(/the data of another configuration/)
+  expect(await usualDataDir(join(path, 'dirsyncd.yaml'))).not.toBe(join(path, 'data'))
 })

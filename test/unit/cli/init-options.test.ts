@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { checkGiven } from '../../../src/cli/init/given.ts'
+import { errorInOptions, inOptions } from '../../../src/cli/init/option-names.ts'
+import { DirsyncdError } from '../../../src/errors.ts'
+
+const fingerprint = 'AB:'.repeat(31) + 'AB'
+
+test.for<[Parameters<typeof checkGiven>[0], string]>([
+  [{ groups: true, source: 'ldap', csvUsers: 'x' }, '--csv-users has no use with --source ldap.'],
+  [{ groups: true, source: 'csv', bindDn: 'cn=x' }, '--bind-dn has no use with --source csv.'],
+  [{ groups: true, source: 'csv', csvMembers: 'x' }, '--csv-members has no use without --csv-groups.'],
+  [{ groups: false, groupsBase: ['dc=x'] }, '--groups-base has no use with --no-groups.'],
+  [{ groups: false, csvMembers: 'x' }, '--csv-members has no use with --no-groups.'],
+  [
+    { groups: true, url: 'ldaps://x', startTls: true },
+    '--start-tls has no use with ldaps://, which is encrypted.',
+  ],
+  [
+    { groups: true, url: 'ldap://x', trust: fingerprint },
+    '--trust has no use without --start-tls or ldaps://.',
+  ],
+  [{ groups: true, trust: 'AB:CD' }, '--trust must be a SHA-256 fingerprint: 64 digits from 0 to F.'],
+  [{ groups: true, csvDelimiter: ',,' }, '--csv-delimiter must be one character.'],
+  [{ groups: true, tokenFile: 'x', tokenEnv: 'X' }, 'Give --token-file or --token-env, and not both.'],
+  [{ groups: true, dataDir: '/taken' }, '--data-dir must be free.'],
+])('options that contradict each other are refused: %j', ([options, sentence]) => {
+  expect(() => checkGiven(options, (folder) => (folder === '/taken' ? 'must be free' : undefined))).toThrow(
+    sentence,
+  )
+})
+
+test('options that fit are not refused', () => {
+  const options = { groups: true, source: 'ldap', url: 'ldap://x', startTls: true } as const
+  for (const trust of [fingerprint, `SHA256 ${fingerprint.toLowerCase()}`, fingerprint.replaceAll(':', '')])
+    expect(() => checkGiven({ ...options, trust }, () => undefined)).not.toThrow()
+  expect(() => checkGiven({ groups: true, csvDelimiter: '\t' }, () => undefined)).not.toThrow()
+})
+
+test.for([
+  ['source.users.filter: a parenthesis is missing', '--users-filter: a parenthesis is missing'],
+  [
+    'there is no account of this name; correct bind.dn',
+    'there is no account of this name; correct --bind-dn',
+  ],
+  ['it does not come from the CA in tls.ca', 'it does not come from the CA in --ca'],
+  ['Check directory.baseUrl and directory.proxy.', 'Check --api-url.'],
+  ['Check baseUrl and whether the service is up.', 'Check --api-url and whether the service is up.'],
+  ['the connection broke; the next run reads again from the beginning', 'the connection broke; begin again'],
+  [
+    'it looks like utf-8; set encoding: utf-8, or auto',
+    'it looks like utf-8; give --csv-encoding utf-8, or auto',
+  ],
+  ['ldap://tls.ca.example.org/bind.dn-x is silent', 'ldap://tls.ca.example.org/bind.dn-x is silent'],
+])('%s', ([text = '', wanted]) => {
+  expect(inOptions(text)).toBe(wanted)
+})
+
+test('what would be a wrong configuration is a wrong option here', () => {
+  const error = new DirsyncdError('config-invalid', 'source.tls.ca: the file does not exist')
+  expect(errorInOptions(error)).toMatchObject({ code: 'usage', message: '--ca: the file does not exist' })
+})
