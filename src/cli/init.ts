@@ -151,6 +151,7 @@ async function runInit(
     steps,
     say,
     warnings: [],
+    compared: new Set(),
     rights: { mayWrite: true },
     file,
     files,

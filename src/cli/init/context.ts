@@ -52,6 +52,8 @@ export interface Init {
   readonly say: (...lines: readonly string[]) => void
   /** What a person should look at, in sentences without names of people. */
   readonly warnings: string[]
+  /** Fingerprints of certificates that a person has compared: of one server by another name, too. */
+  readonly compared: Set<string>
   /** What the token may do, as far as it was found out. */
   readonly rights: { mayWrite: boolean }
   /** How wide the terminal is. */

@@ -96,11 +96,12 @@ async function askStartTls({ answers, options, steps, say }: Init, url: string):
 
 /** Throws `source-refused` where the certificate is not the one that was expected. */
 async function requireTrust(
-  { answers, options, say, columns }: Init,
+  { answers, options, say, compared, columns }: Init,
   url: string,
   certificate: ServerCertificate,
 ): Promise<void> {
   const { fingerprint, anchor } = certificate
+  if (compared.has(fingerprint)) return
   const expected = answers.isAskedAgain('--trust') ? undefined : options.trust
   if (expected !== undefined) {
     if (
@@ -133,6 +134,7 @@ async function requireTrust(
       'source-refused',
       `The certificate of ${url} is not trusted, so nothing was sent there.`,
     )
+  compared.add(fingerprint)
 }
 
 function renderCertificate(
