@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { pointInTime } from '../directory/wording.ts'
+import { examples, pointInTime } from '../directory/wording.ts'
 import { DirsyncdError } from '../errors.ts'
 import { approvePart } from '../store/decisions.ts'
 import { pauseOfSync } from '../store/paused-syncs.ts'
@@ -38,20 +38,24 @@ export async function approvePartOf(
   requirePlanOnHold(before)
   const pause = await pauseOfSync(db, before.sync)
   if (pause !== undefined) throw new DirsyncdError('sync-paused', `${pauseText(pauseView(pause))}.`)
-  const named = await approvePart(db, number, { by, reason, part }, requirePlanOnHold)
-  if (named === 0) throw new DirsyncdError('usage', noSuchChange(before))
+  const { named, unknown } = await approvePart(db, number, { by, reason, part }, requirePlanOnHold)
+  if (named === 0) throw new DirsyncdError('usage', noSuchChange(before, unknown))
   const approved = { mode: 'sync', trigger: 'approval', approvalOf: number } as const
   await request(before.sync, { ...approved, part })
   if (before.hold === 'open') await request(before.sync, approved)
   return (await findRun(db, number))!
 }
 
-function noSuchChange({ run, hold }: RunRecord): string {
+/** How many ids a sentence names. */
+const IDS_NAMED = 20
+
+function noSuchChange({ run, hold }: RunRecord, ids: readonly string[]): string {
+  const whose = ids.length === 0 ? '' : ` of ${examples(ids, ids.length, IDS_NAMED)}`
   const what =
     hold === 'open'
-      ? `Run ${run} holds no such change`
-      : `No such change of run ${run} is rejected (members of a group are by the id of the group)`
-  return `${what}; dirsyncd runs ${run} --all shows them.`
+      ? `Run ${run} holds no such change${whose}`
+      : `No such change${whose} of run ${run} is rejected (members of a group are by the id of the group)`
+  return `${what}, so nothing was decided; dirsyncd runs ${run} --all shows them.`
 }
 
 function requireNoUndo({ run, undo, hold }: RunRecord): void {

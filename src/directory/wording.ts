@@ -33,10 +33,10 @@ export function timeTaken(milliseconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`
 }
 
-/** The first three values by code unit, in quotes, and how many more there are. */
-export function examples(values: readonly string[], total = values.length): string {
+/** The first values by code unit, in quotes, and how many more there are. */
+export function examples(values: readonly string[], total = values.length, most = 3): string {
   const sorted = values.toSorted(byCodeUnit)
-  const shown = sorted.slice(0, 3).map((value) => `"${value}"`)
+  const shown = sorted.slice(0, most).map((value) => `"${value}"`)
   const more = total - shown.length
   return more > 0 ? `${shown.join(', ')} and ${digits(more)} more` : shown.join(', ')
 }

@@ -78,7 +78,8 @@ export interface PartApproval {
 
 /**
  * Approves the changes of a held plan that a part of it names, and lets the others wait for a decision of their own,
- * unless they were rejected. Returns how many changes the part names.
+ * unless they were rejected. Returns how many changes the part names, or decides nothing where it has no change of some
+ * ids, and returns those.
  *
  * @param check throws where the hold of this run takes no such decision; it gets the locked run
  */
@@ -87,13 +88,15 @@ export async function approvePart(
   number: number,
   { by, reason, part }: PartApproval,
   check: (run: RunRecord) => void,
-): Promise<number> {
+): Promise<{ readonly named: number; readonly unknown: readonly string[] }> {
   return db.transaction().execute(async (trx) => {
     const run = await lockRun(trx, number)
     check(run)
     const isRejected = sql<boolean>`EXISTS (SELECT FROM dirsyncd.decisions AS d WHERE d.sync = ${run.sync}
       AND d.target = ${run.target} AND d.fingerprint = changes.fingerprint AND d.decision = 'rejected')`
     const isNamed = run.hold === 'open' ? namedBy(part) : sql<boolean>`(${namedBy(part)} AND ${isRejected})`
+    const unknown = await idsWithoutChange(trx, run, part, isNamed)
+    if (unknown.length > 0) return { named: 0, unknown }
     const { rows } = await sql<{ fingerprint: string }>`INSERT INTO dirsyncd.decisions
         (sync, target, fingerprint, decision, run, decided_by)
       SELECT DISTINCT ON (fingerprint) ${run.sync}, ${run.target}, fingerprint, 'approved', ${number}::integer, ${by}
@@ -108,7 +111,7 @@ export async function approvePart(
     )
     // The members of a group are rejected as a whole.
     const named = rows.length + (run.hold === 'open' ? await countMemberships(trx, number, part) : 0)
-    if (named === 0) return 0
+    if (named === 0) return { named, unknown }
     if (run.hold === 'open') await leaveOut(trx, run, sql`NOT ${isNamed}`, by)
     await trx
       .updateTable('dirsyncd.runs')
@@ -117,8 +120,28 @@ export async function approvePart(
       })
       .where('run', '=', number)
       .execute()
-    return named
+    return { named, unknown }
   })
+}
+
+/** Which ids of a part have no change in it, neither their own nor, in an open hold, of a membership. */
+async function idsWithoutChange(
+  trx: Db,
+  { run, hold }: RunRecord,
+  part: Part,
+  isNamed: RawBuilder<boolean>,
+): Promise<readonly string[]> {
+  if (part.ids === undefined) return []
+  const hasMembers = hold === 'open' && opsOfPart(part).includes('set-members')
+  const members = sql`SELECT moved.id FROM dirsyncd.changes, LATERAL (
+      (SELECT jsonb_array_elements_text(change -> 'want') EXCEPT SELECT jsonb_array_elements_text(change -> 'have'))
+      UNION ALL
+      (SELECT jsonb_array_elements_text(change -> 'have') EXCEPT SELECT jsonb_array_elements_text(change -> 'want'))
+    ) AS moved (id) WHERE run = ${run} AND op = 'set-members'`
+  const { rows } = await sql<{ id: string }>`SELECT unnest(${part.ids}::text[]) AS id
+    EXCEPT SELECT entry_id FROM dirsyncd.changes WHERE run = ${run} AND ${isNamed}
+    ${hasMembers ? sql`EXCEPT (${members})` : sql``}`.execute(trx)
+  return rows.map(({ id }) => id)
 }
 
 /** What the person left out is not applied either before somebody decides about it, whatever the guards say. */

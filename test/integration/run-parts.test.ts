@@ -185,6 +185,7 @@ test('one of those whose deletes were rejected is approved alone', async () => {
   await expect(askFor(held.run, { names: ['creates'] })).rejects.toThrow(
     /No such change of run \d+ is rejected/,
   )
+  await expect(askFor(held.run, { ids: ['a', 'new'] })).rejects.toThrow('No such change of "new" of run')
   const applied = await harness.approve(held.run, { part: { ids: ['a'] } })
   expect(applied).toMatchObject({ state: 'done', counts: { planned: { 'delete-user': 1 } } })
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['b', 'c', 'd', 'e', 'f', 'new'])
@@ -237,8 +238,15 @@ test('a part that the run does not hold, and a run without a plan on hold, are r
   fire('a', 'b')
   const held = await harness.sync()
   await expect(askFor(held.run, { names: ['creates'] })).rejects.toThrow(
-    /holds no such change; dirsyncd runs \d+ --all/,
+    /holds no such change, so nothing was decided; dirsyncd runs \d+ --all/,
   )
+  await expect(askFor(held.run, { ids: ['a', 'typo', ' b'] })).rejects.toThrow(
+    `Run ${held.run} holds no such change of " b", "typo", so nothing was decided;`,
+  )
+  await expect(askFor(held.run, { names: ['deletes'], ids: ['a', 'g'] })).rejects.toThrow('change of "g",')
+  expect(
+    await bed.db.selectFrom('dirsyncd.decisions').select('run').where('run', '=', held.run).execute(),
+  ).toEqual([])
   await expect(askFor(held.run - 1, { names: ['deletes'] })).rejects.toThrow(/has no plan on hold/)
   await expect(askFor(987_654, {})).rejects.toThrow('There is no run 987654')
   expect(await harness.getRun(held.run)).toMatchObject({

@@ -86,7 +86,9 @@ export function partChoices(): Html {
       <label><input type="checkbox" name="kinds" value="user" /> of users</label>
       <label><input type="checkbox" name="kinds" value="group" /> of groups</label>
     </p>
-    <label><span>Ids, one a line</span><textarea name="ids" rows="2" cols="40"></textarea></label>`
+    <label
+      ><span>Ids, one a line, exactly as they are</span><textarea name="ids" rows="2" cols="40"></textarea>
+    </label>`
 }
 
 function partFields(): Html {

@@ -68,12 +68,8 @@ const encoded = z
   })
   .pipe(anyText)
 
-const lines = anyText.transform((value) =>
-  value
-    .split(/\r?\n/)
-    .map((each) => each.trim())
-    .filter((each) => each !== ''),
-)
+/** Ids as they are: blanks at their ends may belong to them. */
+const lines = anyText.transform((value) => value.split(/\r?\n/).filter((each) => each !== ''))
 
 const name = text(100).refine((value) => !isNothing(value), 'must be a name')
 

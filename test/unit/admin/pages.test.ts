@@ -260,7 +260,7 @@ describe('what a person does', () => {
       'what=part&by=ada&names=deletes&kinds=user&kinds=group&ids=a%0D%0A+b%0D%0A',
       [
         'approve',
-        { run: 7, by: 'ada', part: { names: ['deletes'], kinds: ['user', 'group'], ids: ['a', 'b'] } },
+        { run: 7, by: 'ada', part: { names: ['deletes'], kinds: ['user', 'group'], ids: ['a', ' b'] } },
       ],
       '/runs/7',
     ],
