@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { pauseText } from '../control/control.ts'
+import { earlierPauseText, pauseText } from '../control/control.ts'
 import { reasonText } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
 import { openControl } from './open-control.ts'
@@ -32,12 +32,13 @@ async function pause(session: Session, sync: string, reason: string | undefined)
     (owner) =>
       `To stop it now, end that process: ${owner.howToEnd}; nothing is lost, and the next run goes on.`,
   )
-  const paused = await control.pause({ sync, by: whoAmI(), ...(reason && { reason }) })
+  const asked = { sync, by: whoAmI(), ...(reason && { reason }) }
+  const paused = await control.pause(asked)
   if (session.json) session.printJson(paused)
   else {
-    const { stopped } = paused
+    const { pause: now, stopped } = paused
     const ends = stopped === null ? '' : ` Run ${stopped}, which was under way, ends now.`
-    session.print(`${pauseText(paused.pause)}.${ends}`)
+    session.print(`${earlierPauseText(now, asked) ?? pauseText(now)}.${ends}`)
   }
   return 0
 }

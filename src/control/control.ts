@@ -21,9 +21,9 @@ import type {
   Undo,
 } from '../store/run-types.ts'
 import type { Explanation, ExplainRequest } from './story.ts'
-import { pauseText, type SyncPause } from './sync-pause.ts'
+import { earlierPauseText, pauseText, type SyncPause } from './sync-pause.ts'
 
-export { CHANGE_STATES, pauseText, PART_NAMES }
+export { CHANGE_STATES, earlierPauseText, pauseText, PART_NAMES }
 export type { Only, RunCounts, RunMode, RunState, SyncPause }
 
 export interface RunSummary {

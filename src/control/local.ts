@@ -106,7 +106,7 @@ async function requestApproved(
 ): Promise<void> {
   const approved = { mode: 'sync', trigger: 'approval', approvalOf: run } as const
   if (undo !== null) {
-    await pauseSync(db, { sync, by, reason: `undo of run ${undo.run}`, isOfPerson: false })
+    await pauseSync(db, { sync, by, reason: `undo of run ${undo.run}` })
     await request(sync, { ...approved, undo })
   } else if ((await pauseOfSync(db, sync)) === undefined) await request(sync, approved)
 }

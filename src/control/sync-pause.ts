@@ -15,3 +15,12 @@ export function pauseText({ sync, by, reason, since }: SyncPause): string {
   const why = reason === null ? '' : ` (${printable(reason)})`
   return `${sync} has been paused since ${pointInTime(since)} by ${printable(by)}${why}; dirsyncd resume ${sync} ends it`
 }
+
+/** What to tell somebody who asked for a pause where an earlier one stays; `undefined` where it is the one asked for. */
+export function earlierPauseText(
+  pause: SyncPause,
+  { by, reason }: { readonly by: string; readonly reason?: string },
+): string | undefined {
+  if (pause.by === by && (reason === undefined || pause.reason === reason)) return undefined
+  return `${pauseText(pause)}. It was paused before you asked, so your name and reason are not recorded`
+}

@@ -42,7 +42,7 @@ export async function addUndo(
       `Run ${number} has no such change; dirsyncd runs ${number} --all shows them.`,
     )
   const { sync, target } = run
-  if (mode === 'sync') await pauseSync(db, { sync, by, reason: `undo of run ${number}`, isOfPerson: false })
+  if (mode === 'sync') await pauseSync(db, { sync, by, reason: `undo of run ${number}` })
   const added = await addRun(db, { sync, target, mode, trigger: 'demand', undo: { run: number, part } })
   return { run: added, sync }
 }

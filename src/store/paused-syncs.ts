@@ -16,28 +16,18 @@ export interface NewPause {
   readonly sync: string
   readonly by: string
   readonly reason?: string | undefined
-  /** False where an undo pauses the sync: the reason of a person stays. */
-  readonly isOfPerson?: boolean
 }
 
 /**
- * Pauses a sync. Where it is paused already, that pause goes on, with the reason of whoever gives one now. Runs that wait
- * to begin are ended.
+ * Pauses a sync. Where it is paused already, that pause stays as it is, and is returned. Runs that wait to begin are
+ * ended.
  */
-export async function pauseSync(
-  db: Db,
-  { sync, by, reason, isOfPerson = true }: NewPause,
-): Promise<PausedSync> {
+export async function pauseSync(db: Db, { sync, by, reason }: NewPause): Promise<PausedSync> {
   return db.transaction().execute(async (trx) => {
     await trx
       .insertInto('dirsyncd.paused_syncs')
       .values({ sync, paused_by: by, reason: reason ?? null })
-      .onConflict((conflict) =>
-        conflict
-          .column('sync')
-          .doUpdateSet({ paused_by: by, reason: reason ?? null })
-          .where(sql<boolean>`${reason !== undefined && isOfPerson}`),
-      )
+      .onConflict((conflict) => conflict.column('sync').doNothing())
       .execute()
     await trx
       .updateTable('dirsyncd.runs')

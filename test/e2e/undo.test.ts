@@ -52,6 +52,10 @@ test.skipIf(!isLong())(
     expect(paused.stdout).toMatch(
       /^corp has been paused since .* by \S+ \(the directory is being moved\); dirsyncd resume corp ends it\.\n$/,
     )
+    expect((await site.run('pause', 'corp')).stdout).toBe(paused.stdout)
+    expect((await site.run('pause', 'corp', '--reason', 'another')).stdout).toBe(
+      `${paused.stdout.trim()} It was paused before you asked, so your name and reason are not recorded.\n`,
+    )
     expect(await site.run('sync', 'corp')).toMatchObject({ code: 1, stdout: '', stderr: paused.stdout })
     expect((await site.run('runs')).stdout).toMatch(/^corp has been paused since/)
     expect((await site.run('check', 'corp')).stdout).toMatch(/warn +paused +corp has been paused since/)

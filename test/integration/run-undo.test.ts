@@ -232,6 +232,9 @@ test('a run that waits does not begin while the sync is paused, and one that is 
     state: 'failed',
     error: 'ana paused the sync before this run began',
   })
+  const first = await harness.control.paused()
+  await harness.control.pause({ sync: bed.sync, by: 'bob', reason: 'a move' })
+  expect(await harness.control.paused()).toEqual(first)
   const late = await harness.requestRun()
   await harness.work()
   expect(await harness.getRun(late)).toMatchObject({ state: 'waiting' })

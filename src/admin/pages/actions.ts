@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { stringifySetCookie } from 'cookie'
-import type { Control, RunSummary } from '../../control/control.ts'
+import { type Control, earlierPauseText, type RunSummary } from '../../control/control.ts'
 import { DirsyncdError } from '../../errors.ts'
 import type { Part } from '../../plan/part/part.ts'
 import { printable } from '../../printable.ts'
@@ -22,7 +22,9 @@ export function addActions(app: FastifyInstance, control: Operations): void {
   app.post('/syncs/:sync/pause', async (request, reply) => {
     const { sync } = params.syncParams.parse(request.params)
     const { reason } = params.pauseForm.parse(request.body)
-    await control.pause({ sync, by: whoActs(request, reply), ...(reason !== undefined && { reason }) })
+    const asked = { sync, by: whoActs(request, reply), ...(reason !== undefined && { reason }) }
+    const earlier = earlierPauseText((await control.pause(asked)).pause, asked)
+    if (earlier !== undefined) throw new DirsyncdError('sync-paused', `${earlier}.`)
     return reply.redirect(path`/syncs/${sync}`, 303)
   })
   app.post('/syncs/:sync/resume', async (request, reply) => {

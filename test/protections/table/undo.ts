@@ -169,7 +169,7 @@ export const UNDO_AND_PAUSE: readonly Protection[] = [
   {
     name: 'undo-pauses-again-when-it-is-approved',
     file: 'control/local.ts',
-    find: '    await pauseSync(db, { sync, by, reason: `undo of run ${undo.run}`, isOfPerson: false })\n',
+    find: '    await pauseSync(db, { sync, by, reason: `undo of run ${undo.run}` })\n',
     replace: '',
     test: UNDO,
     only: 'approved after the resumption',

@@ -2,7 +2,14 @@ import type { Access } from '../../../src/admin/access.ts'
 import { buildPages } from '../../../src/admin/pages.ts'
 import type { Watching } from '../../../src/admin/watching.ts'
 import type { ChangePage, NumberedNotice } from '../../../src/control/browse.ts'
-import type { ChangeView, QuarantinedChange, RunSummary, RunView } from '../../../src/control/control.ts'
+import type {
+  ChangeView,
+  PauseRequest,
+  QuarantinedChange,
+  RunSummary,
+  RunView,
+  SyncPause,
+} from '../../../src/control/control.ts'
 import type { SyncOverview } from '../../../src/control/overview.ts'
 import type { Explanation } from '../../../src/control/story.ts'
 
@@ -16,6 +23,8 @@ export interface Shown {
   readonly explanation?: Explanation
   readonly watching?: Watching
   readonly access?: Access
+  /** The pause that is there before somebody asks for one. */
+  readonly paused?: SyncPause
 }
 
 export const OPEN_TO_ALL: Access = { hosts: [], token: undefined, proxy: undefined }
@@ -50,7 +59,11 @@ export function buildPagesForTests(shown: Shown) {
       reject: decided('reject'),
       undo: recorded('undo', 31),
       requestRun: recorded('run', 32),
-      pause: recorded('pause', { pause: undefined!, stopped: null }),
+      pause: async (request: PauseRequest) => {
+        asked.push(['pause', request])
+        const pause = { reason: null, since: '2026-11-21T07:29:03.000Z', ...request }
+        return { pause: shown.paused ?? pause, stopped: null }
+      },
       resume: recorded('resume', null),
       release: recorded('release', []),
     },

@@ -297,6 +297,23 @@ describe('what a person does', () => {
     expect(answer).toMatchObject({ status: 303, location, asked: [wanted] })
   })
 
+  test('is not recorded where the sync was paused before, and whoever asks is told', async () => {
+    const since = '2026-11-21T07:29:03.000Z'
+    const { app } = buildPagesForTests({ paused: { sync: 'corp', by: 'bob', reason: 'a move', since } })
+    const pause = (form: string) =>
+      app.inject({
+        method: 'POST',
+        url: '/syncs/corp/pause',
+        payload: form,
+        headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'text/html', ...OWN },
+      })
+    const second = await pause('by=ada&reason=why')
+    expect(second.statusCode).toBe(400)
+    expect(second.body).toContain('paused since 2026-11-21 07:29:03Z by bob (a move)')
+    expect(second.body).toContain('your name and reason are not recorded')
+    expect((await pause('by=bob')).statusCode).toBe(303)
+  })
+
   test.each([
     ['nobody says who he is', '/runs/7/approve', 'what=all&by=', 'Give your name'],
     ['a name is a blank', '/runs/7/approve', 'what=all&by=+', 'Give your name'],
