@@ -89,7 +89,7 @@ export async function runDaemon(
   const diagnose = (request: DiagnosticsRequest) => diagnoseDaemon(site, request)
   const operations = { ...tellingDecisions(control, notifier.look), explain }
   const overview = createOverview(site, () => syncs.config)
-  const browse = createBrowse(site.store.db)
+  const browse = createBrowse(site.store.db, syncs.targets)
   const admin = { control: operations, browse, overview, watching, diagnose, reload }
   await listenForAdmin(stack, config, admin, { log, announce: output.announce })
   stack.defer(() => ready.reject(stopping()))

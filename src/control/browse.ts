@@ -17,9 +17,18 @@ export interface ChangePage {
 
 export type NumberedNotice = Notice & { readonly number: number }
 
+/** A run, and what its sync is now. */
+export interface ShownRun extends RunDetail {
+  /**
+   * What the sync writes to now: the directory of this run, or another one. `none`: the configuration does not have the
+   * sync any more.
+   */
+  readonly directoryNow: 'same' | 'other' | 'none'
+}
+
 /** What pages show of runs with more changes than anybody reads at once. Of a run that is unknown, there are none. */
 export interface Browse {
-  run(run: number): Promise<RunDetail | undefined>
+  run(run: number): Promise<ShownRun | undefined>
   changes(run: number, filter: ChangeFilter, place: Place): Promise<ChangePage>
   notices(run: number, asked: NoticesAsked): Promise<readonly NumberedNotice[]>
   /** All changes of a run in their order, in parts. */
@@ -38,8 +47,9 @@ export interface NoticesAsked {
 /** Rows that are read at once of what is read as a whole. */
 const PART = 1000
 
-export function createBrowse(db: Kysely<Tables>): Browse {
-  async function withChanges<T>(run: number, read: (run: ShownRun) => Promise<T>): Promise<T | undefined> {
+/** @param targets of the configured syncs */
+export function createBrowse(db: Kysely<Tables>, targets: ReadonlyMap<string, string>): Browse {
+  async function withChanges<T>(run: number, read: (run: ListedRun) => Promise<T>): Promise<T | undefined> {
     const found = await findRun(db, run)
     return found && read({ run: runWithChanges(found), state: found.state })
   }
@@ -54,14 +64,19 @@ export function createBrowse(db: Kysely<Tables>): Browse {
     notices,
     run: explainingOutage(async (run) => {
       const found = await findRun(db, run)
-      return found && detailOf(db, found)
+      return found && { ...(await detailOf(db, found)), directoryNow: directoryNow(found, targets) }
     }),
     eachChange: (run) => parts(async (after) => (await changes(run, {}, { limit: PART, ...after })).changes),
     eachNotice: (run) => parts((after) => notices(run, { limit: PART, ...after })),
   }
 }
 
-type ShownRun = Pick<RunRecord, 'run' | 'state'>
+type ListedRun = Pick<RunRecord, 'run' | 'state'>
+
+function directoryNow({ sync, target }: RunRecord, targets: ReadonlyMap<string, string>) {
+  const now = targets.get(sync)
+  return now === undefined ? 'none' : now === target ? 'same' : 'other'
+}
 
 const NONE: ChangePage = { changes: [], isMore: false }
 

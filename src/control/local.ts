@@ -128,7 +128,7 @@ async function decideOn(
   return decide(db, number, decision, (run, breaches) => {
     requireUndecided(run, asked)
     requireInTime(run)
-    if (run.hold === 'open') requireSameTarget(run, targets, 'be decided about')
+    if (run.hold === 'open' || run.hold === 'rejected') requireSameTarget(run, targets, 'be decided about')
     requireHold(run, decision, around)
     requireNames(run, decision, breaches)
   })

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { findRun } from '../../src/store/runs.ts'
 import { createBrowse } from '../../src/control/browse.ts'
 import { useTestBed } from '../support/test-bed.ts'
 
@@ -20,7 +21,7 @@ async function runWithChanges(): Promise<number> {
 
 test('changes are paged in both directions, filtered, counted and found', async () => {
   const run = await runWithChanges()
-  const browse = createBrowse(bed.db)
+  const browse = createBrowse(bed.db, new Map())
   const numbers = async (
     ...asked: Parameters<typeof browse.changes> extends [number, ...infer Rest] ? Rest : never
   ) => {
@@ -49,10 +50,24 @@ test('changes are paged in both directions, filtered, counted and found', async 
   expect(await browse.changes(run + 1000, {}, { limit: 1 })).toEqual({ changes: [], isMore: false })
 })
 
+test('a run says whether its sync still writes to its directory', async () => {
+  const run = await runWithChanges()
+  const { target } = (await findRun(bed.db, run))!
+  const now = async (...targets: [string, string][]) =>
+    (await createBrowse(bed.db, new Map(targets)).run(run))?.directoryNow
+  expect(await now([bed.sync, target])).toBe('same')
+  expect(await now([bed.sync, 'elsewhere'])).toBe('other')
+  expect(await now(['another', target])).toBe('none')
+})
+
 test('changes of an older version are found by what they hold', async () => {
   const run = await runWithChanges()
   await sql`DELETE FROM dirsyncd.change_texts WHERE run = ${run}`.execute(bed.db)
-  const { changes } = await createBrowse(bed.db).changes(run, { search: 'a.4%_@EXAMPLE' }, { limit: 50 })
+  const { changes } = await createBrowse(bed.db, new Map()).changes(
+    run,
+    { search: 'a.4%_@EXAMPLE' },
+    { limit: 50 },
+  )
   expect(changes.map(({ change }) => change.id)).toEqual(['u4'])
 })
 
@@ -61,7 +76,7 @@ test('everything of a run is read in parts', async () => {
   await sql`INSERT INTO dirsyncd.changes (run, number, phase, op, entry_id, fingerprint, change, removes, state)
     SELECT ${run}, 100 + n, 'users', 'create-user', 'x' || n, 'f' || n, jsonb_build_object('op', 'create-user',
       'id', 'x' || n, 'want', '{}'::jsonb), 0, 'applied' FROM generate_series(1, 2500) AS n`.execute(bed.db)
-  const browse = createBrowse(bed.db)
+  const browse = createBrowse(bed.db, new Map())
   const sizes: number[] = []
   for await (const part of browse.eachChange(run)) sizes.push(part.length)
   expect(sizes).toEqual([1000, 1000, expect.toSatisfy((size: number) => size > 500 && size < 600)])

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { sql } from 'kysely'
 import { renderReport } from '../../src/cli/render/report.ts'
 import type { ApproveRequest } from '../../src/control/control.ts'
+import { createLocalControl } from '../../src/control/local.ts'
 import type { Part } from '../../src/plan/part/part.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
 import type { SyncHarness } from '../support/sync-harness.ts'
@@ -185,6 +186,11 @@ test('one of those whose deletes were rejected is approved alone', async () => {
   await expect(askFor(held.run, { names: ['creates'] })).rejects.toThrow(
     /No such change of run \d+ is rejected/,
   )
+  const without = createLocalControl({ db: bed.db, targets: new Map(), wake: async () => undefined })
+  await expect(without.approve({ run: held.run, by: 'ana' })).rejects.toThrow(
+    'which this configuration does not have',
+  )
+  expect(await harness.getRun(held.run)).toMatchObject({ hold: 'rejected' })
   await expect(askFor(held.run, { ids: ['a', 'new'] })).rejects.toThrow('No such change of "new" of run')
   const applied = await harness.approve(held.run, { part: { ids: ['a'] } })
   expect(applied).toMatchObject({ state: 'done', counts: { planned: { 'delete-user': 1 } } })

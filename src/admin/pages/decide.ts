@@ -1,25 +1,34 @@
+import type { ShownRun } from '../../control/browse.ts'
 import { holdBefore, PART_NAMES, type RunDetail } from '../../control/control.ts'
 import { undecided } from '../../plan/decide.ts'
 import { amount, digits } from '../../directory/wording.ts'
 import { html, type Html, path } from './html.ts'
 import { at } from './time.ts'
+import { whyUntouchable } from './run-of.ts'
 import { plannedLinks } from './runs.ts'
 
 /** What holds a run or some of its changes, and the form in which a person decides. */
-export function holdSection(run: RunDetail, name: Html, now: Date): Html | false {
+export function holdSection(run: ShownRun, name: Html, now: Date): Html | false {
   const { breaches, hold } = run
   if (breaches.length === 0) return false
-  const isOpen = hold === 'open' && (run.holdRun ?? run.run) === run.run
   return html`<section class="box ${hold === 'open' && 'warn'}" aria-labelledby="hold">
     <h2 id="hold">${titleOf(run)}</h2>
     <ul>
       ${breaches.map(({ guard, detail, decided, changes }) => html`<li><code>${guard}</code> ${detail} <small>${amount(changes, 'change')}${decided !== undefined && `, ${decided}`}</small></li>`)}
     </ul>
-    ${whereToDecide(run)}
-    ${run.holdExpiresAt !== null && hold === 'open' && html`<p>It expires at ${at(run.holdExpiresAt, now)}; then the next run asks again.</p>`}
-    ${isOpen && decisionForm(run, name)}
-    ${hold === 'rejected' && html`<p>To overrule the rejection: <code>dirsyncd approve ${run.run}</code></p>`}
+    ${whatToDo(run, name, now)}
   </section>`
+}
+
+function whatToDo(run: ShownRun, name: Html, now: Date): Html | false {
+  const { hold, holdExpiresAt } = run
+  const why = whyUntouchable(run)
+  if (why !== undefined) return (hold === 'open' || hold === 'rejected') && html`<p>${why}</p>`
+  const isOpen = hold === 'open' && (run.holdRun ?? run.run) === run.run
+  return html`${whereToDecide(run)}
+  ${holdExpiresAt !== null && hold === 'open' && html`<p>It expires at ${at(holdExpiresAt, now)}; then the next run asks again.</p>`}
+  ${isOpen && decisionForm(run, name)}
+  ${hold === 'rejected' && html`<p>To overrule the rejection: <code>dirsyncd approve ${run.run}</code></p>`}`
 }
 
 function titleOf({ mode, hold, breaches }: RunDetail): string {

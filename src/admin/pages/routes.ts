@@ -16,7 +16,7 @@ import { quarantinePage } from './quarantine.ts'
 import { noticesPage, runPage } from './run.ts'
 import { runOf } from './run-of.ts'
 import { RUNS_SHOWN, runsPage } from './runs.ts'
-import { SYNC_RUNS, syncPage } from './sync.ts'
+import { goneSyncPage, SYNC_RUNS, syncPage } from './sync.ts'
 import { undoPage } from './undo.ts'
 
 export interface PageSources {
@@ -52,9 +52,10 @@ export function addPages(app: FastifyInstance, { control, browse, overview }: Pa
   get('/syncs/:sync', async (request) => {
     const { sync } = params.syncParams.parse(request.params)
     const found = (await overview()).find((each) => each.sync === sync)
-    if (found === undefined)
-      throw new DirsyncdError('run-unknown', `There is no sync "${sync}" in the configuration.`)
-    return syncPage(found, await control.runs({ sync, limit: SYNC_RUNS }), nameFor(request), new Date())
+    const runs = await control.runs({ sync, limit: SYNC_RUNS })
+    if (found !== undefined) return syncPage(found, runs, nameFor(request), new Date())
+    if (runs.length > 0) return goneSyncPage(sync, runs, new Date())
+    throw new DirsyncdError('run-unknown', `There is no sync "${sync}" in the configuration.`)
   })
   get('/syncs/:sync/people', async (request) => {
     const { sync } = params.syncParams.parse(request.params)

@@ -1,4 +1,4 @@
-import type { NumberedNotice } from '../../control/browse.ts'
+import type { NumberedNotice, ShownRun } from '../../control/browse.ts'
 import { pauseText, type RunDetail } from '../../control/control.ts'
 import { NOTICE_MEANINGS } from '../../control/meanings.ts'
 import { keysText } from '../../plan/configuration.ts'
@@ -8,11 +8,12 @@ import { decisionsSection, holdSection } from './decide.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { facts, type Page } from './layout.ts'
 import { isUnderWay, progressBlock } from './progress.ts'
+import { whyUntouchable } from './run-of.ts'
 import { plannedLinks, runBadge } from './runs.ts'
 import { at, took } from './time.ts'
 
 export interface RunPageParts {
-  readonly run: RunDetail
+  readonly run: ShownRun
   /** The list of changes, made for what was asked for. */
   readonly changes: Html
   /** Asks who decides, where that is not known. */
@@ -194,9 +195,11 @@ export function noticesPage(
 }
 
 /** The plan of an undo can be done, or not. */
-function putBackForm(run: RunDetail, name: Html): Html | false {
+function putBackForm(run: ShownRun, name: Html): Html | false {
   const { mode, state, undo, counts } = run
   if (mode !== 'plan' || state !== 'planned' || undo === null) return false
+  const why = whyUntouchable(run)
+  if (why !== undefined) return html`<p class="box warn">${why}</p>`
   if (Object.values(counts?.planned ?? {}).every((count) => count === 0))
     return html`<p class="box warn">Nothing can be put back now: what is noticed below says why.</p>`
   return html`<form class="stacked box warn" method="post" action="${path`/runs/${run.run}/put-back`}">
@@ -208,8 +211,10 @@ function putBackForm(run: RunDetail, name: Html): Html | false {
   </form>`
 }
 
-function downloads({ run, mode, undo, startedAt }: RunDetail): Html {
-  const canUndo = mode === 'sync' && undo === null && startedAt !== null
+function downloads(shown: ShownRun): Html {
+  const { run, mode, undo, startedAt } = shown
+  const canUndo =
+    mode === 'sync' && undo === null && startedAt !== null && whyUntouchable(shown) === undefined
   return html`<section>
     <h2>Take it along</h2>
     <p class="actions">

@@ -51,6 +51,18 @@ export function syncPage(sync: SyncOverview, runs: readonly RunSummary[], name: 
   return { title: sync.sync, body, refresh: 10 }
 }
 
+/** A sync that the configuration does not have any more: its last runs are kept for a time. */
+export function goneSyncPage(sync: string, runs: readonly RunSummary[], now: Date): Page {
+  const body = html`<h1><bdi>${sync}</bdi></h1>
+    <p class="box warn">
+      This sync is not configured any more, so it does not run, and nothing can be decided about its runs.
+    </p>
+    <h2>Runs</h2>
+    ${runTable(runs, now)}
+    <p class="actions"><a href="${withQuery('/runs', { sync })}">All runs</a></p>`
+  return { title: sync, body }
+}
+
 function actions({ sync, paused }: SyncOverview, name: Html): Html {
   const to = (what: string) => path`/syncs/${sync}/` + what
   return html`<div class="actions">

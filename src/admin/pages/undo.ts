@@ -1,11 +1,21 @@
-import type { RunSummary } from '../../control/control.ts'
+import type { ShownRun } from '../../control/browse.ts'
 import { partChoices } from './decide.ts'
 import { html, type Html, path } from './html.ts'
 import type { Page } from './layout.ts'
+import { whyUntouchable } from './run-of.ts'
 
 /** Asks what of a run is to be put back; the answer is a plan that shows it first. */
-export function undoPage({ run, sync }: RunSummary, name: Html): Page {
+export function undoPage(shown: ShownRun, name: Html): Page {
+  const { run, sync } = shown
   const title = `Undo run ${run}`
+  const why = whyUntouchable(shown)
+  if (why !== undefined)
+    return {
+      title,
+      body: html`<h1>${title}</h1>
+        <p class="box warn">${why}</p>
+        <p><a href="${path`/runs/${run}`}">Run ${run}</a></p>`,
+    }
   const body = html`<h1>${title}</h1>
     <p>
       What <a href="${path`/runs/${run}`}">run ${run}</a> of <bdi>${sync}</bdi> created is deleted, what it

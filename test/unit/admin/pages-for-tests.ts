@@ -1,7 +1,7 @@
 import type { Access } from '../../../src/admin/access.ts'
 import { buildPages } from '../../../src/admin/pages.ts'
 import type { Watching } from '../../../src/admin/watching.ts'
-import type { ChangePage, NumberedNotice } from '../../../src/control/browse.ts'
+import type { ChangePage, NumberedNotice, ShownRun } from '../../../src/control/browse.ts'
 import type {
   ChangeView,
   PauseRequest,
@@ -25,6 +25,8 @@ export interface Shown {
   readonly access?: Access
   /** The pause that is there before somebody asks for one. */
   readonly paused?: SyncPause
+  /** What the syncs of the runs write to now. */
+  readonly directoryNow?: ShownRun['directoryNow']
 }
 
 export const OPEN_TO_ALL: Access = { hosts: [], token: undefined, proxy: undefined }
@@ -51,7 +53,7 @@ export function buildPagesForTests(shown: Shown) {
   const app = buildPages({
     control: {
       run: find,
-      runs: async () => runs,
+      runs: async ({ sync }) => runs.filter((each) => sync === undefined || each.sync === sync),
       quarantine: async () => quarantine,
       explain: async () => explanation!,
       paused: async () => [],
@@ -68,7 +70,10 @@ export function buildPagesForTests(shown: Shown) {
       release: recorded('release', []),
     },
     browse: {
-      run: find,
+      run: async (number) => {
+        const run = await find(number)
+        return run && { ...run, directoryNow: shown.directoryNow ?? 'same' }
+      },
       changes: async (_run, _filter, { after = 0, limit }): Promise<ChangePage> => {
         const rest = changes.filter(({ number }) => number > after)
         return { changes: rest.slice(0, limit), isMore: rest.length > limit }

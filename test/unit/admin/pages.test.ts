@@ -190,6 +190,25 @@ describe('a run', () => {
   })
 
   test.each([
+    ['none', 'The sync corp is not configured any more, so nothing can be decided'],
+    ['other', 'The sync corp writes to another directory than this run did, so nothing can be decided'],
+  ] as const)('of a sync that writes to %s is not decided on or undone', async (directoryNow, sentence) => {
+    const breaches = [{ guard: 'max-deletes', detail: 'many', changes: 9 }]
+    const run = runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7, breaches })
+    const undo = runOf({ run: 8, mode: 'plan', state: 'planned', undo: { run: 7, part: {} } })
+    for (const url of ['/runs/7', '/runs/7/undo', '/runs/8']) {
+      const page = await textOf({ runs: [run, undo], directoryNow }, url)
+      expect(page).toContain(sentence)
+      expect(page).not.toContain('method="post"')
+      expect(page).not.toContain('Undo this run')
+    }
+    const sync = await textOf({ runs: [run] }, '/syncs/corp')
+    expect(sync).toContain('This sync is not configured any more')
+    expect(sync).toContain('href="/runs/7"')
+    expect(sync).not.toContain('method="post"')
+  })
+
+  test.each([
     '/runs/9',
     '/runs/9/changes.csv',
     '/runs/9/notices.json',
