@@ -16,18 +16,30 @@ export function addDownloads(app: FastifyInstance, browse: Browse): void {
   for (const { name, each, columns, row } of sources) {
     app.get(`/runs/:run/${name}.csv`, async (request, reply) => {
       const { run } = await runOf(browse, runParams.parse(request.params).run)
-      return send(
-        reply,
-        `run-${run}-${name}.csv`,
-        'text/csv; charset=utf-8',
-        csv(each(run), columns, row as Row),
-      )
+      const content = csv(columns, row as Row, await begun(each(run)))
+      return send(reply, `run-${run}-${name}.csv`, 'text/csv; charset=utf-8', content)
     })
     app.get(`/runs/:run/${name}.json`, async (request, reply) => {
       const { run } = await runOf(browse, runParams.parse(request.params).run)
-      return send(reply, `run-${run}-${name}.json`, 'application/json; charset=utf-8', json(each(run)))
+      const content = json(await begun(each(run)))
+      return send(reply, `run-${run}-${name}.json`, 'application/json; charset=utf-8', content)
     })
   }
+}
+
+type Parts = AsyncIterable<readonly object[]>
+
+/**
+ * The same parts; the first one is read before anything is sent, so that an outage of the store is still answered with
+ * its status. When a later one cannot be read, the connection is cut, and whoever downloads sees that something is missing.
+ */
+async function begun(parts: Parts): Promise<Parts> {
+  const iterator = parts[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  return (async function* () {
+    if (first.done !== true) yield first.value
+    yield* { [Symbol.asyncIterator]: () => iterator }
+  })()
 }
 
 type Row = (item: object) => object
@@ -40,11 +52,7 @@ function send(reply: FastifyReply, file: string, type: string, content: AsyncIte
 }
 
 /** A spreadsheet must not take a name for a formula; the mark at the beginning has it read UTF-8. */
-async function* csv(
-  parts: AsyncIterable<readonly object[]>,
-  columns: readonly string[],
-  row: Row,
-): AsyncGenerator<string, undefined> {
+async function* csv(columns: readonly string[], row: Row, parts: Parts): AsyncGenerator<string, undefined> {
   yield stringify([columns], { bom: true })
   for await (const part of parts) {
     yield stringify(part.map(row), { columns: [...columns], escape_formulas: true })
@@ -52,7 +60,7 @@ async function* csv(
   return undefined
 }
 
-async function* json(parts: AsyncIterable<readonly object[]>): AsyncGenerator<string, undefined> {
+async function* json(parts: Parts): AsyncGenerator<string, undefined> {
   yield '['
   let separator = '\n'
   for await (const part of parts) {

@@ -11,6 +11,7 @@ import type {
   SyncPause,
 } from '../../../src/control/control.ts'
 import type { SyncOverview } from '../../../src/control/overview.ts'
+import { DirsyncdError } from '../../../src/errors.ts'
 import type { Explanation } from '../../../src/control/story.ts'
 
 /** What the pages of a test show. */
@@ -25,19 +26,31 @@ export interface Shown {
   readonly access?: Access
   /** The pause that is there before somebody asks for one. */
   readonly paused?: SyncPause
+  /** The store does not answer any more behind what is shown. */
+  readonly isCut?: boolean
   /** What the syncs of the runs write to now. */
   readonly directoryNow?: ShownRun['directoryNow']
 }
 
 export const OPEN_TO_ALL: Access = { hosts: [], token: undefined, proxy: undefined }
 
-async function* all<T>(items: readonly T[]) {
+/** Everything in one part, after which the store may not answer any more. */
+async function* all<T>(items: readonly T[], isCut: boolean) {
   if (items.length > 0) yield items
+  if (isCut) throw new DirsyncdError('store-unavailable', 'The store does not answer.')
 }
 
 /** The pages on what is shown, and what they ask of the operations that change something. */
 export function buildPagesForTests(shown: Shown) {
-  const { syncs = [], runs = [], changes = [], notices = [], quarantine = [], explanation } = shown
+  const {
+    syncs = [],
+    runs = [],
+    changes = [],
+    notices = [],
+    quarantine = [],
+    explanation,
+    isCut = false,
+  } = shown
   const asked: unknown[] = []
   const find = async (run: number) => runs.find((each) => each.run === run)
   const decided = (name: string) => async (request: { run: number }) => {
@@ -79,8 +92,8 @@ export function buildPagesForTests(shown: Shown) {
         return { changes: rest.slice(0, limit), isMore: rest.length > limit }
       },
       notices: async () => notices,
-      eachChange: () => all(changes),
-      eachNotice: () => all(notices),
+      eachChange: () => all(changes, isCut),
+      eachNotice: () => all(notices, isCut),
     },
     overview: async () => syncs,
     watching: shown.watching ?? {

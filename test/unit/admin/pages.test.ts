@@ -147,6 +147,24 @@ describe('texts of strangers', () => {
   })
 })
 
+test.each(['changes.csv', 'changes.json', 'notices.csv', 'notices.json'])(
+  'an outage of the store is no download of %s, and one in the middle cuts the connection',
+  async (file) => {
+    const runs = [runOf({ run: 7 })]
+    const away = await buildPagesForTests({ runs, isCut: true }).app.inject(`/runs/7/${file}`)
+    expect([away.statusCode, away.json().message]).toEqual([503, 'The store does not answer.'])
+    expect(away.headers['content-disposition']).toBeUndefined()
+
+    const changes = [changeOf(createUser('a'))]
+    const notices = [{ number: 1, kind: 'user', id: 'a', code: 'no-name', detail: '' }] as const
+    const { app } = buildPagesForTests({ runs, changes, notices, isCut: true })
+    await using _ = { [Symbol.asyncDispose]: () => app.close() }
+    const cut = await fetch(`${await app.listen({ host: '127.0.0.1', port: 0 })}/runs/7/${file}`)
+    expect(cut.status).toBe(200)
+    await expect(cut.text()).rejects.toThrow('terminated')
+  },
+)
+
 test('a quarantine that is long is shown in parts', async () => {
   const quarantine = Array.from({ length: 250 }, (_, nth) => quarantinedOf(`e-${nth}`))
   const [first, last] = [
