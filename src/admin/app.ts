@@ -47,7 +47,7 @@ const decision = z.strictObject({
   reason: z.string().optional(),
   only: z.array(z.string()).min(1).optional(),
 })
-const approval = decision.extend({ part: part.optional() })
+const approval = decision.extend({ part: part.optional(), seen: z.enum(['open', 'rejected']).optional() })
 // No upper limits: through a daemon, a command must be able to read everything that it could read itself.
 const runFilter = z.object({
   sync: z.string().optional(),

@@ -8,6 +8,7 @@ import type { Part } from '../plan/part/part.ts'
 import type { Tables } from '../store/tables.ts'
 import { type ApproveRequest, pauseText } from './control.ts'
 import { pauseView } from './paused.ts'
+import { decisionsText, requireSeen } from './decided.ts'
 import { requireSameTarget } from './same-target.ts'
 
 export interface ApprovalDeps {
@@ -27,7 +28,7 @@ interface PartDeps extends ApprovalDeps {
  */
 export async function approvePartOf(
   { db, targets, request }: PartDeps,
-  { run: number, by, reason }: ApproveRequest,
+  { run: number, by, reason, seen }: ApproveRequest,
   part: Part,
 ): Promise<RunRecord> {
   const before = await findRun(db, number)
@@ -35,10 +36,14 @@ export async function approvePartOf(
     throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
   requireSameTarget(before, targets, 'be decided about')
   requireNoUndo(before)
+  requireSeen(before, seen ?? before.hold)
   requirePlanOnHold(before)
   const pause = await pauseOfSync(db, before.sync)
   if (pause !== undefined) throw new DirsyncdError('sync-paused', `${pauseText(pauseView(pause))}.`)
-  const { named, unknown } = await approvePart(db, number, { by, reason, part }, requirePlanOnHold)
+  const { named, unknown } = await approvePart(db, number, { by, reason, part }, (run) => {
+    requireSeen(run, seen ?? before.hold)
+    requirePlanOnHold(run)
+  })
   if (named === 0) throw new DirsyncdError('usage', noSuchChange(before, unknown))
   const approved = { mode: 'sync', trigger: 'approval', approvalOf: number } as const
   await request(before.sync, { ...approved, part })
@@ -69,12 +74,14 @@ function requireNoUndo({ run, undo, hold }: RunRecord): void {
 /** Throws unless guards hold the whole plan of this run, or a person rejected it. */
 function requirePlanOnHold(run: RunRecord): void {
   requireInTime(run)
-  const { run: number, state, hold, hold_run: holder } = run
+  const { run: number, state, hold, hold_run: holder, decisions } = run
   if (state === 'held' && (hold === 'open' || hold === 'rejected')) return
   const where = holder !== null && holder !== number ? `; it waits for the hold of run ${holder}` : ''
+  const decided = decisionsText(decisions)
+  const before = decided === undefined ? '' : `; it was ${decided}`
   throw new DirsyncdError(
     'run-unknown',
-    `Run ${number} has no plan on hold, so there is no part of it to approve${where}.`,
+    `Run ${number} has no plan on hold, so there is no part of it to approve${where}${before}.`,
   )
 }
 

@@ -145,6 +145,11 @@ export interface DecisionRequest {
 }
 
 export interface ApproveRequest extends DecisionRequest {
+  /**
+   * What the hold was when the person looked at it: where it was rejected since, nothing is decided. Left out: what it is
+   * now.
+   */
+  readonly seen?: 'open' | 'rejected' | undefined
   readonly part?: Part | undefined
 }
 

@@ -1,8 +1,6 @@
 import { DirsyncdError, sentence } from '../errors.ts'
-import type { RecordedBreach } from '../plan/decide.ts'
-import { awaitsApplying, decide, type NewDecision } from '../store/decisions.ts'
 import { undecidedOf } from '../store/held-changes.ts'
-import { endedHolds, openHoldOf } from '../store/holds.ts'
+import { endedHolds } from '../store/holds.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
 import { isAway } from '../store/outage.ts'
 import { type Pause, pausesOf } from '../store/pause.ts'
@@ -14,7 +12,6 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../store/tables.ts'
 import {
   type Control,
-  holdBefore,
   isPlanStillHeld,
   pauseText,
   type QuarantinedChange,
@@ -26,8 +23,8 @@ import {
   type Wait,
 } from './control.ts'
 import { pauseOperations, pauseView } from './paused.ts'
-import { type ApprovalDeps, approvePartOf, isExpired, requireInTime } from './approve-part.ts'
-import { requireSameTarget } from './same-target.ts'
+import { type ApprovalDeps, approvePartOf, isExpired } from './approve-part.ts'
+import { decideOn } from './decide-on.ts'
 import { addUndo, lostFor } from './undo.ts'
 
 export interface LocalControlDeps {
@@ -82,11 +79,11 @@ export function createLocalControl(deps: LocalControlDeps): LocalControl {
       if (asked.part !== undefined)
         return summary(db, await approvePartOf({ ...deps, request }, asked, asked.part))
       const { run: number } = asked
-      const run = await decideOn(deps, number, { decision: 'approved', ...asked })
+      const run = await decideOn(deps, number, { ...asked, decision: 'approved' })
       if (!isPlanStillHeld(run)) await requestApproved({ db, request }, run, asked.by)
       return summary(db, run)
     },
-    reject: async (asked) => summary(db, await decideOn(deps, asked.run, { decision: 'rejected', ...asked })),
+    reject: async (asked) => summary(db, await decideOn(deps, asked.run, { ...asked, decision: 'rejected' })),
     undo: async (asked) => {
       const { run, sync } = await addUndo(deps, asked)
       await deps.wake(sync, run)
@@ -116,24 +113,6 @@ async function requireNoPause(db: Kysely<Tables>, sync: string): Promise<void> {
   if (pause !== undefined) throw new DirsyncdError('sync-paused', `${pauseText(pauseView(pause))}.`)
 }
 
-async function decideOn(
-  { db, targets }: LocalControlDeps,
-  number: number,
-  decision: NewDecision,
-): Promise<RunRecord> {
-  const asked = await findRun(db, number)
-  if (asked === undefined)
-    throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
-  const around = { awaits: await awaitsApplying(db, number), open: await openHoldOf(db, asked.sync) }
-  return decide(db, number, decision, (run, breaches) => {
-    requireUndecided(run, asked)
-    requireInTime(run)
-    if (run.hold === 'open' || run.hold === 'rejected') requireSameTarget(run, targets, 'be decided about')
-    requireHold(run, decision, around)
-    requireNames(run, decision, breaches)
-  })
-}
-
 /** The same operations; each throws `store-unavailable` where a server that it needs is away. */
 function explainingOutages(operations: LocalControl): LocalControl {
   const explaining = Object.entries(operations).map(([name, operate]) => [
@@ -160,65 +139,6 @@ export function explainingOutage<Args extends unknown[], T>(
 
 export function unknownSync(sync: string, known: readonly string[]): DirsyncdError {
   return new DirsyncdError('usage', `There is no sync "${sync}"; configured are: ${known.join(', ')}.`)
-}
-
-/** What was rejected may be approved later, but not by somebody who knows nothing of the rejection. */
-function requireUndecided({ run, hold }: RunRecord, asked: RunRecord): void {
-  if (hold !== 'rejected' || asked.hold === 'rejected') return
-  throw new DirsyncdError(
-    'run-unknown',
-    `Run ${run} was rejected by somebody else at the same time; dirsyncd approve ${run} releases it.`,
-  )
-}
-
-/** What is so beside a run that somebody decides about. */
-interface Around {
-  /** Whether something of it that was approved is not applied yet. */
-  readonly awaits: boolean
-  /** The run of its sync that has the open hold. */
-  readonly open: number | undefined
-}
-
-/** The run's hold waits for a decision. What was rejected may still be approved, or nobody could ever apply it. */
-function requireHold(run: RunRecord, { decision }: NewDecision, around: Around): void {
-  if (run.hold === 'open' || (run.hold === 'rejected' && decision === 'approved')) return
-  throw new DirsyncdError('run-unknown', `Run ${run.run} has no open hold: ${whyNoHold(run, around)}.`)
-}
-
-function requireNames(
-  { run }: RunRecord,
-  { decision, only }: NewDecision,
-  breaches: readonly RecordedBreach[],
-): void {
-  const names = new Set(breaches.map(({ guard }) => guard))
-  const unknown = only?.filter((name) => !names.has(name)) ?? []
-  if (unknown.length === 0) return
-  const what = decision === 'approved' ? 'approve' : 'reject'
-  throw new DirsyncdError(
-    'usage',
-    `Run ${run} has nothing called ${unknown.join(' or ')} to ${what}; it has ${[...names].join(', ')}.`,
-  )
-}
-
-function whyNoHold(run: RunRecord, { awaits, open }: Around): string {
-  const first = holdBefore({ ...run, holdRun: run.hold_run })
-  if (first !== undefined) return `the hold of run ${first} comes first, which is of the whole sync`
-  if (run.hold_run !== null && run.hold_run !== run.run)
-    return `it shares the hold of run ${run.hold_run}; see dirsyncd runs ${run.hold_run}`
-  if (run.hold === 'approved' && run.undo !== null)
-    return `it was approved before; dirsyncd undo ${run.undo.run} shows what is not put back yet`
-  if (run.hold === 'approved' && awaits)
-    return `it was approved before, and what of it is not applied yet is for the next run: \`dirsyncd sync ${run.sync}\``
-  if (run.hold === 'approved' || run.hold === 'rejected') return `it was ${run.hold} before`
-  if (run.undo !== null && (run.hold === 'closed' || run.hold === 'replaced'))
-    return `a later run ended it; dirsyncd undo ${run.undo.run} shows what can be put back now`
-  if (run.hold === 'replaced')
-    return open === undefined
-      ? 'a newer run took its place; `dirsyncd runs` shows what waits now'
-      : `run ${open} took its place, so dirsyncd runs ${open} shows what waits now`
-  if (run.hold === 'closed') return 'a newer run had nothing to hold'
-  if (run.hold === 'expired') return 'it expired, because nobody decided in time; see `dirsyncd runs`'
-  return `it is ${run.state}`
 }
 
 async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<RunView> {

@@ -38,13 +38,13 @@ export async function decide(
   db: Db,
   number: number,
   { decision, by, only, reason }: NewDecision,
-  check: (run: RunRecord, breaches: readonly RecordedBreach[]) => void,
+  check: (trx: Db, run: RunRecord, breaches: readonly RecordedBreach[]) => Promise<void>,
 ): Promise<RunRecord> {
   return db.transaction().execute(async (trx) => {
     const run = await lockRun(trx, number)
     const before = { ...run, breaches: await heldBreaches(trx, number, run.breaches ?? []) }
     const possible = choices(before, decision, only !== undefined)
-    check(run, possible)
+    await check(trx, run, possible)
     const chosen = possible.filter(({ guard }) => only?.includes(guard) ?? true)
     await recordDecision(trx, run, { decision, by }, decidedChanges(before, decision, chosen))
     const breaches = before.breaches.map((breach) =>
@@ -306,6 +306,12 @@ export async function approvedIn(db: Db, run: number | null): Promise<ReadonlySe
 export async function awaitsApplying(db: Db, run: number): Promise<boolean> {
   const query = db.selectFrom('dirsyncd.decisions').select('run').where('run', '=', run)
   return (await query.where('decision', '=', 'approved').limit(1).executeTakeFirst()) !== undefined
+}
+
+/** The run that applies what was approved in this run's hold, until that has ended. */
+export async function applyingRun(db: Db, run: number): Promise<number | undefined> {
+  const query = db.selectFrom('dirsyncd.runs').select('run').where('approval_of', '=', run)
+  return (await query.where('finished_at', 'is', null).orderBy('run').limit(1).executeTakeFirst())?.run
 }
 
 /**

@@ -403,6 +403,7 @@ test.each(inLong<readonly Order[]>([['approve', 'reject']], BOTH))(
 )
 
 const DECIDED = {
-  approve: /^Run \d+ has no open hold: it was approved before[^.]*\.\n$/,
-  reject: /^Run (\d+) was rejected by somebody else at the same time; dirsyncd approve \1 releases it\.\n$/,
+  approve: /^Run \d+ has no open hold: it was approved by \S+ at [^.]*\.\n$/,
+  reject:
+    /^Run (\d+) was rejected by \S+ at .*, before your decision, which is not recorded; dirsyncd approve \1 overrules that\.\n$/,
 }

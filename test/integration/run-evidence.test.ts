@@ -564,7 +564,9 @@ describe('findings of opposite danger in one hold', () => {
     expect((await seen()).users).toEqual(['o1', ...everybody].toSorted())
     expect(await harness.getRun(held.run)).toMatchObject({ hold: 'open' })
     await expect(harness.control.approve({ run: held.run, by: 'ada', only: ['reborn'] })).rejects.toThrow(
-      `Run ${held.run} has nothing called reborn to approve; it has container-emptied.`,
+      new RegExp(
+        `^Run ${held.run} has nothing called reborn to approve, because it was approved by \\S+ at .*Z \\(reborn\\); it has container-emptied.$`,
+      ),
     )
 
     const second = await harness.approve(held.run, { only: ['container-emptied'] })

@@ -89,7 +89,7 @@ test('the deletes of the last day are counted, but for those that a person appro
 })
 
 test('a decision is forgotten when its change is no longer wanted, and no other sync loses one', async () => {
-  await decide(db, await hold('wanted', 'gone'), { decision: 'approved', by: 'ada' }, () => undefined)
+  await decide(db, await hold('wanted', 'gone'), { decision: 'approved', by: 'ada' }, async () => undefined)
   await forgetOtherDecisions(db, 'another sync', TARGET, [])
   await forgetOtherDecisions(db, sync, 'https://elsewhere.example', [])
   expect((await decisionsOf(db, { sync, target: TARGET, isUndo: false })).approved).toEqual(
@@ -153,12 +153,15 @@ test.each([
     wake: async (name) => void woken.push(name),
   })
   const run = await hold('a')
-  await control[first]({ run, by: 'ada' })
-  const before =
+  await control[first]({ run, by: 'ada', reason: 'I looked' })
+  const [applying] = await control.runs({ sync, limit: 1 })
+  const decided =
     first === 'reject'
-      ? 'it was rejected before'
-      : 'it was approved before, and what of it is not applied yet is for the next run: `dirsyncd sync NAME`'
-  const refusal = `Run ${run} has no open hold: ${before.replace('NAME', sync)}.`
+      ? 'rejected by ada at .*Z: "I looked"'
+      : 'approved by ada at .*Z: "I looked"; run .* applies it'
+  const refusal = new RegExp(
+    `^Run ${run} has no open hold: it was ${decided.replace('.* ', `${applying!.run} `)}.$`,
+  )
   await expect(control[what]({ run, by: 'bob' })).rejects.toThrow(refusal)
   const { approved, rejected } = await decisionsOf(db, { sync, target: TARGET, isUndo: false })
   expect(approved.has('a') ? 'approve' : 'reject').toBe(first)
@@ -172,8 +175,15 @@ test('a hold whose approved changes are applied asks for no other run', async ()
   const run = await hold('a')
   await control.approve({ run: run, by: 'ada' })
   await forgetOtherDecisions(db, sync, TARGET, [])
+  await db
+    .updateTable('dirsyncd.runs')
+    .set({ finished_at: new Date() })
+    .where('approval_of', '=', run)
+    .execute()
   const again = control.approve({ run: run, by: 'bob' })
-  await expect(again).rejects.toThrow(`Run ${run} has no open hold: it was approved before.`)
+  await expect(again).rejects.toThrow(
+    new RegExp(`^Run ${run} has no open hold: it was approved by ada at \\S+ \\S+Z.$`),
+  )
 })
 
 test('what was rejected may be approved later', async () => {
@@ -181,7 +191,10 @@ test('what was rejected may be approved later', async () => {
   const control = createLocalControl({ db, targets, wake: async () => undefined })
   const run = await hold('a')
   await control.reject({ run: run, by: 'ada' })
-  await control.approve({ run: run, by: 'bob' })
+  await expect(control.approve({ run, by: 'bob', seen: 'open' })).rejects.toThrow(
+    /was rejected by ada at .*Z, before your decision, which is not recorded; dirsyncd approve \d+ overrules/,
+  )
+  await control.approve({ run, by: 'bob', seen: 'rejected' })
   expect(await decisionsOf(db, { sync, target: TARGET, isUndo: false })).toEqual({
     approved: new Set(['a']),
     rejected: new Map(),
@@ -199,7 +212,7 @@ test.each([
   async (...of) => {
     const [held, state, words] = of
     const run = await hold('a')
-    await decide(db, run, { decision: 'rejected', by: 'ada' }, () => undefined)
+    await decide(db, run, { decision: 'rejected', by: 'ada' }, async () => undefined)
     await db.updateTable('dirsyncd.runs').set({ hold: held, state }).where('run', '=', run).execute()
     const { rejected } = await decisionsOf(db, { sync, target: TARGET, isUndo: false })
     const said = `rejected by ada in the hold of run ${run}`
@@ -250,7 +263,11 @@ test.each([
   await expect.poll(() => waitingForLocks(), { timeout: 10_000 }).toBe(2)
   bothWait.resolve()
   await locking
-  expect((await deciding).map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+  const [, told] = await deciding
+  expect(told).toMatchObject({
+    status: 'rejected',
+    reason: { message: expect.stringMatching(/was (approved|rejected) by ada at \d{4}-/) },
+  })
   expect(await findRun(db, run)).toMatchObject({ hold: first === 'approve' ? 'approved' : 'rejected' })
 })
 

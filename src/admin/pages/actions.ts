@@ -46,9 +46,9 @@ export function addActions(app: FastifyInstance, control: Operations): void {
 function addDecisions(app: FastifyInstance, control: Operations): void {
   app.post('/runs/:run/approve', async (request, reply) => {
     const { run } = params.runParams.parse(request.params)
-    const { what, reason, ...part } = params.decisionForm.parse(request.body)
+    const { what, reason, seen, ...part } = params.decisionForm.parse(request.body)
     const choice = what === 'part' ? { part: partOf(part) } : chosen(what, part)
-    const approved = await control.approve({ run, by: whoActs(request, reply), reason, ...choice })
+    const approved = await control.approve({ run, by: whoActs(request, reply), reason, seen, ...choice })
     return toRun(reply, (await applying(control, approved)) ?? run)
   })
   app.post('/runs/:run/reject', async (request, reply) => {

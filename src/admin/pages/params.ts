@@ -84,6 +84,7 @@ export const partForm = z.object({
 export const decisionForm = partForm.extend({
   what: anyText.regex(/^(?:all|part|only:.+)$/).default('all'),
   reason: optional(text(500)),
+  seen: z.enum(['open', 'rejected']).default('open'),
 })
 export const runForm = z.object({ mode: z.enum(['sync', 'plan']) })
 export const pauseForm = z.object({ reason: optional(text(500)) })

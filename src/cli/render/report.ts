@@ -6,6 +6,7 @@ import {
   waitText,
   withoutAnswer,
 } from '../../control/control.ts'
+import { decisionText } from '../../control/decided.ts'
 import { OPS, type Op } from '../../plan/change.ts'
 import { keysText } from '../../plan/configuration.ts'
 import { isAboutServer, undecided } from '../../plan/decide.ts'
@@ -225,18 +226,11 @@ function expiryLine({ holdExpiresAt, undo }: RunView): string[] {
 
 /** Who decided what, when and why. */
 function decisionLines({ decisions }: RunView): string[] {
-  return decisions.map(({ decision, by, at, reason, only, part }) => {
-    const what = part === undefined ? (only ?? []) : partText(part)
-    const scope = what.length === 0 ? '' : ` (${what.join(', ')})`
-    const why = reason === undefined ? '' : `: ${reason}`
-    return printable(
-      `${decision === 'approved' ? 'Approved' : 'Rejected'} by ${by} at ${pointInTime(at)}${scope}${why}`,
-    )
+  return decisions.map((decided) => {
+    const text = decisionText(decided)
+    const why = decided.reason === undefined ? '' : `: ${decided.reason}`
+    return printable(`${text[0]!.toUpperCase()}${text.slice(1)}${why}`)
   })
-}
-
-function partText({ names = [], kinds = [], ids = [] }: Part): readonly string[] {
-  return [...names, ...kinds.map((kind) => `${kind}s`), ...ids]
 }
 
 function afterHold(first: number): string {

@@ -450,9 +450,9 @@ export const APPLY: readonly Protection[] = [
   },
   {
     name: 'apply-rejection-is-not-overruled-unseen',
-    file: 'control/local.ts',
-    find: "if (hold !== 'rejected' || asked.hold === 'rejected') return",
-    replace: "if (hold !== 'rejected' || asked.hold !== null) return",
+    file: 'control/decided.ts',
+    find: "if (hold !== 'rejected' || seen === 'rejected') return",
+    replace: "if (hold !== 'rejected' || seen !== null) return",
     test: 'integration/store-memory.test.ts',
     only: 'reject and approve the same hold',
   },

@@ -859,7 +859,7 @@ export const STORES: readonly Protection[] = [
   },
   {
     name: 'stores-hold-is-decided-once',
-    file: 'control/local.ts',
+    file: 'control/decide-on.ts',
     find: "if (run.hold === 'open' || (run.hold === 'rejected' && decision === 'approved')) return",
     replace: 'if (run.hold !== null) return',
     test: 'integration/store-memory.test.ts',

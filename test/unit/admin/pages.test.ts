@@ -283,13 +283,13 @@ describe('what a person does', () => {
     [
       '/runs/7/approve',
       'what=all&by=ada&reason=',
-      ['approve', { run: 7, by: 'ada', reason: undefined }],
+      ['approve', { run: 7, by: 'ada', reason: undefined, seen: 'open' }],
       '/runs/7',
     ],
     [
       '/runs/7/approve',
       'what=only%3Areborn&by=ada',
-      ['approve', { run: 7, by: 'ada', only: ['reborn'] }],
+      ['approve', { run: 7, by: 'ada', seen: 'open', only: ['reborn'] }],
       '/runs/7',
     ],
     [
@@ -297,7 +297,12 @@ describe('what a person does', () => {
       'what=part&by=ada&names=deletes&kinds=user&kinds=group&ids=a%0D%0A+b%0D%0A',
       [
         'approve',
-        { run: 7, by: 'ada', part: { names: ['deletes'], kinds: ['user', 'group'], ids: ['a', ' b'] } },
+        {
+          run: 7,
+          by: 'ada',
+          seen: 'open',
+          part: { names: ['deletes'], kinds: ['user', 'group'], ids: ['a', ' b'] },
+        },
       ],
       '/runs/7',
     ],

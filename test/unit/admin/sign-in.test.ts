@@ -48,7 +48,7 @@ test('a browser is led to the page for signing in, and from there to where it wa
     payload: 'what=all&by=somebody+else',
   })
   expect(approval.statusCode).toBe(303)
-  expect(asked).toEqual([['approve', { run: 7, by: 'ada', reason: undefined }]])
+  expect(asked).toEqual([['approve', { run: 7, by: 'ada', reason: undefined, seen: 'open' }]])
   const left = await app.inject({ method: 'POST', url: '/sign-out', headers: { ...FORM, cookie } })
   expect(left.headers['set-cookie']).toMatch(/^dirsyncd-session=; Max-Age=0/)
 })
@@ -87,7 +87,7 @@ test('a program that shows the token may act, with its name', async () => {
     })
   expect((await post('Bearer another token')).statusCode).toBe(401)
   expect((await post(`Bearer ${TOKEN}`)).statusCode).toBe(303)
-  expect(asked).toEqual([['approve', { run: 7, by: 'robot', reason: undefined }]])
+  expect(asked).toEqual([['approve', { run: 7, by: 'robot', reason: undefined, seen: 'open' }]])
 })
 
 test('behind a proxy with TLS the cookie stays on TLS', async () => {

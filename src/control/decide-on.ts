@@ -1,0 +1,107 @@
+import type { Kysely } from 'kysely'
+import { DirsyncdError } from '../errors.ts'
+import type { RecordedBreach } from '../plan/decide.ts'
+import { applyingRun, awaitsApplying, decide, type NewDecision } from '../store/decisions.ts'
+import { openHoldOf } from '../store/holds.ts'
+import { findRun, type RunRecord } from '../store/runs.ts'
+import type { Tables } from '../store/tables.ts'
+import { requireInTime } from './approve-part.ts'
+import { type ApproveRequest, holdBefore } from './control.ts'
+import { decisionOn, decisionsText, requireSeen } from './decided.ts'
+import { requireSameTarget } from './same-target.ts'
+
+interface DecisionDeps {
+  readonly db: Kysely<Tables>
+  /** The target of each configured sync. */
+  readonly targets: ReadonlyMap<string, string>
+}
+
+/** Records a decision about the hold of a run. Throws `run-unknown` or `usage` where it takes none. */
+export async function decideOn(
+  { db, targets }: DecisionDeps,
+  number: number,
+  { seen, ...decision }: NewDecision & Pick<ApproveRequest, 'seen'>,
+): Promise<RunRecord> {
+  const asked = await findRun(db, number)
+  if (asked === undefined)
+    throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
+  return decide(db, number, decision, async (trx, run, breaches) => {
+    requireSeen(run, seen ?? asked.hold)
+    requireInTime(run)
+    if (run.hold === 'open' || run.hold === 'rejected') requireSameTarget(run, targets, 'be decided about')
+    await requireHold(trx, run, decision)
+    requireNames(run, decision, breaches)
+  })
+}
+
+/** The run's hold waits for a decision. What was rejected may still be approved, or nobody could ever apply it. */
+async function requireHold(db: Kysely<Tables>, run: RunRecord, { decision }: NewDecision): Promise<void> {
+  if (run.hold === 'open' || (run.hold === 'rejected' && decision === 'approved')) return
+  const isDecided = run.hold === 'approved' || run.hold === 'rejected'
+  const why = isDecided
+    ? whoDecided(run, {
+        awaits: await awaitsApplying(db, run.run),
+        applying: await applyingRun(db, run.run),
+      })
+    : whyNoHold(run, await openHoldOf(db, run.sync))
+  throw new DirsyncdError('run-unknown', `Run ${run.run} has no open hold: ${why}.`)
+}
+
+function requireNames(
+  { run, decisions }: RunRecord,
+  { decision, only }: NewDecision,
+  breaches: readonly RecordedBreach[],
+): void {
+  const names = new Set(breaches.map(({ guard }) => guard))
+  const unknown = only?.filter((name) => !names.has(name)) ?? []
+  if (unknown.length === 0) return
+  const what = decision === 'approved' ? 'approve' : 'reject'
+  const before = decisionOn(decisions, unknown[0]!)
+  const why = before === undefined ? '' : `, because it was ${before}`
+  throw new DirsyncdError(
+    'usage',
+    `Run ${run} has nothing called ${unknown.join(' or ')} to ${what}${why}; it has ${[...names].join(', ')}.`,
+  )
+}
+
+/** What is so beside a hold that was decided about. */
+interface Around {
+  /** Whether something of it that was approved is not applied yet. */
+  readonly awaits: boolean
+  /** The run that applies it, until that has ended. */
+  readonly applying: number | undefined
+}
+
+/** Somebody else was quicker: who it was, when and what he decided. */
+function whoDecided({ sync, hold, undo, decisions }: RunRecord, { awaits, applying }: Around): string {
+  const decided = `it was ${decisionsText(decisions) ?? `${hold} before`}`
+  if (hold !== 'approved') return decided
+  if (applying !== undefined) return `${decided}; run ${applying} applies it`
+  if (undo !== null) return `${decided}; dirsyncd undo ${undo.run} shows what is not put back yet`
+  return awaits
+    ? `${decided}; what of it is not applied yet is for the next run: \`dirsyncd sync ${sync}\``
+    : decided
+}
+
+/** @param open the run of the sync that has the open hold */
+function whyNoHold(run: RunRecord, open: number | undefined): string {
+  const first = holdBefore({ ...run, holdRun: run.hold_run })
+  if (first !== undefined) return `the hold of run ${first} comes first, which is of the whole sync`
+  if (run.hold_run !== null && run.hold_run !== run.run)
+    return `it shares the hold of run ${run.hold_run}; see dirsyncd runs ${run.hold_run}`
+  const decided = decisionsText(run.decisions)
+  const before = decided === undefined ? '' : `it was ${decided}; then `
+  return `${before}${howItEnded(run, open)}`
+}
+
+function howItEnded({ state, hold, undo }: RunRecord, open: number | undefined): string {
+  if (undo !== null && (hold === 'closed' || hold === 'replaced'))
+    return `a later run ended it; dirsyncd undo ${undo.run} shows what can be put back now`
+  if (hold === 'replaced')
+    return open === undefined
+      ? 'a newer run took its place; `dirsyncd runs` shows what waits now'
+      : `run ${open} took its place, so dirsyncd runs ${open} shows what waits now`
+  if (hold === 'closed') return 'a newer run had nothing to hold'
+  if (hold === 'expired') return 'it expired, because nobody decided in time; see `dirsyncd runs`'
+  return `it is ${state}`
+}
