@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Notice, NoticeCode } from '../directory/snapshot.ts'
 import { type ChangeFilter, listChanges, type Place } from '../store/change-list.ts'
+import { openHoldOf } from '../store/holds.ts'
 import { listNoticesOf } from '../store/plans.ts'
 import { findRun, type RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
@@ -24,6 +25,8 @@ export interface ShownRun extends RunDetail {
    * sync any more.
    */
   readonly directoryNow: 'same' | 'other' | 'none'
+  /** The run of the sync that has the open hold. */
+  readonly openHold: number | null
 }
 
 /** What pages show of runs with more changes than anybody reads at once. Of a run that is unknown, there are none. */
@@ -64,7 +67,12 @@ export function createBrowse(db: Kysely<Tables>, targets: ReadonlyMap<string, st
     notices,
     run: explainingOutage(async (run) => {
       const found = await findRun(db, run)
-      return found && { ...(await detailOf(db, found)), directoryNow: directoryNow(found, targets) }
+      if (found === undefined) return undefined
+      return {
+        ...(await detailOf(db, found)),
+        directoryNow: directoryNow(found, targets),
+        openHold: (await openHoldOf(db, found.sync)) ?? null,
+      }
     }),
     eachChange: (run) => parts(async (after) => (await changes(run, {}, { limit: PART, ...after })).changes),
     eachNotice: (run) => parts((after) => notices(run, { limit: PART, ...after })),

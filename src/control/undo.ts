@@ -58,14 +58,22 @@ export function lostFor({ undo, counts }: Pick<RunRecord, 'undo' | 'counts'>): r
   ].filter((line) => line !== false)
 }
 
+/** Whether a run that has ended may have changed something in the directory. */
+export function mayHaveChanged({
+  mode,
+  state,
+  counts,
+}: Pick<RunRecord, 'mode' | 'state' | 'counts'>): boolean {
+  const { applied = 0, found = 0, unknown = 0 } = counts?.outcomes ?? {}
+  return mode === 'sync' && state !== 'held' && applied + found + unknown > 0
+}
+
 /** Throws where the run applied nothing, or where not all of its changes are kept any more. */
 async function requireKeptChanges(db: Db, run: RunRecord): Promise<void> {
   if (run.finished_at === null)
     throw refusal(`Run ${run.run} cannot be undone before it has ended; it is ${run.state}.`)
-  const { planned = {}, outcomes = {} } = run.counts ?? {}
-  const mayHaveDone = (outcomes.applied ?? 0) + (outcomes.found ?? 0) + (outcomes.unknown ?? 0)
-  if (run.mode === 'plan' || run.state === 'held' || mayHaveDone === 0)
-    throw refusal(`Run ${run.run} changed nothing, so there is nothing to undo.`)
+  const { planned = {} } = run.counts ?? {}
+  if (!mayHaveChanged(run)) throw refusal(`Run ${run.run} changed nothing, so there is nothing to undo.`)
   const all = Object.values(planned).reduce((sum, count) => sum + count, 0)
   const kept = await countChanges(db, run.run)
   if (kept >= all) return

@@ -24,11 +24,11 @@ function whatToDo(run: ShownRun, name: Html, now: Date): Html | false {
   const { hold, holdExpiresAt } = run
   const why = whyUntouchable(run)
   if (why !== undefined) return (hold === 'open' || hold === 'rejected') && html`<p>${why}</p>`
-  const isOpen = hold === 'open' && (run.holdRun ?? run.run) === run.run
+  const isOwn = (run.holdRun ?? run.run) === run.run
   return html`${whereToDecide(run)}
   ${holdExpiresAt !== null && hold === 'open' && html`<p>It expires at ${at(holdExpiresAt, now)}; then the next run asks again.</p>`}
-  ${isOpen && decisionForm(run, name)}
-  ${hold === 'rejected' && html`<p>To overrule the rejection: <code>dirsyncd approve ${run.run}</code></p>`}`
+  ${isOwn && hold === 'open' && decisionForm(run, name)}
+  ${isOwn && hold === 'rejected' && overruleForm(run, name)}`
 }
 
 function titleOf({ mode, hold, breaches }: RunDetail): string {
@@ -40,44 +40,74 @@ function titleOf({ mode, hold, breaches }: RunDetail): string {
   return hold === null ? 'Guards and findings' : `Guards and findings: ${hold}`
 }
 
-function whereToDecide(run: RunDetail): Html | false {
+/** Where the hold is another run's, or is over: what became of it, and where something waits now. */
+function whereToDecide(run: ShownRun): Html | false {
+  const { hold, holdRun, openHold } = run
   const first = holdBefore(run)
-  if (first !== undefined)
-    return html`<p>
-      The hold of <a href="${path`/runs/${first}`}">run ${first}</a> is of the whole sync and comes first.
-    </p>`
-  const { holdRun } = run
-  if (holdRun === null || holdRun === run.run) return false
-  return html`<p>
-    The same is held in <a href="${path`/runs/${holdRun}`}">run ${holdRun}</a>: decide there.
-  </p>`
+  if (first !== undefined && first === openHold)
+    return html`<p>The hold of ${runLink(first)} is of the whole sync and comes first.</p>`
+  if (holdRun !== null && holdRun !== run.run && hold === null)
+    return html`<p>The same is held in ${runLink(holdRun)}: decide there.</p>`
+  const what =
+    first !== undefined
+      ? html`The hold of ${runLink(first)} was of the whole sync and came first.`
+      : holdRun !== null && holdRun !== run.run
+        ? html`The same was held in ${runLink(holdRun)}.`
+        : hold !== null && ENDS[hold]
+  if (what === undefined || what === false) return false
+  const now = openHold !== null && html`What waits now is held in ${runLink(openHold)}.`
+  return html`<p>${what} ${now}</p>`
+}
+
+function runLink(run: number): Html {
+  return html`<a href="${path`/runs/${run}`}">run ${run}</a>`
+}
+
+const ENDS: Partial<Record<NonNullable<RunDetail['hold']>, string>> = {
+  replaced: 'A newer run held something else, so nobody can decide here any more.',
+  closed: 'A newer run had nothing to hold.',
+  expired: 'Nobody decided in time; the next run holds again what is still to be decided.',
 }
 
 function decisionForm(run: RunDetail, name: Html): Html {
   const waiting = undecided(run.state, run.breaches).filter(({ changes }) => changes > 0)
-  const names = [...new Set(waiting.map(({ guard }) => guard))]
-  const isPlan = run.state === 'held'
   return html`<form class="stacked" method="post" action="${path`/runs/${run.run}/approve`}">
-    ${isPlan && html`<p>The plan: ${plannedLinks(run)}. ${othersWait(run)}</p>`}
-    <fieldset>
-      <legend>Decide on</legend>
-      <label
-        ><input type="radio" name="what" value="all" checked /> all that waits
-        (${amount(run.undecidedChanges, 'change')})</label
-      >
-      ${names.length > 1 && names.map((each) => html`<label><input type="radio" name="what" value="only:${each}" /> only <code>${each}</code></label>`)}
-      ${isPlan && run.undo === null && partFields()}
-    </fieldset>
-    <label
-      ><span>Why (anybody who looks at the run later reads it)</span
-      ><input name="reason" maxlength="500" size="50"
-    /></label>
-    ${name}
+    ${run.state === 'held' && html`<p>The plan: ${plannedLinks(run)}. ${othersWait(run)}</p>`}
+    ${choiceFields(run, `all that waits (${amount(run.undecidedChanges, 'change')})`, waiting)}
+    ${reasonField()} ${name}
     <p class="actions">
       <button class="main">Approve</button>
       <button class="danger" formaction="${path`/runs/${run.run}/reject`}">Reject</button>
     </p>
   </form>`
+}
+
+/** What was rejected may still be approved. */
+function overruleForm(run: RunDetail, name: Html): Html {
+  const rejected = run.breaches.filter(({ decided }) => decided === 'rejected')
+  return html`<form class="stacked" method="post" action="${path`/runs/${run.run}/approve`}">
+    <p>It was rejected, and is left alone until it changes. Whoever approves it overrules that.</p>
+    <input type="hidden" name="seen" value="rejected" />
+    ${choiceFields(run, 'all that was rejected', rejected)} ${reasonField()} ${name}
+    <p class="actions"><button class="danger">Approve all the same</button></p>
+  </form>`
+}
+
+function choiceFields(run: RunDetail, all: string, breaches: RunDetail['breaches']): Html {
+  const names = [...new Set(breaches.map(({ guard }) => guard))]
+  return html`<fieldset>
+    <legend>Decide on</legend>
+    <label><input type="radio" name="what" value="all" checked /> ${all}</label>
+    ${names.length > 1 && names.map((each) => html`<label><input type="radio" name="what" value="only:${each}" /> only <code>${each}</code></label>`)}
+    ${run.state === 'held' && run.undo === null && partFields()}
+  </fieldset>`
+}
+
+function reasonField(): Html {
+  return html`<label
+    ><span>Why (anybody who looks at the run later reads it)</span
+    ><input name="reason" maxlength="500" size="50"
+  /></label>`
 }
 
 /** A plan is sent as a whole, so what no guard holds waits with the rest. */

@@ -22,11 +22,12 @@ function shown(value: Value): unknown {
   return typeof value === 'string' ? printable(value) : value
 }
 
-/** In a list, a text is not longer than this; downloads have all of it. */
-const LONGEST = 200
+/** In a list, so much is shown of a text that is longer than the second; downloads have all of it. */
+const SHOWN = 200
+const LONGEST = 300
 
 export function cut(text: string): string {
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}… (${digits(text.length)} characters)` : text
+  return text.length > LONGEST ? `${text.slice(0, SHOWN)}… (${digits(text.length)} characters)` : text
 }
 
 /** A path of this program; each value is encoded as it is. */

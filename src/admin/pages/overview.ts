@@ -17,8 +17,14 @@ const STATES: Readonly<Record<SyncState, readonly [word: string, colour: Colour]
   paused: ['paused', 'warn'],
 }
 
-export function stateBadge({ state, quarantined }: Pick<SyncOverview, 'state' | 'quarantined'>): Html {
-  return state === 'ok' && quarantined > 0 ? badge('some refused', 'warn') : badge(...STATES[state])
+export function stateBadge({
+  state,
+  quarantined,
+  lastAttempt,
+}: Pick<SyncOverview, 'state' | 'quarantined' | 'lastAttempt'>): Html {
+  if (state === 'ok' && quarantined > 0) return badge('some refused', 'warn')
+  if (state === 'new' && lastAttempt !== null) return badge('not yet succeeded', 'warn')
+  return badge(...STATES[state])
 }
 
 /** What an administrator looks at first: how each sync is, and what it wants from a person. */

@@ -1,6 +1,7 @@
 import type { NumberedNotice, ShownRun } from '../../control/browse.ts'
 import { pauseText, type RunDetail } from '../../control/control.ts'
 import { NOTICE_MEANINGS } from '../../control/meanings.ts'
+import { mayHaveChanged } from '../../control/undo.ts'
 import { keysText } from '../../plan/configuration.ts'
 import type { NoticeCode } from '../../directory/snapshot.ts'
 import { amount, digits } from '../../directory/wording.ts'
@@ -212,9 +213,9 @@ function putBackForm(run: ShownRun, name: Html): Html | false {
 }
 
 function downloads(shown: ShownRun): Html {
-  const { run, mode, undo, startedAt } = shown
-  const canUndo =
-    mode === 'sync' && undo === null && startedAt !== null && whyUntouchable(shown) === undefined
+  const { run, undo } = shown
+  const hasChanged = undo === null && !isUnderWay(shown) && mayHaveChanged(shown)
+  const canUndo = hasChanged && whyUntouchable(shown) === undefined
   return html`<section>
     <h2>Take it along</h2>
     <p class="actions">

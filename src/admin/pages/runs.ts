@@ -1,4 +1,4 @@
-import type { RunCounts, RunState, RunSummary } from '../../control/control.ts'
+import { holdBefore, type RunCounts, type RunState, type RunSummary } from '../../control/control.ts'
 import { type Op, OPS } from '../../plan/change.ts'
 import { digits } from '../../directory/wording.ts'
 import { html, type Html, path, withQuery } from './html.ts'
@@ -58,8 +58,15 @@ const COLOURS: Readonly<Record<RunState, Parameters<typeof badge>[1]>> = {
   failed: 'bad',
 }
 
-export function runBadge({ state, mode }: Pick<RunSummary, 'state' | 'mode'>): Html {
-  return html`${badge(state, COLOURS[state])}${mode === 'plan' && html` <small>plan only</small>`}`
+export function runBadge(run: Pick<RunSummary, 'state' | 'mode' | 'hold'>): Html {
+  const { state, mode, hold } = run
+  const shown = isHoldOver(run) ? badge(`held, then ${hold}`, 'plain') : badge(state, COLOURS[state])
+  return html`${shown}${mode === 'plan' && html` <small>plan only</small>`}`
+}
+
+/** Nobody can decide any more about the plan that guards held. */
+function isHoldOver({ state, hold }: Pick<RunSummary, 'state' | 'hold'>): boolean {
+  return state === 'held' && hold !== null && hold !== 'open'
 }
 
 /** `12 create-user, 3 delete-group` */
@@ -85,15 +92,18 @@ function plannedOps({ planned }: RunCounts): readonly { readonly op: Op; readonl
   return OPS.map((op) => ({ op, count: planned[op] ?? 0 })).filter(({ count }) => count > 0)
 }
 
-function noteOf({ run, error, undo, approvalOf, hold, holdRun, counts, undecidedChanges }: RunSummary): Html {
+function noteOf(summary: RunSummary): Html {
+  const { run, error, undo, approvalOf, hold, holdRun, counts, undecidedChanges } = summary
   const { quarantined = 0, failed = 0 } = counts?.outcomes ?? {}
   const held = holdRun ?? run
+  const first = holdBefore(summary)
   const notes = [
     undo && html`undo of <a href="${path`/runs/${undo.run}`}">run ${undo.run}</a>`,
     approvalOf !== null && html`approved in <a href="${path`/runs/${approvalOf}`}">run ${approvalOf}</a>`,
     hold === 'open' &&
       html`<a href="${path`/runs/${held}`}">${digits(undecidedChanges)} wait for a decision</a>`,
-    hold !== null && hold !== 'open' && html`hold ${hold}`,
+    first !== undefined && html`behind the hold of <a href="${path`/runs/${first}`}">run ${first}</a>`,
+    hold !== null && hold !== 'open' && !isHoldOver(summary) && html`hold ${hold}`,
     quarantined > 0 && html`${digits(quarantined)} quarantined`,
     failed > 0 && html`${digits(failed)} failed`,
     error !== null && html`${error}`,

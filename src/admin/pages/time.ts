@@ -18,13 +18,13 @@ const UNITS: readonly (readonly [seconds: number, name: string])[] = [
   [86_400, 'd'],
   [3600, 'h'],
   [60, 'min'],
-  [1, 's'],
 ]
 
-/** A length of time by its greatest unit: `3 d`, `5 h`; `undefined` where it is less than a second. */
+/** A length of time, rounded, in the greatest unit of which it has two: `7 d`, `36 h`; `undefined` where it is less than a second. */
 export function roughly(seconds: number): string | undefined {
-  const unit = UNITS.find(([length]) => seconds >= length)
-  return unit && `${digits(Math.floor(seconds / unit[0]))} ${unit[1]}`
+  if (seconds < 1) return undefined
+  const [length, name] = UNITS.find(([unit]) => seconds >= 2 * unit) ?? [1, 's']
+  return `${digits(Math.round(seconds / length))} ${name}`
 }
 
 /** How long something took; empty where it has not begun or not ended. */

@@ -30,6 +30,7 @@ export interface Shown {
   readonly isCut?: boolean
   /** What the syncs of the runs write to now. */
   readonly directoryNow?: ShownRun['directoryNow']
+  readonly openHold?: number | undefined
 }
 
 export const OPEN_TO_ALL: Access = { hosts: [], token: undefined, proxy: undefined }
@@ -85,7 +86,7 @@ export function buildPagesForTests(shown: Shown) {
     browse: {
       run: async (number) => {
         const run = await find(number)
-        return run && { ...run, directoryNow: shown.directoryNow ?? 'same' }
+        return run && { ...run, directoryNow: shown.directoryNow ?? 'same', openHold: shown.openHold ?? null }
       },
       changes: async (_run, _filter, { after = 0, limit }): Promise<ChangePage> => {
         const rest = changes.filter(({ number }) => number > after)

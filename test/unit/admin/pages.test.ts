@@ -43,6 +43,12 @@ describe('the overview', () => {
       expect(page.replaceAll(/\s+/g, ' ').replaceAll(/<[^>]*>/g, '')).toContain(text)
   })
 
+  test('says of a sync that has run, and was not done, that it has not succeeded', async () => {
+    const page = await textOf({ syncs: [overviewOf({ state: 'new' })] }, '/')
+    expect(page).toContain('not yet succeeded')
+    expect(page).not.toContain('not yet run')
+  })
+
   test('does not call well what the service refuses in part', async () => {
     const page = await textOf({ syncs: [overviewOf({ quarantined: 2 })] }, '/')
     expect(page).toContain('some refused')
@@ -178,6 +184,12 @@ test('a quarantine that is long is shown in parts', async () => {
   expect(last).not.toContain('rel="next"')
 })
 
+const BREACH = { guard: 'max-deletes', detail: 'many', changes: 9 }
+
+async function offersUndo(parts: Parameters<typeof runOf>[0]): Promise<boolean> {
+  return (await textOf({ runs: [runOf({ run: 7, ...parts })] }, '/runs/7')).includes('Undo this run')
+}
+
 describe('a run', () => {
   test('shows what it did, and what of it waits', async () => {
     const run = runOf({
@@ -200,7 +212,7 @@ describe('a run', () => {
       run: 8,
       state: 'held',
       holdRun: 7,
-      breaches: [{ guard: 'max-deletes', detail: 'many', changes: 9 }],
+      breaches: [BREACH],
     })
     const page = await textOf({ runs: [run] }, '/runs/8')
     expect(page).toContain('decide there')
@@ -208,11 +220,64 @@ describe('a run', () => {
   })
 
   test.each([
+    [{ hold: 'replaced', holdRun: 7 }, 9, 'held, then replaced', 'A newer run held something else', 9],
+    [{ hold: 'replaced', holdRun: 3 }, 3, 'held, then replaced', 'is of the whole sync and comes first', 3],
+    [{ hold: 'replaced', holdRun: 3 }, 9, 'held, then replaced', 'was of the whole sync and came first', 9],
+    [{ hold: 'approved', holdRun: 3 }, 9, 'held, then approved', 'The same was held in', 3],
+    [{ hold: 'expired', holdRun: 7 }, 9, 'held, then expired', 'Nobody decided in time', 9],
+    [{ hold: 'closed', holdRun: 7 }, undefined, 'held, then closed', 'had nothing to hold', undefined],
+  ] as const)('whose hold is over says what became of it: %j', async (of, openHold, word, sentence, link) => {
+    const run = runOf({ ...of, run: 7, state: 'held', breaches: [BREACH] })
+    const page = await textOf({ runs: [run], openHold }, '/runs/7')
+    expect(page).toContain(sentence)
+    expect(page).toContain(word)
+    expect(page).not.toContain('/runs/7/approve')
+    if (link !== undefined) expect(page).toContain(`href="/runs/${link}"`)
+    expect(await textOf({ runs: [run] }, '/runs')).toContain(word)
+  })
+
+  test('that was rejected is approved by a form that overrules it', async () => {
+    const breaches = [
+      { ...BREACH, decided: 'rejected' },
+      { ...BREACH, guard: 'reborn', decided: 'rejected' },
+    ] as const
+    const run = runOf({ run: 7, state: 'held', hold: 'rejected', holdRun: 7, breaches })
+    const page = await textOf({ runs: [run] }, '/runs/7')
+    for (const part of [
+      'Approve all the same',
+      'name="seen" value="rejected"',
+      'value="only:reborn"',
+      'value="part"',
+    ])
+      expect(page).toContain(part)
+    expect(page).not.toContain('/runs/7/reject')
+  })
+
+  test('is undone only where it may have changed something', async () => {
+    const counts = countsOf({ outcomes: { applied: 1 } })
+    expect(await offersUndo({ counts })).toBe(true)
+    expect(await offersUndo({ counts: countsOf({ outcomes: { quarantined: 1 } }) })).toBe(false)
+    expect(await offersUndo({ counts, finishedAt: null })).toBe(false)
+    expect(await offersUndo({ counts, mode: 'plan' })).toBe(false)
+  })
+
+  test('that was held a moment ago can be decided on for 7 days', async () => {
+    const holdExpiresAt = new Date(Date.now() + 7 * 86_400_000 - 60_000).toISOString()
+    const run = runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7, breaches: [BREACH], holdExpiresAt })
+    expect(await textOf({ runs: [run] }, '/runs/7')).toContain('in 7 d<')
+  })
+
+  test('shows a text that is hardly too long as it is', async () => {
+    const change: Change = { op: 'create-user', id: 'x'.repeat(202), want: { name: 'n' } }
+    const page = await textOf({ runs: [runOf({ run: 7 })], changes: [changeOf(change)] }, '/runs/7')
+    expect(page).toContain('x'.repeat(202))
+  })
+
+  test.each([
     ['none', 'The sync corp is not configured any more, so nothing can be decided'],
     ['other', 'The sync corp writes to another directory than this run did, so nothing can be decided'],
   ] as const)('of a sync that writes to %s is not decided on or undone', async (directoryNow, sentence) => {
-    const breaches = [{ guard: 'max-deletes', detail: 'many', changes: 9 }]
-    const run = runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7, breaches })
+    const run = runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7, breaches: [BREACH] })
     const undo = runOf({ run: 8, mode: 'plan', state: 'planned', undo: { run: 7, part: {} } })
     for (const url of ['/runs/7', '/runs/7/undo', '/runs/8']) {
       const page = await textOf({ runs: [run, undo], directoryNow }, url)
@@ -310,6 +375,12 @@ describe('what a person does', () => {
       '/runs/7/reject',
       'what=all&by=ada&reason=no',
       ['reject', { run: 7, by: 'ada', reason: 'no' }],
+      '/runs/7',
+    ],
+    [
+      '/runs/7/approve',
+      'what=all&by=ada&seen=rejected',
+      ['approve', { run: 7, by: 'ada', reason: undefined, seen: 'rejected' }],
       '/runs/7',
     ],
     ['/runs/7/undo', 'by=ada', ['undo', { run: 7, part: {}, mode: 'plan', by: 'ada' }], '/runs/31'],
