@@ -3,7 +3,7 @@
  * invisible characters that no script needs, because two different names must not look the same.
  */
 const UNPRINTABLE =
-  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
+  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
 
 /** Longer texts are cut; no id and no value of the source is as long, but a directory may hold anything. */
 const LONGEST = 2_500

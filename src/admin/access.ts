@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { BlockList, isIP } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isBrowser } from './answer-errors.ts'
 import { withQuery } from './pages/html.ts'
 import { sessionUser } from './session.ts'
 
@@ -35,17 +36,17 @@ export interface Viewer {
   readonly hasSession: boolean
 }
 
-const ANYBODY: Viewer = { user: undefined, hasSession: false }
+export const ANYBODY: Viewer = { user: undefined, hasSession: false }
 
-const HEADERS = {
+/** Of every answer; a page has a policy of its own. */
+export const HEADERS = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   // With `no-referrer`, a browser without TLS would not say that a form is of this page.
   'referrer-policy': 'same-origin',
   'cache-control': 'no-store',
 }
-
-const NOTHING = "default-src 'none'; frame-ancestors 'none'"
 
 /**
  * Lets only those in who may come in, and has browsers take nothing for what it is not. A page of a stranger whose name
@@ -57,7 +58,7 @@ export function guardAccess(app: FastifyInstance, access: Access, signIn?: strin
   const proxyUser = proxiesOf(access)
   app.decorateRequest('viewer')
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers({ ...HEADERS, 'content-security-policy': NOTHING })
+    reply.headers(HEADERS)
     request.viewer = ANYBODY
     const { isOpen = false, isPublic = false } = request.routeOptions.config
     if (isOpen) return
@@ -74,9 +75,10 @@ export function guardAccess(app: FastifyInstance, access: Access, signIn?: strin
 }
 
 /** A browser is led to the page for signing in. */
-function refuse({ method, url, headers }: FastifyRequest, reply: FastifyReply, signIn: string | undefined) {
-  const isBrowser = signIn !== undefined && headers.accept?.includes('text/html') === true
-  if (isBrowser) return reply.redirect(withQuery(signIn, { to: method === 'GET' ? url : '/' }), 303)
+function refuse(request: FastifyRequest, reply: FastifyReply, signIn: string | undefined) {
+  const { method, url } = request
+  if (signIn !== undefined && isBrowser(request))
+    return reply.redirect(withQuery(signIn, { to: method === 'GET' ? url : '/' }), 303)
   reply.header('www-authenticate', 'Basic realm="dirsyncd", charset="UTF-8"')
   return reply.status(401).send({ message: NO_TOKEN })
 }

@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { DirsyncdError, type ErrorCode, sentence } from '../errors.ts'
+import { sentenceOf } from '../issue-sentence.ts'
+import { printable } from '../printable.ts'
 
 /** All other errors are the fault of who asks. */
 const STATUSES = new Map<ErrorCode, number>([
@@ -30,11 +32,19 @@ export function answerErrors(
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error)
     void reply.status(problem.status)
-    const isBrowser = request.headers.accept?.includes('text/html') === true
-    if (sendPage !== undefined && isBrowser) return sendPage(problem, request, reply)
     const { code, message } = problem
-    return reply.send({ code, message })
+    if (sendPage === undefined) return reply.send({ code, message })
+    return isBrowser(request) ? sendPage(problem, request, reply) : reply.send(asJson(problem))
   })
+}
+
+export function isBrowser({ headers }: FastifyRequest): boolean {
+  return headers.accept?.includes('text/html') === true
+}
+
+/** For programs, and for terminals, which a message that repeats a name must not rewrite. */
+export function asJson({ code, message }: Omit<Problem, 'status'>): object {
+  return { code, message: printable(message) }
 }
 
 function problemOf(error: unknown): Problem {
@@ -46,7 +56,17 @@ function problemOf(error: unknown): Problem {
   return { status: statusCode, code: statusCode < 500 ? 'usage' : 'internal', message: sentence(error) }
 }
 
-/** Zod's own message is JSON. */
+/** What a request says, as the schema has it. Throws with what is wrong in it. */
+export function read<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  return schema.parse(value, { error: sentenceOf })
+}
+
+/** One sentence about all that is wrong with a request. */
 function faultsOf({ issues }: z.ZodError): string {
-  return issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': ')).join('; ')
+  const faults = issues.map((issue) => {
+    if (issue.code === 'unrecognized_keys') return `nobody knows ${issue.keys.join(', ')}`
+    const name = issue.path.filter((part) => typeof part === 'string').join('.')
+    return `${name === '' ? 'what was sent' : name} ${issue.message}`
+  })
+  return `${[...new Set(faults)].join('; ')}.`
 }

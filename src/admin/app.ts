@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type Control, PART_NAMES } from '../control/control.ts'
 import type { ReloadReport } from '../control/reload.ts'
 import { DirsyncdError } from '../errors.ts'
-import { answerErrors } from './answer-errors.ts'
+import { answerErrors, read } from './answer-errors.ts'
 import { addWatching, type Watching } from './watching.ts'
 
 export interface AdminOptions {
@@ -27,7 +27,7 @@ const part = z.strictObject({
   ids: z.array(z.string()).optional(),
 })
 const undoRequest = z.strictObject({
-  run: z.int().positive(),
+  run: z.int().min(1),
   mode: z.enum(['sync', 'plan']),
   by: z.string().min(1),
   part,
@@ -41,7 +41,7 @@ const explainRequest = z.object({
   who: z.string(),
   kind: z.enum(['user', 'group']).optional(),
 })
-const runNumber = z.strictObject({ run: z.coerce.number().int().positive() })
+const runNumber = z.strictObject({ run: z.coerce.number().int().min(1) })
 const decision = z.strictObject({
   by: z.string().min(1),
   reason: z.string().optional(),
@@ -67,50 +67,50 @@ export function buildAdminApp({ control, diagnose, watching, reload }: AdminOpti
   addWatching(app, watching)
   addOperations(app, control)
   if (diagnose !== undefined)
-    app.post('/diagnostics', (request) => diagnose(diagnosticsRequest.parse(request.body)))
+    app.post('/diagnostics', (request) => diagnose(read(diagnosticsRequest, request.body)))
   app.post('/reload', () => reload())
   return app
 }
 
 function addOperations(app: FastifyInstance, control: AdminOptions['control']): void {
   app.get('/runs', async (request) => {
-    const { sync, limit } = runFilter.parse(request.query)
+    const { sync, limit } = read(runFilter, request.query)
     return control.runs({ limit, ...(sync !== undefined && { sync }) })
   })
   app.get('/runs/:run', async (request) => {
-    const { run } = runNumber.parse(request.params)
-    const view = await control.run(run, runDetail.parse(request.query))
+    const { run } = read(runNumber, request.params)
+    const view = await control.run(run, read(runDetail, request.query))
     if (view === undefined)
       throw new DirsyncdError('run-unknown', `There is no run ${run}; see \`dirsyncd runs\`.`)
     return view
   })
   app.post('/runs', async (request) => {
-    const { only, ...rest } = runRequest.parse(request.body)
+    const { only, ...rest } = read(runRequest, request.body)
     return { run: await control.requestRun({ ...rest, ...(only !== undefined && { only }) }) }
   })
   app.post('/runs/:run/approve', async (request) => {
-    return control.approve({ ...runNumber.parse(request.params), ...approval.parse(request.body) })
+    return control.approve({ ...read(runNumber, request.params), ...read(approval, request.body) })
   })
   app.post('/runs/:run/reject', async (request) => {
-    return control.reject({ ...runNumber.parse(request.params), ...decision.parse(request.body) })
+    return control.reject({ ...read(runNumber, request.params), ...read(decision, request.body) })
   })
-  app.post('/undo', async (request) => ({ run: await control.undo(undoRequest.parse(request.body)) }))
+  app.post('/undo', async (request) => ({ run: await control.undo(read(undoRequest, request.body)) }))
   app.get('/paused', () => control.paused())
   app.post('/syncs/:sync/pause', async (request) => {
-    const { reason, by } = pauseRequest.parse(request.body)
-    const { sync } = syncName.parse(request.params)
+    const { reason, by } = read(pauseRequest, request.body)
+    const { sync } = read(syncName, request.params)
     return control.pause({ sync, by, ...(reason !== undefined && { reason }) })
   })
   app.post('/syncs/:sync/resume', async (request) => ({
-    pause: await control.resume(syncName.parse(request.params).sync),
+    pause: await control.resume(read(syncName, request.params).sync),
   }))
-  app.get('/explain', async (request) => control.explain(explainRequest.parse(request.query)))
+  app.get('/explain', async (request) => control.explain(read(explainRequest, request.query)))
   app.get('/quarantine', async (request) => {
-    const { sync } = quarantineFilter.parse(request.query)
+    const { sync } = read(quarantineFilter, request.query)
     return control.quarantine(sync === undefined ? {} : { sync })
   })
   app.post('/quarantine/release', async (request) => {
-    const { sync, only } = releaseRequest.parse(request.body)
+    const { sync, only } = read(releaseRequest, request.body)
     return control.release({ ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) })
   })
 }

@@ -1,12 +1,17 @@
 import formbody from '@fastify/formbody'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { type Access, guardAccess, isSameToken } from './access.ts'
-import { answerErrors } from './answer-errors.ts'
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
+import { type Access, ANYBODY, guardAccess, HEADERS, isSameToken, type Viewer } from './access.ts'
+import { answerErrors, asJson, isBrowser, read } from './answer-errors.ts'
 import { addActions } from './pages/actions.ts'
 import { addAssets } from './pages/assets.ts'
 import { addDownloads } from './pages/downloads.ts'
 import { addEvents } from './pages/events.ts'
-import { html } from './pages/html.ts'
+import { html, type Html, path } from './pages/html.ts'
 import { layout } from './pages/layout.ts'
 import { signInForm, signInQuery } from './pages/params.ts'
 import { addPages, type PageSources, sendPage } from './pages/routes.ts'
@@ -24,10 +29,10 @@ const SIGN_IN = '/sign-in'
 
 /** The admin pages. Never listens by itself. */
 export function buildPages({ watching, access, ...sources }: PagesOptions): FastifyInstance {
-  const app = Fastify({ forceCloseConnections: true })
-  answerErrors(app, ({ message }, request, reply) => sendProblem(message, request, reply))
-  app.setNotFoundHandler((request, reply) =>
-    sendProblem('There is no such page.', request, reply.status(404)),
+  const app = Fastify({ forceCloseConnections: true, frameworkErrors: refuseAddress })
+  answerErrors(app, ({ message }, { viewer }, reply) => sendProblem(message, viewer, reply))
+  app.setNotFoundHandler(({ viewer }, reply) =>
+    sendProblem('There is no such page.', viewer, reply.status(404)),
   )
   guardAccess(app, access, SIGN_IN)
   refuseForeignForms(app, access)
@@ -42,23 +47,42 @@ export function buildPages({ watching, access, ...sources }: PagesOptions): Fast
   return app
 }
 
-function sendProblem(message: string, { viewer }: FastifyRequest, reply: FastifyReply): FastifyReply {
+/** Of an address that leads to no page, whoever asks: no hook sees such a request. */
+function refuseAddress(
+  { statusCode = 400 }: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const message = `The address is ${statusCode === 414 ? 'too long' : 'not encoded as it should be'}.`
+  void reply.status(statusCode).headers(HEADERS)
+  if (isBrowser(request)) sendProblem(message, ANYBODY, reply)
+  else void reply.send(asJson({ code: 'usage', message }))
+}
+
+function sendProblem(message: string, viewer: Viewer, reply: FastifyReply): FastifyReply {
   const title = 'That did not work'
   const body = html`<h1>${title}</h1>
-    <p class="box bad" role="alert">${message}</p>
+    <p class="box bad" role="alert">${withLinks(message)}</p>
     <p><a href="/">Overview</a></p>`
   return sendPage(reply, layout({ title, body }, viewer))
+}
+
+/** A message whose runs are links, but for one that there is not. */
+function withLinks(message: string): readonly (Html | string)[] {
+  return message
+    .split(/(?<!no )\b([Rr]un \d+)\b/)
+    .map((part, at) => (at % 2 === 0 ? part : html`<a href="${path`/runs/${part.slice(4)}`}">${part}</a>`))
 }
 
 const PUBLIC = { config: { isPublic: true } }
 
 function addSignIn(app: FastifyInstance, { token }: Access): void {
   app.get(SIGN_IN, PUBLIC, (request, reply) => {
-    const { to } = signInQuery.parse(request.query)
+    const { to } = read(signInQuery, request.query)
     return sendPage(reply, layout(signInPage(to), request.viewer))
   })
   app.post(SIGN_IN, PUBLIC, async (request, reply) => {
-    const { user, token: given, to = '/' } = signInForm.parse(request.body)
+    const { user, token: given, to = '/' } = read(signInForm, request.body)
     const wanted = await token?.()
     if (wanted === undefined || !isSameToken(given.trim(), wanted))
       return sendPage(reply.status(401), layout(signInPage(to, 'This is not the token.'), request.viewer))

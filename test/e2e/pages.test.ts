@@ -115,6 +115,23 @@ test('a held plan is looked at and approved by the keyboard alone', async () => 
   expect(await page.locator('main').innerText()).toMatch(/approved by ada.*they left the company/)
 })
 
+test('whoever approves on an old page what was rejected is told, and overrules it knowingly', async () => {
+  await write(people.slice(0, 95))
+  await runNow()
+  const old = await context.newPage()
+  await old.goto(page.url())
+  await page.getByLabel(/^Why/).fill('a wrong export')
+  await page.getByRole('button', { name: 'Reject' }).click()
+  await page.locator('h1 .badge', { hasText: 'held, then rejected' }).waitFor()
+  await old.getByRole('button', { name: 'Approve' }).click()
+  expect(await old.getByRole('alert').innerText()).toMatch(/was rejected by ada at .*Z: "a wrong export"/)
+  await old.getByRole('link', { name: /^Run \d+$/ }).click()
+  expect(await findBarriers(old)).toEqual([])
+  await old.getByRole('button', { name: 'Approve all the same' }).click()
+  await old.locator('h1 .badge', { hasText: 'done' }).waitFor()
+  await old.close()
+})
+
 function focusedText(): Promise<string> {
   return page.evaluate("document.activeElement?.textContent?.trim() ?? ''")
 }
@@ -215,7 +232,7 @@ test('a page that could not renew itself says so, until it can', async () => {
 })
 
 test('what a run did is taken along and put back', async () => {
-  await write(people.slice(0, 99))
+  await write(people.slice(0, -1))
   await runNow()
   const download = page.waitForEvent('download')
   await page.getByRole('link', { name: 'Changes as CSV' }).click()

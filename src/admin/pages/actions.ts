@@ -4,6 +4,7 @@ import { type Control, earlierPauseText, type RunSummary } from '../../control/c
 import { DirsyncdError } from '../../errors.ts'
 import type { Part } from '../../plan/part/part.ts'
 import { printable } from '../../printable.ts'
+import { read } from '../answer-errors.ts'
 import { path, withQuery } from './html.ts'
 import { NAME_COOKIE } from './name-field.ts'
 import * as params from './params.ts'
@@ -15,25 +16,25 @@ export function addActions(app: FastifyInstance, control: Operations): void {
   addDecisions(app, control)
   addUndo(app, control)
   app.post('/syncs/:sync/run', async (request, reply) => {
-    const { sync } = params.syncParams.parse(request.params)
-    const { mode } = params.runForm.parse(request.body)
+    const { sync } = read(params.syncParams, request.params)
+    const { mode } = read(params.runForm, request.body)
     return toRun(reply, await control.requestRun({ sync, mode }))
   })
   app.post('/syncs/:sync/pause', async (request, reply) => {
-    const { sync } = params.syncParams.parse(request.params)
-    const { reason } = params.pauseForm.parse(request.body)
+    const { sync } = read(params.syncParams, request.params)
+    const { reason } = read(params.pauseForm, request.body)
     const asked = { sync, by: whoActs(request, reply), ...(reason !== undefined && { reason }) }
     const earlier = earlierPauseText((await control.pause(asked)).pause, asked)
     if (earlier !== undefined) throw new DirsyncdError('sync-paused', `${earlier}.`)
     return reply.redirect(path`/syncs/${sync}`, 303)
   })
   app.post('/syncs/:sync/resume', async (request, reply) => {
-    const { sync } = params.syncParams.parse(request.params)
+    const { sync } = read(params.syncParams, request.params)
     await control.resume(sync)
     return reply.redirect(path`/syncs/${sync}`, 303)
   })
   app.post('/quarantine/release', async (request, reply) => {
-    const { sync, kind, id } = params.releaseForm.parse(request.body ?? {})
+    const { sync, kind, id } = read(params.releaseForm, request.body ?? {})
     const only =
       id === undefined
         ? undefined
@@ -45,15 +46,15 @@ export function addActions(app: FastifyInstance, control: Operations): void {
 
 function addDecisions(app: FastifyInstance, control: Operations): void {
   app.post('/runs/:run/approve', async (request, reply) => {
-    const { run } = params.runParams.parse(request.params)
-    const { what, reason, seen, ...part } = params.decisionForm.parse(request.body)
+    const { run } = read(params.runParams, request.params)
+    const { what, reason, seen, ...part } = read(params.decisionForm, request.body)
     const choice = what === 'part' ? { part: partOf(part) } : chosen(what, part)
     const approved = await control.approve({ run, by: whoActs(request, reply), reason, seen, ...choice })
     return toRun(reply, (await applying(control, approved)) ?? run)
   })
   app.post('/runs/:run/reject', async (request, reply) => {
-    const { run } = params.runParams.parse(request.params)
-    const { what, reason, ...part } = params.decisionForm.parse(request.body)
+    const { run } = read(params.runParams, request.params)
+    const { what, reason, ...part } = read(params.decisionForm, request.body)
     if (what === 'part')
       throw new DirsyncdError(
         'usage',
@@ -66,12 +67,12 @@ function addDecisions(app: FastifyInstance, control: Operations): void {
 
 function addUndo(app: FastifyInstance, control: Operations): void {
   app.post('/runs/:run/undo', async (request, reply) => {
-    const { run } = params.runParams.parse(request.params)
-    const part = namedPart(params.partForm.parse(request.body))
+    const { run } = read(params.runParams, request.params)
+    const part = namedPart(read(params.partForm, request.body))
     return toRun(reply, await control.undo({ run, part, mode: 'plan', by: whoActs(request, reply) }))
   })
   app.post('/runs/:run/put-back', async (request, reply) => {
-    const { run } = params.runParams.parse(request.params)
+    const { run } = read(params.runParams, request.params)
     const plan = await control.run(run, { limit: 0 })
     if (plan?.undo == null) throw new DirsyncdError('run-unknown', `Run ${run} is no plan of an undo.`)
     const { run: undone, part } = plan.undo
@@ -126,7 +127,7 @@ const REMEMBERED_S = 365 * 86_400
 /** Who is signed in, or who somebody says that he is where nobody has to sign in; then the browser remembers it. */
 function whoActs({ viewer, body }: FastifyRequest, reply: FastifyReply): string {
   if (viewer.user !== undefined) return printable(viewer.user).slice(0, 100)
-  const { by } = params.byForm.parse(body)
+  const { by } = read(params.byForm, body)
   if (by === undefined) throw new DirsyncdError('usage', 'Give your name, so that others know who it was.')
   const name = printable(by)
   void reply.header(

@@ -31,8 +31,10 @@ function whatToDo(run: ShownRun, name: Html, now: Date): Html | false {
   ${isOwn && hold === 'rejected' && overruleForm(run, name)}`
 }
 
-function titleOf({ mode, hold, breaches }: RunDetail): string {
+function titleOf(run: ShownRun): string {
+  const { mode, hold, breaches } = run
   if (mode === 'plan') return 'A sync would be held'
+  if (hold === 'open' && whyUntouchable(run) !== undefined) return 'Held, and not to be decided any more'
   if (hold === 'open')
     return breaches.every(({ waitsFor }) => waitsFor !== undefined)
       ? 'Not proved, so it waits for a person'
@@ -99,7 +101,7 @@ function choiceFields(run: RunDetail, all: string, breaches: RunDetail['breaches
     <legend>Decide on</legend>
     <label><input type="radio" name="what" value="all" checked /> ${all}</label>
     ${names.length > 1 && names.map((each) => html`<label><input type="radio" name="what" value="only:${each}" /> only <code>${each}</code></label>`)}
-    ${run.state === 'held' && run.undo === null && partFields()}
+    ${run.state === 'held' && run.undo === null && partFields(run.hold === 'rejected' ? 'stays rejected' : 'waits on')}
   </fieldset>`
 }
 
@@ -130,10 +132,10 @@ export function partChoices(): Html {
     </label>`
 }
 
-function partFields(): Html {
+function partFields(rest: string): Html {
   return html`<label
-      ><input type="radio" name="what" value="part" /> only a part of the plan, to approve it; the rest waits
-      on</label
+      ><input type="radio" name="what" value="part" /> only a part of the plan, to approve it; the rest
+      ${rest}</label
     >
     <details>
       <summary>Which part</summary>

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Browse } from '../../control/browse.ts'
 import type { ChangeView } from '../../control/control.ts'
 import { membersDifference } from '../../plan/change.ts'
+import { read } from '../answer-errors.ts'
 import { runParams } from './params.ts'
 import { runOf } from './run-of.ts'
 
@@ -15,12 +16,12 @@ export function addDownloads(app: FastifyInstance, browse: Browse): void {
   ] as const
   for (const { name, each, columns, row } of sources) {
     app.get(`/runs/:run/${name}.csv`, async (request, reply) => {
-      const { run } = await runOf(browse, runParams.parse(request.params).run)
+      const { run } = await runOf(browse, read(runParams, request.params).run)
       const content = csv(columns, row as Row, await begun(each(run)))
       return send(reply, `run-${run}-${name}.csv`, 'text/csv; charset=utf-8', content)
     })
     app.get(`/runs/:run/${name}.json`, async (request, reply) => {
-      const { run } = await runOf(browse, runParams.parse(request.params).run)
+      const { run } = await runOf(browse, read(runParams, request.params).run)
       const content = json(await begun(each(run)))
       return send(reply, `run-${run}-${name}.json`, 'application/json; charset=utf-8', content)
     })

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Browse } from '../../control/browse.ts'
+import { read } from '../answer-errors.ts'
 import { isUnderWay, progressBlock } from './progress.ts'
 import { runParams } from './params.ts'
 
@@ -14,7 +15,7 @@ const QUIET_LOOKS = 15
 /** The progress of a run as server-sent events. */
 export function addEvents(app: FastifyInstance, browse: Pick<Browse, 'run'>): void {
   app.get('/runs/:run/events', (request, reply) => {
-    const { run } = runParams.parse(request.params)
+    const { run } = read(runParams, request.params)
     return reply
       .type('text/event-stream; charset=utf-8')
       .header('x-accel-buffering', 'no')

@@ -30,7 +30,7 @@ const anyText = z.string().refine((value) => !value.includes('\0'), 'has a chara
 /** As large as a number of the store. */
 const MOST = 2_147_483_647
 const place = z.coerce.number().int().min(0).max(MOST)
-const positive = z.coerce.number().int().positive().max(MOST)
+const positive = z.coerce.number().int().min(1).max(MOST)
 const text = (longest: number) => anyText.trim().max(longest)
 const kind = z.enum(['user', 'group'])
 

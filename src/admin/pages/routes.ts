@@ -4,6 +4,7 @@ import type { Browse } from '../../control/browse.ts'
 import type { Control } from '../../control/control.ts'
 import type { SyncOverview } from '../../control/overview.ts'
 import { DirsyncdError } from '../../errors.ts'
+import { read } from '../answer-errors.ts'
 import { changePage } from './change.ts'
 import { CHANGES_SHOWN, changesSection } from './changes.ts'
 import type { Html } from './html.ts'
@@ -40,7 +41,7 @@ export function addPages(app: FastifyInstance, { control, browse, overview }: Pa
   }
   get('/', async () => overviewPage(await overview(), new Date()))
   get('/runs', async (request) => {
-    const { sync, before } = params.runsQuery.parse(request.query)
+    const { sync, before } = read(params.runsQuery, request.query)
     const asked = {
       limit: RUNS_SHOWN + 1,
       ...(sync !== undefined && { sync }),
@@ -50,7 +51,7 @@ export function addPages(app: FastifyInstance, { control, browse, overview }: Pa
   })
   addRunPages(get, browse)
   get('/syncs/:sync', async (request) => {
-    const { sync } = params.syncParams.parse(request.params)
+    const { sync } = read(params.syncParams, request.params)
     const found = (await overview()).find((each) => each.sync === sync)
     const runs = await control.runs({ sync, limit: SYNC_RUNS })
     if (found !== undefined) return syncPage(found, runs, nameFor(request), new Date())
@@ -58,12 +59,12 @@ export function addPages(app: FastifyInstance, { control, browse, overview }: Pa
     throw new DirsyncdError('run-unknown', `There is no sync "${sync}" in the configuration.`)
   })
   get('/syncs/:sync/people', async (request) => {
-    const { sync } = params.syncParams.parse(request.params)
-    const { who, kind } = params.peopleQuery.parse(request.query)
+    const { sync } = read(params.syncParams, request.params)
+    const { who, kind } = read(params.peopleQuery, request.query)
     return peoplePage(await control.explain({ sync, who, ...(kind !== undefined && { kind }) }))
   })
   get('/quarantine', async (request) => {
-    const { sync, skip } = params.quarantineQuery.parse(request.query)
+    const { sync, skip } = read(params.quarantineQuery, request.query)
     const all = await control.quarantine(sync === undefined ? {} : { sync })
     return quarantinePage(all, { sync, skip }, new Date())
   })
@@ -77,15 +78,15 @@ function addRunPages(
   browse: Browse,
 ): void {
   get('/runs/:run', async (request) => {
-    const run = await runOf(browse, params.runParams.parse(request.params).run)
-    const { after, before, ...filter } = params.changesQuery.parse(request.query)
+    const run = await runOf(browse, read(params.runParams, request.params).run)
+    const { after, before, ...filter } = read(params.changesQuery, request.query)
     const place = { after, before, limit: CHANGES_SHOWN }
     const page = await browse.changes(run.run, filter, place)
     const changes = changesSection(run, page, { ...filter, after, before })
     return runPage({ run, changes, name: nameFor(request), now: new Date() })
   })
   get('/runs/:run/changes/:number', async (request) => {
-    const { run: wanted, number } = params.changeParams.parse(request.params)
+    const { run: wanted, number } = read(params.changeParams, request.params)
     const run = await runOf(browse, wanted)
     const { changes } = await browse.changes(wanted, {}, { after: number - 1, limit: 1 })
     const [change] = changes
@@ -97,8 +98,8 @@ function addRunPages(
     return changePage(run, change)
   })
   get('/runs/:run/notices', async (request) => {
-    const run = await runOf(browse, params.runParams.parse(request.params).run)
-    const { code, after } = params.noticesQuery.parse(request.query)
+    const run = await runOf(browse, read(params.runParams, request.params).run)
+    const { code, after } = read(params.noticesQuery, request.query)
     const asked = {
       limit: NOTICES_SHOWN + 1,
       ...(code !== undefined && { code }),
@@ -107,7 +108,7 @@ function addRunPages(
     return noticesPage(run, await browse.notices(run.run, asked), { code, limit: NOTICES_SHOWN })
   })
   get('/runs/:run/undo', async (request) =>
-    undoPage(await runOf(browse, params.runParams.parse(request.params).run), nameFor(request)),
+    undoPage(await runOf(browse, read(params.runParams, request.params).run), nameFor(request)),
   )
 }
 

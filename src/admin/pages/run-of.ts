@@ -14,5 +14,5 @@ export function whyUntouchable({ sync, directoryNow }: ShownRun): string | undef
   if (directoryNow === 'same') return undefined
   const why =
     directoryNow === 'none' ? 'is not configured any more' : 'writes to another directory than this run did'
-  return `The sync ${sync} ${why}, so nothing can be decided about this run or undone.`
+  return `The sync ${sync} ${why}, so nothing can be decided about this run, and it cannot be undone.`
 }

@@ -36,7 +36,8 @@ export function runPage({ run, changes, name, now }: RunPageParts): Page {
         <p>${run.error}</p>
       </section>`
     }
-    ${run.paused !== null && html`<p class="box warn">${pauseText(run.paused)}</p>`} ${purpose(run)}
+    ${run.paused !== null && run.directoryNow !== 'none' && html`<p class="box warn">${pauseText(run.paused)}</p>`}
+    ${purpose(run)}
     ${run.configurationChange !== null && html`<p>The configuration was changed since run ${run.configurationChange.since}: ${keysText(run.configurationChange.keys)}</p>`}
     ${holdSection(run, name, now)} ${decisionsSection(run, now)}
     <section aria-labelledby="facts">

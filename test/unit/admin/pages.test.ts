@@ -4,7 +4,7 @@ import type { Change } from '../../../src/plan/change.ts'
 import { changeOf, countsOf, createUser, runOf } from '../cli/runs-for-tests.ts'
 import { buildPagesForTests, overviewOf, quarantinedOf, type Shown } from './pages-for-tests.ts'
 
-const HOSTILE = '<script>alert(1)</script>"\'&=\u202eexe.\u0000\u001b[31m'
+const HOSTILE = '<script>alert(1)</script>"\'&=\u202eexe.\u180e\u{e0041}\u0000\u001b[31m'
 /** As much of it as anybody can ask for. */
 const ASKED = HOSTILE.replaceAll('\u0000', '')
 const FORMULA = '=cmd|calc!A1'
@@ -104,7 +104,7 @@ describe('texts of strangers', () => {
   ])('are texts on %s', async (url) => {
     const page = await textOf(hostile, url)
     expect(page).not.toContain('<script>')
-    for (const character of '\u202e\0\u001b') expect(page).not.toContain(character)
+    for (const character of '\u202e\u180e\u{e0041}\0\u001b') expect(page).not.toContain(character)
     expect(page).toContain('&lt;script&gt;')
   })
 
@@ -311,6 +311,44 @@ test.each([99_999_999_999, -1, 1.5, 'x'])('there is no run %s', async (run) => {
   const { app } = buildPagesForTests({ runs: [runOf({ run: 7 })] })
   for (const url of [`/runs/${run}`, `/runs/7?after=${run}`, `/runs/${run}/changes.csv`])
     expect((await app.inject(url)).statusCode).toBe(400)
+})
+
+test.each([
+  ['/syncs/%ff', 400, 'The address is not encoded as it should be.'],
+  [`/runs/${'7'.repeat(200)}`, 414, 'The address is too long.'],
+])('%s is no address, which a page says', async (url, status, sentence) => {
+  const { app } = buildPagesForTests({})
+  const answer = await app.inject({ url, headers: { accept: 'text/html' } })
+  expect([answer.statusCode, answer.headers['content-type']]).toEqual([status, 'text/html; charset=utf-8'])
+  expect(answer.body).toContain(sentence)
+  expect(answer.headers).toMatchObject({ 'x-frame-options': 'DENY', 'cache-control': 'no-store' })
+  expect((await app.inject(url)).json()).toEqual({ code: 'usage', message: sentence })
+})
+
+test.each([
+  ['/runs/x', 'run must be a number.'],
+  ['/runs/1.5', 'run must be a whole number.'],
+  ['/runs/0', 'run must not be less than 1.'],
+  ['/runs/7?op=none', 'op must be create-user, '],
+  ['/syncs/corp/people', 'who is missing; it must be a text.'],
+  [`/runs/7?search=${'x'.repeat(201)}`, 'search must not be longer than 200.'],
+])('what is wrong with %s is said in words', async (url, sentence) => {
+  const { app } = buildPagesForTests({ runs: [runOf({ run: 7 })], syncs: [overviewOf()] })
+  expect((await app.inject(url)).json().message).toContain(sentence)
+})
+
+test('an answer to a program does not rewrite its terminal', async () => {
+  const { app } = buildPagesForTests({ syncs: [overviewOf()] })
+  const answer = await app.inject(`/syncs/${encodeURIComponent(ASKED)}`)
+  for (const character of '\u202e\u001b') expect(answer.body).not.toContain(character)
+  expect(answer.json().message).toContain('\\u202e')
+})
+
+test('the runs that an error names are links, but for one that there is not', async () => {
+  const { app } = buildPagesForTests({ runs: [runOf({ run: 7 })] })
+  const page = async (url: string) => (await app.inject({ url, headers: { accept: 'text/html' } })).body
+  expect(await page('/runs/7/changes/3')).toContain('<a href="/runs/7">Run 7</a> has no change 3')
+  expect(await page('/runs/9')).not.toContain('href="/runs/9"')
 })
 
 test.each(['/runs/7?search=a%00', '/syncs/corp/people?who=%00', '/syncs/c%00'])(
