@@ -186,6 +186,7 @@ test('without TLS, from another machine, forms of the pages are taken too', asyn
   await shown.getByLabel('Your name').fill('ben')
   await shown.getByLabel('Token').fill(TOKEN)
   await shown.getByRole('button', { name: 'Sign in' }).click()
+  await expect.poll(() => shown.locator('body').innerText()).toContain('Run now')
   await shown.getByRole('button', { name: 'Only plan' }).click()
   await shown.waitForURL(/\/runs\/\d+$/)
   await shown.locator('h1 .badge', { hasText: 'planned' }).waitFor()
