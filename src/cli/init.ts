@@ -260,7 +260,7 @@ function renderEnd(
   const daemon =
     schedule === undefined
       ? 'the daemon, with admin pages'
-      : `sync on schedule (${schedule}), with admin pages`
+      : `makes the sync at once, and then on schedule (${schedule}), with admin pages`
   return [
     'Written:',
     ...written.map((path) => `  ${path}`),

@@ -172,13 +172,14 @@ function* findings(
   if (domains !== undefined) yield { type: 'finding', sync: sync.name, ...domains }
   // Where the domains are known, the finding above has all others.
   if (sync.directory.allowedDomains === undefined) yield* addressLines(sync.name, snapshot, samples)
+  yield* nameLines(sync.name, snapshot, samples)
 }
 
 /** Many services refuse both: what is no address, and an address of a domain that is not the company's. */
 function* addressLines(sync: string, { users }: SourceSnapshot, samples: boolean): Generator<CheckLine> {
   const base = { type: 'line', sync, part: 'source' } as const
   const emails = [...users.values()].flatMap(({ email }) => (email === undefined ? [] : [email]))
-  const bad = emails.filter((email) => !/^[^\s@]+@[^\s@]+\.[^\s@.]+$/.test(email))
+  const bad = emails.filter((email) => !isAddress(email))
   if (bad.length > 0) {
     const named = bad.slice(0, 3).map((email) => `"${email}"`)
     const such = samples ? `, such as ${named.join(', ')}` : ''
@@ -190,8 +191,32 @@ function* addressLines(sync: string, { users }: SourceSnapshot, samples: boolean
       detail: `${are}${such}; a service may refuse these users`,
     }
   }
-  const domains = domainsOf(emails)
+  const domains = domainsOf(emails.filter(isAddress))
   if (domains !== undefined) yield { ...base, label: 'domains', level: 'info', detail: domains }
+}
+
+/** As services check it: a name of at most 64 characters, and a domain. */
+function isAddress(text: string): boolean {
+  return /^[^\s@<>()[\],;:"‹›]{1,64}@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+$/u.test(text)
+}
+
+/** What is no part of a name, or puts its parts in another order: services cut names into first and last ones. */
+const ODD_NAMES: readonly (readonly [what: string, pattern: RegExp])[] = [
+  ['a comma', /,/],
+  ['brackets', /[()[\]]/],
+  ['a lonely sign', /(?:^|\s)[^\p{L}\p{N}\s](?:\s|$)/u],
+]
+
+function* nameLines(sync: string, { users }: SourceSnapshot, samples: boolean): Generator<CheckLine> {
+  const names = [...users.values()].flatMap(({ name }) => (name === undefined ? [] : [name]))
+  const odd = ODD_NAMES.flatMap(([what, pattern]) => {
+    const found = names.filter((name) => pattern.test(name))
+    const such = samples ? ` (such as "${found[0]}")` : ''
+    return found.length === 0 ? [] : [`${digits(found.length)} with ${what}${such}`]
+  })
+  if (odd.length === 0) return
+  const detail = `${odd.join(', ')}: a service may take them apart in another way than you`
+  yield { type: 'line', sync, part: 'source', label: 'names', level: 'info', detail }
 }
 
 /** How many domains are named. */
@@ -200,14 +225,14 @@ const DOMAINS = 8
 function domainsOf(emails: readonly string[]): string | undefined {
   const counts = new Map<string, number>()
   for (const email of emails) {
-    const [, domain] = /@([^\s@]+\.[^\s@.]+)$/.exec(email.toLowerCase()) ?? []
-    if (domain !== undefined) counts.set(domain, (counts.get(domain) ?? 0) + 1)
+    const domain = email.toLowerCase().slice(email.indexOf('@') + 1)
+    counts.set(domain, (counts.get(domain) ?? 0) + 1)
   }
   if (counts.size < 2) return undefined
   const all = [...counts].toSorted(([, a], [, b]) => b - a)
   const named = all.slice(0, DOMAINS).map(([domain, count]) => `${domain} (${digits(count)})`)
   const more = all.length > DOMAINS ? ` and ${digits(all.length - DOMAINS)} more` : ''
-  return `${named.join(', ')}${more}; where the service takes only some, name them in directory.allowedDomains`
+  return `${named.join(', ')}${more}; where the service takes only some, name them in directory.allowedDomains: people with others are left out then`
 }
 
 /** `disabled` is no warning: a source reports it only when the configuration says what to do with such accounts. */

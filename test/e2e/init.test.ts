@@ -24,6 +24,7 @@ const ODD = [
     uid: ['silent'],
     cn: ['Silent Sue'],
     sn: ['Sue'],
+    employeeType: ['robot'],
   }),
   ldif(`cn=Everybody,ou=groups,${BASE}`, {
     objectClass: ['groupOfNames'],
@@ -384,8 +385,9 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
     [/Password of this user/, `${reader.password}${enter}`],
     [/Where are the people/, `${down}${enter}`],
     [/In which[^]*ou=people[^]*ou=external/, ` ${enter}`],
-    [/are marked with[^]*Who is left out/, `(uid=p${enter}`],
-    [/is not an LDAP filter/, `${clear}uid=silent${enter}`],
+    [/Who is left out[^]*employeetype {2}robot {2}\(1 entry\)/, ` ${down} ${enter}`],
+    [/Who else is left out/, `(uid=p${enter}`],
+    [/is not an LDAP filter/, `${clear}uid=nobody${enter}`],
     [/1 person is left out[^]*E-mail address from/, enter],
     [/Full name from/, enter],
     [/Employee id from/, enter],
@@ -400,7 +402,7 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
     [/Access token/, `wrong${enter}`],
     [/The token is not known[^]*Access token/, `${FIXTURE.token}${enter}`],
     [/Which directory[^]*None of these[^]*number 7, [a-z]+, \d+ users/, `${down}${enter}`],
-    [/members of groups/, enter],
+    [/Members of groups/, enter],
     [/Name of this sync/, `staff${enter}`],
     [/When it runs/, enter],
     [/planned[^]*Write [^]*3 files beside it/, enter],
@@ -427,7 +429,7 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
   const [{ source }] = parse(await readFile(at('dirsyncd.yaml'), 'utf8')).syncs
   expect(source.users).toMatchObject({
     base: `ou=people,${BASE}`,
-    filter: '(&(objectClass=inetOrgPerson)(!(uid=silent)))',
+    filter: '(&(objectClass=inetOrgPerson)(!(|(employeetype=robot)(uid=nobody))))',
   })
   const check = await runCommand(['check', '--no-samples', '--config', at('dirsyncd.yaml')])
   expect(check).toMatchObject({ code: 0, stderr: '' })

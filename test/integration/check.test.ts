@@ -176,6 +176,7 @@ function addressLines(items: readonly CheckItem[]): readonly CheckItem[] {
 
 test('where no domains are named, those that there are are told, and what is no address', async () => {
   const rows = ['1,a@example.org', '2,b@Example.org', '3,c@elsewhere.test', '4,kein', '5,mailto:x@', '6,']
+  rows.push('7,D ‹d@example.org>', `8,${'e'.repeat(65)}@example.org`)
   await writeFile(join(dir, 'mixed.csv'), `id,mail\n${rows.join('\n')}\n`)
   const users = { path: './mixed.csv', map: { external_id: 'id', email: 'mail' } }
   const base = { type: 'line', sync: 'corp', part: 'source' }
@@ -183,21 +184,42 @@ test('where no domains are named, those that there are are told, and what is no 
     ...base,
     label: 'e-mail',
     level: 'warn',
-    detail: `2 e-mails are no addresses${named}; a service may refuse these users`,
+    detail: `4 e-mails are no addresses${named}; a service may refuse these users`,
   })
   const domains = {
     ...base,
     label: 'domains',
     level: 'info',
     detail:
-      'example.org (2), elsewhere.test (1); where the service takes only some, name them in directory.allowedDomains',
+      'example.org (2), elsewhere.test (1); where the service takes only some, name them in directory.allowedDomains: people with others are left out then',
   }
   const source = { type: 'csv', users }
   expect(addressLines(await check(source, true, {}))).toEqual([
-    refused(', such as "kein", "mailto:x@"'),
+    refused(', such as "kein", "mailto:x@", "D ‹d@example.org>"'),
     domains,
   ])
   expect(addressLines(await check(source, false, {}))).toEqual([refused(''), domains])
+})
+
+test('names that a service may take apart in another way are told', async () => {
+  const rows = [
+    '1,"Horn, Sabine"',
+    '2,Ana (Bremen)',
+    '3,Carsten -',
+    '4,Anne-Marie O’Neil',
+    '5,"Ott, Bo (Linz)"',
+  ]
+  await writeFile(join(dir, 'names.csv'), `id,name\n${rows.join('\n')}\n`)
+  const source = { type: 'csv', users: { path: './names.csv', map: { external_id: 'id', name: 'name' } } }
+  const names = async (samples: boolean) =>
+    (await check(source, samples)).flatMap((item) =>
+      item.type === 'line' && item.label === 'names' ? [item.detail] : [],
+    )
+  const end = 'a service may take them apart in another way than you'
+  expect(await names(true)).toEqual([
+    `2 with a comma (such as "Horn, Sabine"), 2 with brackets (such as "Ana (Bremen)"), 1 with a lonely sign (such as "Carsten -"): ${end}`,
+  ])
+  expect(await names(false)).toEqual([`2 with a comma, 2 with brackets, 1 with a lonely sign: ${end}`])
 })
 
 test('without samples nobody is named', async () => {

@@ -116,6 +116,7 @@ test('people are counted by place, and what they have is proposed', async () => 
     filter: '(objectClass=inetOrgPerson)',
     entries: PEOPLE,
     cut: undefined,
+    severalMails: 0,
     disabled: 0,
     ids: [{ name: 'entryUUID', isPermanent: true }],
     names: [{ expression: '{givenName} {sn}', entries: PEOPLE }, { expression: 'cn' }],
@@ -154,7 +155,10 @@ test('people of every kind are counted, those of thirty years ago too', async ()
 test('what tells people apart are attributes with few words', async () => {
   const old = { ...looking, filter: '(|(objectClass=person)(objectClass=account))' }
   const { few } = await discoverMarks(options(slapd.readers.reader), old, log, NEVER)
-  expect(few).toContainEqual({ attribute: 'description', values: [{ text: 'has left', entries: 1 }] })
+  expect(few).toContainEqual({
+    attribute: 'description',
+    values: [{ text: 'has left', entries: 1, filter: '(description=has left)' }],
+  })
   expect(few.map(({ attribute }) => attribute)).not.toContain('mail')
 })
 
@@ -168,7 +172,7 @@ test('a long word is shortened, and an attribute with more than 25 words is name
       l: [`Town ${number % 30}`],
       employeeType: [`${number % 2}`],
       ...(number < 3 && {
-        description: [number < 2 ? `left with the company that was sold in 200${number}` : '7'],
+        description: [number < 2 ? `left (or not) with the company that was sold in 200${number}` : '7'],
       }),
     }),
   )
@@ -180,20 +184,32 @@ test('a long word is shortened, and an attribute with more than 25 words is name
       {
         attribute: 'employeetype',
         values: [
-          { text: '0', entries: 60 },
-          { text: '1', entries: 60 },
+          { text: '0', entries: 60, filter: '(employeetype=0)' },
+          { text: '1', entries: 60, filter: '(employeetype=1)' },
         ],
       },
       {
         attribute: 'description',
         values: [
-          { text: 'left with the company that was sold in …', entries: 2 },
-          { text: '7', entries: 1 },
+          {
+            text: 'left (or not) with the company that was…',
+            entries: 2,
+            filter: '(description=left \\28or not\\29 with the company that was*)',
+          },
+          { text: '7', entries: 1, filter: '(description=7)' },
         ],
       },
     ],
     many: ['l'],
   })
+  const filter = '(&(objectClass=inetOrgPerson)(description=left \\28or not\\29 with the company that was*))'
+  const found = await discoverPeople(
+    { ...options(towns.readers.reader), url: towns.url },
+    { ...people, filter },
+    log,
+    NEVER,
+  )
+  expect(found.entries).toBe(2)
 })
 
 test('every kind of groups is counted, and groups in groups are noticed', async () => {

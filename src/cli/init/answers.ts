@@ -25,6 +25,13 @@ interface ChoiceQuestion<Value> extends Question {
   readonly hasProposal?: boolean
 }
 
+interface SeveralQuestion<Value> extends Question {
+  readonly choices: readonly Choice<Value>[]
+  readonly proposed?: readonly Value[]
+  /** Whether none of them is an answer, too. */
+  readonly mayBeNone?: boolean
+}
+
 interface YesQuestion extends Question {
   readonly given: boolean | undefined
   readonly proposed: boolean
@@ -87,16 +94,21 @@ export class Answers {
     return this.#keep(question.flag, await this.#prompts(question, first).choose(asked, this.#parts.signal))
   }
 
-  /** One or more of them; there is no usual answer. */
+  /** One or more of them; there is no usual answer unless some are proposed. */
   async chooseSeveral<Value>({
     choices,
+    proposed,
+    mayBeNone = false,
     ...question
-  }: Omit<ChoiceQuestion<Value>, 'given' | 'hasProposal'>): Promise<readonly Value[]> {
+  }: SeveralQuestion<Value>): Promise<readonly Value[]> {
     const known = this.#knownOf<readonly Value[]>(question.flag, undefined)
     if (known !== undefined) return known
-    const before = (this.#known.get(question.flag) as readonly Value[] | undefined) ?? []
-    const prompts = this.#prompts(question, undefined)
-    const asked = { message: question.message, choices, before }
+    const isNothingProposed = proposed?.length === 0 && !this.hasPerson
+    if (proposed !== undefined && (isNothingProposed || this.#takesProposals(question)))
+      return this.#keep(question.flag, proposed)
+    const before = (this.#known.get(question.flag) as readonly Value[] | undefined) ?? proposed ?? []
+    const prompts = this.#prompts(question, proposed)
+    const asked = { message: question.message, choices, before, mayBeNone }
     return this.#keep(question.flag, await prompts.chooseSeveral(asked, this.#parts.signal))
   }
 

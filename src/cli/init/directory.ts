@@ -152,10 +152,11 @@ export function askMembership({ answers, options }: Init): Promise<'report' | 'w
     flag: '--membership',
     given: options.membership,
     what: 'the members of groups',
-    message: 'The API has no endpoint of its own that writes the members of groups. What about them?',
+    message:
+      'Members of groups: the API describes no way to write them, and some services take external_member_ids. What does yours?',
     choices: [
-      { value: 'report', name: 'Only show what differs' },
-      { value: 'write', name: 'Write them: the service takes external_member_ids, an extension of the API' },
+      { value: 'report', name: 'It does not, or I do not know: only show who should be in which group' },
+      { value: 'write', name: 'It takes them, as the service does that comes with dirsyncd: write them' },
     ],
   })
 }

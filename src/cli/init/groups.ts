@@ -63,7 +63,7 @@ async function findGroups(
     flag,
     given,
     what: 'the kind of the groups',
-    message: 'Which groups?',
+    message: 'Which kind of groups? Which of them is asked next.',
     kinds,
     count: (groups) => amount(groups, 'group'),
   })

@@ -1,16 +1,16 @@
-import type { FoundPeople, Marks, RawLdap } from '../../compose/init.ts'
+import type { FoundPeople, RawLdap } from '../../compose/init.ts'
 import { amount, digits } from '../../directory/wording.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
-import { hang } from '../render/wrap.ts'
 import { checkNotEmpty } from './check.ts'
 import { type Init, warnUnasked } from './context.ts'
 import { askGroups, GROUP_FLAGS } from './groups.ts'
 import { askFields, askId, type Mapping, MAPPING_FLAGS } from './mapping.ts'
+import { askLeftOut, LEFT_OUT_FLAGS } from './left-out.ts'
 import { askPlace, type Base, placeFlags } from './place.ts'
 import { preview } from './preview.ts'
 import { askServer, READER_FLAGS, type ReachedServer, SERVER_FLAGS } from './server.ts'
-import { askKind, askNarrower, both, filterFlags } from './which.ts'
+import { askKind, filterFlags } from './which.ts'
 
 /** Everything about an LDAP source: the server, where the people and groups are, and how they are mapped. */
 export async function askLdap(init: Init): Promise<RawLdap> {
@@ -34,6 +34,7 @@ const SEARCH = '--users-base (search)'
 const DISABLED = '--disabled'
 
 const OF_PEOPLE = [
+  ...LEFT_OUT_FLAGS,
   ...filterFlags('--users-filter'),
   ...placeFlags('--users-base'),
   DISABLED,
@@ -72,7 +73,7 @@ async function askPeople(init: Init, reached: ReachedServer): Promise<RawLdap['u
     searched: bases,
     found: people,
   })
-  const filter = await withoutSome(init, reached, { bases: [base].flat(), filter: people.filter })
+  const filter = await askLeftOut(init, reached, { bases: [base].flat(), filter: people.filter })
   const chosen = await lookAt(init, reached, { base, filter, before: people })
   const leftOut = countAt(people, base) - chosen.entries
   if (filter !== people.filter && leftOut >= 0)
@@ -151,50 +152,6 @@ async function searchedBases(init: Init, contexts: readonly string[]): Promise<r
   return [base]
 }
 
-/** The filter without those who are no people of the company, or have left it. */
-async function withoutSome(
-  init: Init,
-  { server, facts }: ReachedServer,
-  { bases, filter }: { readonly bases: readonly string[]; readonly filter: string },
-): Promise<string> {
-  const { options, steps, say, columns, place } = init
-  const { usersFilter: given } = options
-  if (given !== undefined) return filter
-  const isActiveDirectory = facts.vendor === 'active-directory'
-  const marks = await steps.discoverMarks(server, { vendor: facts.vendor, bases, filter }, place())
-  say(...renderMarks(marks, columns))
-  const others = await askNarrower(init, {
-    flag: '--users-filter',
-    given,
-    what: 'who is left out',
-    message: `Who is left out? (an LDAP filter such as ${isActiveDirectory ? EXPIRED : '(employeeType=former)'}; empty: nobody)`,
-    // Administrator, Guest and krbtgt.
-    proposed: isActiveDirectory ? '(isCriticalSystemObject=TRUE)' : '',
-  })
-  const whom = others === undefined ? 'Nobody is' : 'Only the accounts of Windows itself are'
-  const names = [...marks.few.map(({ attribute }) => attribute), ...marks.many]
-  if (names.length > 0)
-    warnUnasked(init, `${whom} left out, whatever ${names.join(', ')} say; name a filter with --users-filter`)
-  return others === undefined ? filter : both(filter, `(!${others})`)
-}
-
-/** Accounts of Active Directory that have expired; `check` says nothing of them. */
-const EXPIRED = '(&(accountExpires>=1)(accountExpires<=now(filetime)))'
-
-function renderMarks({ few, many }: Marks, columns: number | undefined): readonly string[] {
-  const width = Math.max(...few.map(({ attribute }) => attribute.length))
-  const rows = few.flatMap(({ attribute, values }) => {
-    const texts = values.map(({ text, entries }) => `${printable(text)} (${digits(entries)})`)
-    return hang(`    ${attribute.padEnd(width)}  `, texts.join(', '), columns)
-  })
-  return [
-    ...(few.length === 0 ? [] : ['  What they are marked with, and how many of them:', ...rows]),
-    ...(many.length === 0
-      ? []
-      : hang('  ', `Not shown, because they have more than 25 values: ${many.join(', ')}`, columns)),
-  ]
-}
-
 /** What there is with this filter at and below the chosen place, where that is not what was looked at `before`. */
 async function lookAt(
   { steps, place }: Init,
@@ -233,8 +190,10 @@ async function askDisabled(
 }
 
 async function askMapping(init: Init, people: FoundPeople): Promise<Mapping> {
-  const { options } = init
-  const of = people.entries
+  const { options, say } = init
+  const { entries: of, severalMails } = people
+  if (severalMails > 0)
+    say(`  ${peopleInWords(severalMails)} with several addresses in mail: the first by the alphabet counts.`)
   const names = people.ids.map(({ name }) => name)
   const external_id = await askId(init, names, people.ids[0]?.isPermanent === true ? 'certain' : 'doubtful')
   const fields = [

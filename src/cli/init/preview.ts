@@ -40,6 +40,6 @@ export async function preview(
 
 /** What is as it should be, and how one of the people was mapped, `dirsyncd check` tells. */
 function isShown(item: CheckItem): boolean {
-  if (item.type === 'line') return item.level === 'warn' || item.label === 'domains'
+  if (item.type === 'line') return item.level === 'warn' || ['domains', 'names'].includes(item.label)
   return item.type !== 'trace'
 }

@@ -32,13 +32,14 @@ export interface Prompts {
     },
     signal: AbortSignal,
   ): Promise<Value>
-  /** At least one of them. */
   chooseSeveral<Value>(
     question: {
       readonly message: string
       readonly choices: readonly Choice<Value>[]
       /** Those that were chosen before. */
       readonly before: readonly Value[]
+      /** Whether none of them is an answer, too. */
+      readonly mayBeNone: boolean
     },
     signal: AbortSignal,
   ): Promise<readonly Value[]>
@@ -83,22 +84,23 @@ export function promptsOn({
     choose: ({ message, choices, before }, signal) =>
       interruptible(async () =>
         (await load()).select(
-          { message, choices: [...choices], ...LIST, ...(before !== undefined && { default: before }) },
+          {
+            message,
+            choices: [...choices],
+            ...listOn(output),
+            ...(before !== undefined && { default: before }),
+          },
           context(signal),
         ),
       ),
-    chooseSeveral: ({ message, choices, before }, signal) =>
+    chooseSeveral: ({ message, choices, before, mayBeNone }, signal) =>
       interruptible(async () =>
         (await load()).checkbox(
           {
             message,
-            choices: choices.map((choice) => ({
-              ...choice,
-              short: choice.name.trim(),
-              checked: before.includes(choice.value),
-            })),
-            ...LIST,
-            required: true,
+            choices: choices.map((choice) => boxOf(choice, before)),
+            ...listOn(output),
+            required: !mayBeNone,
           },
           context(signal),
         ),
@@ -108,7 +110,15 @@ export function promptsOn({
   }
 }
 
-const LIST = { pageSize: 15, loop: false } as const
+/** As many choices as fit on the terminal, below the question. */
+function listOn(output: Writable): { readonly pageSize: number; readonly loop: false } {
+  const { rows } = output as { readonly rows?: number }
+  return { pageSize: Math.max((rows || 24) - 6, 7), loop: false }
+}
+
+function boxOf<Value>(choice: Choice<Value>, before: readonly Value[]) {
+  return { ...choice, short: choice.name.trim(), checked: before.includes(choice.value) }
+}
 
 function load() {
   return import('@inquirer/prompts')

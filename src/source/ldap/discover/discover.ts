@@ -27,6 +27,8 @@ export interface FoundEntries {
 }
 
 export interface FoundPeople extends FoundEntries {
+  /** How many have several addresses in `mail`. */
+  readonly severalMails: number
   /** How many of the accounts cannot log in, as far as the vendor has a rule for it. */
   readonly disabled: number
   readonly ids: readonly Id[]
@@ -58,7 +60,11 @@ export async function discoverPeople(
   const { idAttribute, disabledWhen } = PROFILES[looking.vendor]
   const tally = new Tally(USER_ATTRIBUTES)
   const search = { options, looking, filter: looking.filter, attributes: USER_ATTRIBUTES }
-  const cut = await count(search, log, signal, (entry) => tally.add(entry))
+  let severalMails = 0
+  const cut = await count(search, log, signal, (entry) => {
+    tally.add(entry)
+    if (lookupIn(entry)('mail').length > 1) severalMails += 1
+  })
   const disabled = new Tally([])
   if (disabledWhen !== undefined) {
     const filter = `(&${looking.filter}${disabledWhen})`
@@ -66,6 +72,7 @@ export async function discoverPeople(
   }
   return {
     ...foundIn(tally, looking.filter, cut),
+    severalMails,
     disabled: disabled.entries,
     ids: idProposals(tally, idAttribute),
     emails: emailProposals(tally),

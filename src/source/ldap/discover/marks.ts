@@ -8,7 +8,14 @@ import type { ServerOptions } from './server.ts'
 export interface Mark {
   readonly attribute: string
   /** The most frequent first. */
-  readonly values: readonly { readonly text: string; readonly entries: number }[]
+  readonly values: readonly MarkValue[]
+}
+
+export interface MarkValue {
+  readonly text: string
+  readonly entries: number
+  /** Finds the entries with this value; of a shortened one, all that begin like it. */
+  readonly filter: string
 }
 
 export interface Marks {
@@ -97,14 +104,17 @@ class Values {
     for (const [attribute, counts] of this.#byAttribute) {
       if (counts === undefined || counts.words <= counts.others) continue
       const { byText, words, others } = counts
-      const isOfOne = OF_ONE_PERSON.has(attribute.toLowerCase())
+      if (OF_ONE_PERSON.has(attribute.toLowerCase())) continue
       if (byText.size > MOST_VALUES) {
         const isShared = (words + others) / byText.size >= FEWEST_SHARING
-        if (!isOfOne && (isShared || isTelling(attribute))) many.push(attribute)
+        if (isShared || isTelling(attribute)) many.push(attribute)
         continue
       }
-      if (attribute.toLowerCase() === 'objectclass') continue
-      const values = [...byText].map(([text, entries]) => ({ text, entries }))
+      const values = [...byText].map(([text, entries]) => ({
+        text,
+        entries,
+        filter: filterOf(attribute, text),
+      }))
       if (values.some(({ entries }) => entries === this.#entries)) continue
       few.push({ attribute, values: values.toSorted((a, b) => b.entries - a.entries) })
     }
@@ -112,8 +122,19 @@ class Values {
   }
 }
 
+const ELLIPSIS = '…'
+
 function shortened(text: string): string {
-  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT - 1)}…`
+  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT - 1)}${ELLIPSIS}`
+}
+
+function filterOf(attribute: string, text: string): string {
+  const isShortened = text.length === LONGEST_TEXT && text.endsWith(ELLIPSIS)
+  const begin = (isShortened ? text.slice(0, -1) : text).replaceAll(
+    /[\\*()\0]/g,
+    (sign) => `\\${Buffer.from(sign).toString('hex')}`,
+  )
+  return `(${attribute}=${begin}${isShortened ? '*' : ''})`
 }
 
 /** No DN, no time, and a number only where it may stand for a kind. */
