@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type Control, PART_NAMES } from '../control/control.ts'
-import type { ReloadReport } from '../control/reload.ts'
+import type { ReloadReport, WrittenSync } from '../control/reload.ts'
 import { DirsyncdError } from '../errors.ts'
 import { answerErrors, read } from './answer-errors.ts'
 import { addWatching, type Watching } from './watching.ts'
@@ -13,6 +13,8 @@ export interface AdminOptions {
   readonly watching: Watching
   /** Reads the configuration again. */
   readonly reload: () => Promise<ReloadReport>
+  /** The configuration that it works with. */
+  readonly configuration: () => { readonly syncs: readonly WrittenSync[] }
 }
 
 const onlyEntries = z.strictObject({ users: z.array(z.string()), groups: z.array(z.string()) })
@@ -61,7 +63,13 @@ const diagnosticsRequest = z.strictObject({ salt: z.string().min(32), shown: z.a
  * The operations for commands, which name people and change things: the file mode of the unix socket alone gives access.
  * Never listens by itself.
  */
-export function buildAdminApp({ control, diagnose, watching, reload }: AdminOptions): FastifyInstance {
+export function buildAdminApp({
+  control,
+  diagnose,
+  watching,
+  reload,
+  configuration,
+}: AdminOptions): FastifyInstance {
   const app = Fastify({ forceCloseConnections: true })
   answerErrors(app)
   addWatching(app, watching)
@@ -69,6 +77,9 @@ export function buildAdminApp({ control, diagnose, watching, reload }: AdminOpti
   if (diagnose !== undefined)
     app.post('/diagnostics', (request) => diagnose(read(diagnosticsRequest, request.body)))
   app.post('/reload', () => reload())
+  app.get('/configuration', (): readonly WrittenSync[] =>
+    configuration().syncs.map(({ name, written }) => ({ name, written })),
+  )
   return app
 }
 

@@ -166,7 +166,10 @@ async function runInit(
     }),
   }
   if (session.prompts !== undefined)
-    say(`This writes ${file} after the last question. Ctrl-C ends it and leaves nothing behind.`, '')
+    say(
+      `This writes ${file} after the last question; what was wrong can be asked again before that. Ctrl-C ends it and leaves nothing behind.`,
+      '',
+    )
   if (!init.answers.hasPerson) requireGiven(init)
   const configuration = await askAll(init)
   const { stage, plan } = await planFirst(session, init, configuration)
@@ -247,6 +250,9 @@ function renderMembers({ counts }: RunView): string[] {
   ]
 }
 
+/** Where they are unless the configuration says something else. */
+const PAGES = 'http://127.0.0.1:8080 (admin.listen)'
+
 function renderEnd(
   { syncs: [{ name, schedule }] }: RawConfiguration,
   {
@@ -259,8 +265,8 @@ function renderEnd(
   const config = isUsual ? '' : ` --config ${file}`
   const daemon =
     schedule === undefined
-      ? 'the daemon, with admin pages'
-      : `makes the sync at once, and then on schedule (${schedule}), with admin pages`
+      ? `the daemon, with admin pages at ${PAGES}`
+      : `makes the sync at once, and then on schedule (${schedule}), with admin pages at ${PAGES}`
   return [
     'Written:',
     ...written.map((path) => `  ${path}`),

@@ -12,5 +12,10 @@ export function openControl(session: Session, advice?: (owner: OwnerInWords) => 
     const more = owner.isDaemon || advice === undefined ? '' : ` ${advice(owner)}`
     stderr.write(`Waiting for ${owner.who}, which uses the store in ${config.dataDir}.${more}\n`)
   }
-  return compose.openControl(config, log, { command, signal, onWait })
+  const onUnread = (changes: readonly string[]) =>
+    stderr.write(
+      `The daemon has not read what was changed in ${config.file}: ${changes.join('; ')}. ` +
+        'dirsyncd reload has it read that; until then it works as before.\n',
+    )
+  return compose.openControl(config, log, { command, signal, onWait, onUnread })
 }

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { socketPath } from '../admin/socket.ts'
 import type { Config } from '../config/config.ts'
 import type { Control } from '../control/control.ts'
+import type { WrittenSync } from '../control/reload.ts'
+import { changedKeys, keysText } from '../plan/configuration.ts'
 import { Executor } from '../sync/executor.ts'
 import { createLocalControl } from '../control/local.ts'
 import { openRemoteControl } from '../control/remote.ts'
@@ -25,6 +27,19 @@ export interface ControlOptions {
   readonly signal: AbortSignal
   /** Called once when another process uses the embedded store: a command, or a daemon that is starting. */
   readonly onWait: (owner: OwnerInWords) => void
+  /** Called with what the file of the configuration has and the daemon has not read, such as `corp (users.filter)`. */
+  readonly onUnread: (changes: readonly string[]) => void
+}
+
+function unreadBy(daemon: readonly WrittenSync[], { syncs }: Config): readonly string[] {
+  const removed = daemon.filter(({ name }) => !syncs.some((sync) => sync.name === name))
+  const others = syncs.flatMap(({ name, written }) => {
+    const before = daemon.find((sync) => sync.name === name)?.written
+    if (before === undefined) return [`${name} (new)`]
+    const keys = changedKeys(before, written)
+    return keys.length === 0 ? [] : [`${name} (${keysText(keys)})`]
+  })
+  return [...others, ...removed.map(({ name }) => `${name} (removed)`)]
 }
 
 /**
@@ -37,12 +52,16 @@ export async function openControl(
   options: ControlOptions,
   times: Times = TIMES,
 ): Promise<Control> {
-  const { signal, onWait } = options
+  const { signal, onWait, onUnread } = options
   const deadline = performance.now() + times.daemon.starting
   let isTold = false
   for (;;) {
     const remote = await openRemoteControl(socketPath(config.dataDir))
-    if (remote !== undefined) return remote
+    if (remote !== undefined) {
+      const unread = unreadBy(await remote.configuration(), config)
+      if (unread.length > 0) onUnread(unread)
+      return remote
+    }
     try {
       return await openOwnControl(config, log, options, times)
     } catch (error) {

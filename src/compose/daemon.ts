@@ -54,19 +54,13 @@ export async function runDaemon(
 ): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const ready = takeHangups(stack)
-  const owned =
-    config.store.kind === 'embedded'
-      ? undefined
-      : stack.use(await acquireDataDir(config.dataDir, { command: DAEMON }))
-  if (config.store.kind === 'embedded') output.announce(`Opening the store in ${config.dataDir}`)
   const metrics = new Metrics(programVersion())
-  const site = stack.use(await openSite(config, DAEMON, log, { times, metrics }))
-  if (owned?.died !== undefined) await freeLeasesOf(site.store.db, owned.died)
-  await freeDeadLeases(site.store.db)
-  await warnOfUnmoved(config, site)
+  const open = () => openSite(config, DAEMON, log, { times, metrics })
+  const site = await openOwnSite(stack, config, open, output)
   await startOwnService(stack, config, site, output)
 
-  const notifier = stack.use(new Notifier(site, config.notifications, () => syncs.config, signal))
+  const configuration = () => syncs.config
+  const notifier = stack.use(new Notifier(site, config.notifications, configuration, signal))
   const syncs = stack.use(
     new DaemonSyncs({
       config,
@@ -82,15 +76,20 @@ export async function runDaemon(
   await syncs.open()
   const control = createLocalControl({ db: site.store.db, targets: syncs.targets, wake: syncs.wake })
   const watching = watchingOf(site, metrics, syncs)
-  const change = (read: Config) => syncs.change(read)
-  const reloader = new Reloader({ started: config, readAgain, change, log, signal })
+  const reloader = new Reloader({
+    started: config,
+    readAgain,
+    change: (read) => syncs.change(read),
+    log,
+    signal,
+  })
   const reload = async () => (await ready.promise).reload()
   const explain = createExplain(site, syncs.partsFor)
   const diagnose = (request: DiagnosticsRequest) => diagnoseDaemon(site, request)
   const operations = { ...tellingDecisions(control, notifier.look), explain }
-  const overview = createOverview(site, () => syncs.config)
+  const overview = createOverview(site, configuration)
   const browse = createBrowse(site.store.db, syncs.targets)
-  const admin = { control: operations, browse, overview, watching, diagnose, reload }
+  const admin = { control: operations, browse, overview, watching, diagnose, reload, configuration }
   await listenForAdmin(stack, config, admin, { log, announce: output.announce })
   stack.defer(() => ready.reject(stopping()))
   await syncs.start()
@@ -103,6 +102,23 @@ export async function runDaemon(
   output.onReady()
   if (!signal.aborted) await once(signal, 'abort')
   log.info('daemon stops')
+}
+
+/** Owns the data directory, and frees what dead processes held. */
+async function openOwnSite(
+  stack: AsyncDisposableStack,
+  config: Config,
+  open: () => Promise<Site>,
+  output: DaemonOutput,
+): Promise<Site> {
+  const isEmbedded = config.store.kind === 'embedded'
+  const owned = isEmbedded ? undefined : stack.use(await acquireDataDir(config.dataDir, { command: DAEMON }))
+  if (isEmbedded) output.announce(`Opening the store in ${config.dataDir}`)
+  const site = stack.use(await open())
+  if (owned?.died !== undefined) await freeLeasesOf(site.store.db, owned.died)
+  await freeDeadLeases(site.store.db)
+  await warnOfUnmoved(config, site)
+  return site
 }
 
 /** Who has named a server in `store` may take the daemon for the old one, which it is only once the store is moved. */

@@ -71,7 +71,7 @@ const NO_DIRECTORY: RawSync['directory'] = {
 const NOBODY = { base: 'dc=none', filter: '(objectClass=*)', map: { external_id: 'none' } }
 
 /** How many mapped entries are shown. */
-const SAMPLES = { users: 10, groups: 3 }
+const SAMPLES = { users: 10, groups: 10 }
 
 /** The steps from nothing to a configuration. None of them writes before `openStage`, which removes what it wrote. */
 export class InitSteps {

@@ -51,7 +51,7 @@ export const NOTICE_MEANINGS: Readonly<Record<NoticeCode, string>> = {
 
 /** Why an entry is deleted, after its name. */
 export const DELETE_REASONS: Readonly<Record<DeleteReason, string>> = {
-  gone: 'not in the source any more',
+  gone: 'not in the source any more, or not in what the sync reads of it',
   'left-filter': "outside the sync's filter",
   disabled: 'disabled in the source',
   undone: 'as the run that is undone created it',

@@ -1,3 +1,5 @@
+import type { Options } from '../plan/configuration.ts'
+
 /** What a daemon did with a configuration that it read while it was running. */
 export interface ReloadReport {
   /** The file, absolute. */
@@ -9,6 +11,12 @@ export interface ReloadReport {
   readonly applied: readonly string[]
   /** Options that were changed and are still as before: they need a restart. */
   readonly needRestart: readonly string[]
+}
+
+/** A sync as a process has read it. */
+export interface WrittenSync {
+  readonly name: string
+  readonly written: Options
 }
 
 export interface ChangedSync {

@@ -1,6 +1,6 @@
 import { DirsyncdError } from '../errors.ts'
 import type { Control, QuarantinedChange, RunSummary, RunView, SyncPause } from './control.ts'
-import type { ReloadReport } from './reload.ts'
+import type { ReloadReport, WrittenSync } from './reload.ts'
 import type { Explanation } from './story.ts'
 import { connectSocket } from './socket-client.ts'
 
@@ -13,8 +13,13 @@ export async function reloadRemotely(socket: string): Promise<ReloadReport | und
   return daemon?.call<ReloadReport>('POST', '/reload')
 }
 
+/** A daemon, which may work with another configuration than the file has now. */
+export type RemoteControl = Control & {
+  readonly configuration: () => Promise<readonly WrittenSync[]>
+}
+
 /** Reaches the daemon that listens on the socket; `undefined` when there is none. */
-export async function openRemoteControl(socket: string): Promise<Control | undefined> {
+export async function openRemoteControl(socket: string): Promise<RemoteControl | undefined> {
   const daemon = await connectSocket(socket, {
     who: 'daemon',
     afterLoss: 'What it was asked for goes on when it runs again.',
@@ -51,6 +56,7 @@ export async function openRemoteControl(socket: string): Promise<Control | undef
       const query = new URLSearchParams({ sync, who, ...(kind !== undefined && { kind }) })
       return daemon.call<Explanation>('GET', `/explain?${query.toString()}`, undefined, signal)
     },
+    configuration: () => daemon.call<readonly WrittenSync[]>('GET', '/configuration'),
     [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
   }
 }

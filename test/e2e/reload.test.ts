@@ -107,6 +107,12 @@ test('what cannot change while the daemon runs is named, and the rest is applied
   await writePeople('extra', 1)
   await site.configure(embeddedConfig([syncOf('corp', 0)]))
   await startDaemon()
+  await site.configure(embeddedConfig([{ ...syncOf('corp', 0), schedule: '1h' }, syncOf('extra', 1)]))
+  expect(await site.run('plan', 'corp')).toMatchObject({
+    stderr: expect.stringMatching(
+      /^The daemon has not read what was changed in \S+: corp \(schedule\); extra \(new\)\. dirsyncd reload has it read that; until then it works as before\.\n$/,
+    ),
+  })
   const listen = `127.0.0.1:${await freePort()}`
   const retention = { time: '30d' }
   await site.configure(

@@ -79,9 +79,10 @@ function askSeveral(
   return answers.chooseSeveral({
     flag: flag + SEVERAL,
     what,
-    message: 'In which? Each counts with all that is below it.',
+    message: `In which of ${found.places.length}? Each counts with all that is below it.`,
     choices: steps.treeOf(found.places).map(({ dn, entries, depth, label }) => ({
       value: dn,
+      short: printable(dn),
       name: `${'  '.repeat(depth)}${printable(label)}  (${count(entries)})`,
     })),
   })

@@ -4,6 +4,8 @@ import { DirsyncdError } from '../../errors.ts'
 export interface Choice<Value> {
   readonly value: Value
   readonly name: string
+  /** What is shown of it once it is chosen; left out: the name. */
+  readonly short?: string
 }
 
 /** What is wrong with an answer, in a sentence; `undefined` where it is good. */
@@ -117,7 +119,7 @@ function listOn(output: Writable): { readonly pageSize: number; readonly loop: f
 }
 
 function boxOf<Value>(choice: Choice<Value>, before: readonly Value[]) {
-  return { ...choice, short: choice.name.trim(), checked: before.includes(choice.value) }
+  return { ...choice, short: choice.short ?? choice.name.trim(), checked: before.includes(choice.value) }
 }
 
 function load() {

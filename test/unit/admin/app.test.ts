@@ -27,7 +27,8 @@ const watching = {
   whyNotReady: async () => undefined,
   metrics: async () => ({ contentType: 'text/plain; version=0.0.4; charset=utf-8', text: 'up 1\n' }),
 }
-const app = buildAdminApp({ control, watching, reload })
+const configuration = () => ({ syncs: [] })
+const app = buildAdminApp({ control, watching, reload, configuration })
 
 afterEach(() => {
   asked.length = 0
@@ -86,7 +87,12 @@ test('a story is asked for by any text, and only of a kind that there is', async
 
 test('a daemon that cannot do its work lives and is not ready', async () => {
   const why = 'the store does not answer: no answer within 3 s'
-  const late = buildAdminApp({ control, watching: { ...watching, whyNotReady: async () => why }, reload })
+  const late = buildAdminApp({
+    control,
+    watching: { ...watching, whyNotReady: async () => why },
+    reload,
+    configuration,
+  })
   expect((await late.inject({ url: '/healthz' })).json()).toEqual({ status: 'ok' })
   const answer = await late.inject({ url: '/readyz' })
   expect([answer.statusCode, answer.json()]).toEqual([503, { status: 'not ready', why }])

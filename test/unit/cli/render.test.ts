@@ -26,7 +26,7 @@ const CHANGES: readonly [Change, string][] = [
   ],
   [
     { op: 'delete-user', id: 'e-3', have: { name: 'Old', email: 'o@x.org' }, why: 'gone' },
-    '- delete user   e-3  Old <o@x.org> (not in the source any more)',
+    '- delete user   e-3  Old <o@x.org> (not in the source any more, or not in what the sync reads of it)',
   ],
   [
     {
@@ -46,7 +46,7 @@ const CHANGES: readonly [Change, string][] = [
       why: 'gone',
       newId: 'e\u001b18',
     },
-    '- delete user   e-17  Ana <a@x.org> (not in the source any more; created again as e\\u001b18)',
+    '- delete user   e-17  Ana <a@x.org> (not in the source any more, or not in what the sync reads of it; created again as e\\u001b18)',
   ],
   [
     { op: 'create-user', id: 'e-4', want: { email: 'b@x.org' }, takes: { from: 'e-2', after: 1 } },
@@ -73,7 +73,7 @@ const CHANGES: readonly [Change, string][] = [
   ],
   [
     { op: 'delete-group', id: 'g-1', have: { name: 'Sales', members: [] }, why: 'gone' },
-    '- delete group  g-1  Sales (not in the source any more)',
+    '- delete group  g-1  Sales (not in the source any more, or not in what the sync reads of it)',
   ],
   [
     { op: 'set-members', id: 'g-1', name: 'Sales', have: ['a', 'b'], want: ['b', 'c', 'd', 'e', 'f'] },

@@ -17,7 +17,12 @@ test('who waits for another command is told once whom for, and in the end how to
   await using _owned = await acquireDataDir(temp.path, { command: 'dirsyncd sync' })
   const waits: OwnerInWords[] = []
   const { signal } = new AbortController()
-  const options = { command: 'dirsyncd pause', signal, onWait: (owner: OwnerInWords) => waits.push(owner) }
+  const options = {
+    command: 'dirsyncd pause',
+    signal,
+    onWait: (owner: OwnerInWords) => waits.push(owner),
+    onUnread: () => undefined,
+  }
   const opening = openControl(configOf(temp.path), silentLog(), options, TIMES)
   await expect(opening).rejects.toThrow(
     new RegExp(
@@ -32,6 +37,6 @@ test('Ctrl-C ends the wait', async () => {
   await using _owned = await acquireDataDir(temp.path, { command: 'dirsyncd sync' })
   const stop = new AbortController()
   const onWait = () => stop.abort(new Error('Interrupted.'))
-  const options = { command: 'dirsyncd runs', signal: stop.signal, onWait }
+  const options = { command: 'dirsyncd runs', signal: stop.signal, onWait, onUnread: () => undefined }
   await expect(openControl(configOf(temp.path), silentLog(), options, TIMES)).rejects.toThrow('Interrupted.')
 })
