@@ -167,7 +167,7 @@ test('the service refuses', { timeout: 120_000 }, async () => {
   expect(await site.run('sync', 'corp')).toMatchObject({ code: 4 })
   const [list, release, check, runs, contract, ...rest] = commandsOf('The service refuses')
   expect(rest).toEqual([])
-  expect((await run(list!)).stdout).toMatch(/corp +user +e-1001 +update-user/)
+  expect((await run(list!)).stdout).toMatch(/corp +e-1001 +update-user/)
   expect((await run(release!)).stdout).toMatch(/^Released 1 change from quarantine/)
   const checked = await run(check!)
   expect(checked.stdout).toMatch(/ok +token/)
