@@ -151,7 +151,7 @@ function evidenceSection({ evidence, undo }: RunDetail): Html | false {
       ${gone === 0 && html`<li>Everybody in the directory is in the source.</li>`}
       ${gone > 0 && html`<li>Not in the source, but in the directory: ${amount(absent.user, 'user')}, ${amount(absent.group, 'group')}${seenAgain > 0 && `; ${digits(seenAgain)} of them were found when they were looked up once more`}.</li>`}
       ${unreadable > 0 && html`<li>${amount(unreadable, 'entry')} of the source could not be understood, so nothing is deleted.</li>`}
-      ${directoryMoved && html`<li>The directory changed while it was read, or did not show all that it counts, so whoever seems new is looked up before he is created.</li>`}
+      ${directoryMoved && html`<li>The list of the directory may not show everybody (it changed while it was read, has no total, or has entries without an id), so whoever seems new is looked up before he is created.</li>`}
     </ul>
   </section>`
 }
