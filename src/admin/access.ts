@@ -74,11 +74,14 @@ export function guardAccess(app: FastifyInstance, access: Access, signIn?: strin
   })
 }
 
-/** A browser is led to the page for signing in. */
+/** A browser is led to the page for signing in, and then to what it asked for, or to where its form was. */
 function refuse(request: FastifyRequest, reply: FastifyReply, signIn: string | undefined) {
   const { method, url } = request
   if (signIn !== undefined && isBrowser(request))
-    return reply.redirect(withQuery(signIn, { to: method === 'GET' ? url : '/' }), 303)
+    return reply.redirect(
+      withQuery(signIn, { to: method === 'GET' ? url : url.replace(/\/[^/]*$/, '') || '/' }),
+      303,
+    )
   reply.header('www-authenticate', 'Basic realm="dirsyncd", charset="UTF-8"')
   return reply.status(401).send({ message: NO_TOKEN })
 }

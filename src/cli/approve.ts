@@ -1,12 +1,14 @@
 import type { Command } from 'commander'
 import { type Control, isPlanStillHeld, PART_NAMES, type RunSummary } from '../control/control.ts'
+import { pointInTime } from '../directory/wording.ts'
 import { DirsyncdError } from '../errors.ts'
 import { undecided } from '../plan/decide.ts'
 import type { Part, PartName } from '../plan/part/part.ts'
+import { printable } from '../printable.ts'
 import { reasonText, repeated, wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
 import { openControl } from './open-control.ts'
-import { worstExitCode } from './exit-code.ts'
+import { EXIT, worstExitCode } from './exit-code.ts'
 import { followRun, readRun } from './follow.ts'
 import { partOf } from './part.ts'
 import { total } from './total.ts'
@@ -68,7 +70,16 @@ export function addApprove(program: Command, run: Runner): void {
 async function approve(session: Session, number: number, options: ApproveOptions): Promise<number> {
   const choice = choiceOf(options)
   await using control = await openControl(session)
-  const isRejected = (await control.run(number, { limit: 0 }))?.hold === 'rejected'
+  const before = await control.run(number, { limit: 0 })
+  const rejection = before?.hold === 'rejected' ? rejectionText(before) : undefined
+  if (rejection !== undefined && !session.json) session.print(rejection)
+  if (rejection !== undefined && session.ask !== undefined) {
+    const isWanted = await session.ask('Approve it all the same?', session.signal)
+    if (!isWanted) {
+      session.print('Nothing was decided.')
+      return EXIT.done
+    }
+  }
   const approved = await control.approve({
     run: number,
     by: whoAmI(),
@@ -76,11 +87,7 @@ async function approve(session: Session, number: number, options: ApproveOptions
     ...choice,
   })
   const applying = await approvalRuns(control, approved)
-  const overruled =
-    isRejected && choice.part === undefined
-      ? [`Run ${number} had been rejected; this approval overrules that.`]
-      : []
-  if (!session.json) session.print(...overruled, approvedLine(approved, choice, applying))
+  if (!session.json) session.print(approvedLine(approved, choice, applying))
   else if (applying.length === 0) session.printJson(approved)
   const codes: number[] = []
   for (const run of applying) {
@@ -90,6 +97,14 @@ async function approve(session: Session, number: number, options: ApproveOptions
   if (approved.undo !== null && applying.length > 0 && !session.json)
     session.print(afterUndo(await readRun(control, applying.at(-1)!, 0)))
   return worstExitCode(codes)
+}
+
+/** Whoever approves may not know of it. */
+function rejectionText({ run, decisions }: RunSummary): string {
+  const last = decisions.findLast(({ decision }) => decision === 'rejected')
+  const why = last?.reason === undefined ? '' : ` ("${printable(last.reason)}")`
+  const who = last === undefined ? '' : ` by ${printable(last.by)} at ${pointInTime(last.at)}${why}`
+  return `Run ${run} was rejected${who}; an approval overrules that.`
 }
 
 interface Choice {

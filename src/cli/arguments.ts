@@ -2,11 +2,14 @@ import { InvalidArgumentError } from 'commander'
 import { digits } from '../directory/wording.ts'
 import { DirsyncdError } from '../errors.ts'
 
+/** As large as a number of the store. */
+const LARGEST = 2_147_483_647
+
 /** A run's number, or another whole number from 1. */
 export function wholeNumber(value: string): number {
   const number = Number(value)
-  if (/^\d+$/.test(value) && Number.isSafeInteger(number) && number > 0) return number
-  throw new InvalidArgumentError('It must be a whole number from 1.')
+  if (/^\d+$/.test(value) && number <= LARGEST && number > 0) return number
+  throw new InvalidArgumentError('It must be a whole number from 1 to 2147483647.')
 }
 
 /** Collects an option that may be given several times. */

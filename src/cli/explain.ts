@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander'
 import type { Kind } from '../directory/entry.ts'
+import { digits } from '../directory/wording.ts'
+import { DirsyncdError } from '../errors.ts'
 import type { Runner, Session } from './context.ts'
-import { openControl } from './open-control.ts'
+import { openControl, syncNames } from './open-control.ts'
 import { EXIT } from './exit-code.ts'
 import { renderExplanation } from './render/explain.ts'
-import { selectSyncs } from './select-syncs.ts'
 
 const HELP = `
 WHO is an id, an e-mail, a name or a DN. The answer begins with the reason in one sentence, and ends with what the next run
@@ -33,13 +34,18 @@ export function addExplain(program: Command, run: Runner): void {
     )
 }
 
+/** Longer than any DN. */
+const LONGEST_WHO = 4000
+
 async function explainEntry(
   session: Session,
   sync: string,
   who: string,
   kind: Kind | undefined,
 ): Promise<number> {
-  selectSyncs(session.config, sync)
+  if (who.length > LONGEST_WHO)
+    throw new DirsyncdError('usage', `WHO may have at most ${digits(LONGEST_WHO)} characters.`)
+  await syncNames(session, sync)
   await using control = await openControl(session)
   const explanation = await control.explain({ sync, who, kind }, session.signal)
   if (session.json) session.printJson(explanation)

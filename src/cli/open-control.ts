@@ -1,6 +1,23 @@
 import type { Control } from '../control/control.ts'
 import type { OwnerInWords } from '../store/owner.ts'
 import type { Session } from './context.ts'
+import { selectSyncs } from './select-syncs.ts'
+
+/**
+ * The names of the syncs that a command is about: the named one, or all. A sync that was removed from the file is there as
+ * long as the daemon has not read that. Throws like `selectSyncs`.
+ */
+export async function syncNames(session: Session, name: string | undefined): Promise<readonly string[]> {
+  try {
+    return selectSyncs(session.config, name).map((sync) => sync.name)
+  } catch (error) {
+    if (name === undefined) throw error
+    await using control = await openControl(session)
+    const own = (await control.configuration?.()) ?? []
+    if (!own.some((sync) => sync.name === name)) throw error
+    return [name]
+  }
+}
 
 /**
  * Reaches the daemon, or does its work for this command. Says on standard error whom it waits for, and where that is a

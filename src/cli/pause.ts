@@ -2,8 +2,7 @@ import type { Command } from 'commander'
 import { earlierPauseText, pauseText } from '../control/control.ts'
 import { reasonText } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
-import { openControl } from './open-control.ts'
-import { selectSyncs } from './select-syncs.ts'
+import { openControl, syncNames } from './open-control.ts'
 import { whoAmI } from './who-am-i.ts'
 
 const HELP = `
@@ -25,8 +24,7 @@ export function addPause(program: Command, run: Runner): void {
 }
 
 async function pause(session: Session, sync: string, reason: string | undefined): Promise<number> {
-  const { config } = session
-  selectSyncs(config, sync)
+  await syncNames(session, sync)
   await using control = await openControl(
     session,
     (owner) =>

@@ -2,10 +2,9 @@ import type { Command } from 'commander'
 import type { Control } from '../control/control.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { Runner, Session } from './context.ts'
-import { openControl } from './open-control.ts'
+import { openControl, syncNames } from './open-control.ts'
 import { EXIT } from './exit-code.ts'
 import { followRun, readRun } from './follow.ts'
-import { selectSyncs } from './select-syncs.ts'
 
 const HELP = `
 Shows what the next run would do, asks, and lets the sync run again. Without a terminal it does not ask.
@@ -32,8 +31,8 @@ export function addResume(program: Command, run: Runner): void {
 }
 
 async function resume(session: Session, sync: string, options: ResumeOptions): Promise<number> {
-  const { config, ask } = session
-  selectSyncs(config, sync)
+  const { ask } = session
+  await syncNames(session, sync)
   await using control = await openControl(session)
   if (!(await control.paused()).some((paused) => paused.sync === sync))
     throw new DirsyncdError('usage', `The sync ${sync} is not paused.`)

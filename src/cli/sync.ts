@@ -3,10 +3,9 @@ import type { Only, RunMode } from '../control/control.ts'
 import { DirsyncdError } from '../errors.ts'
 import { repeated } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
-import { openControl } from './open-control.ts'
+import { openControl, syncNames } from './open-control.ts'
 import { worstExitCode } from './exit-code.ts'
 import { followRun } from './follow.ts'
-import { selectSyncs } from './select-syncs.ts'
 
 const HELP = `
 A full resync: source and directory are read, and every difference is written, within the limits of the guards. A
@@ -56,8 +55,7 @@ export interface SyncRequest {
 
 /** Runs the syncs one after the other and follows each; one that fails does not stop the next. */
 export async function runSyncs(session: Session, request: SyncRequest): Promise<number> {
-  const { config } = session
-  const syncs = selectSyncs(config, request.sync)
+  const syncs = await syncNames(session, request.sync)
   const only = request.only === undefined || isEmpty(request.only) ? undefined : request.only
   if (only !== undefined && syncs.length > 1) {
     throw new DirsyncdError(
@@ -67,7 +65,7 @@ export async function runSyncs(session: Session, request: SyncRequest): Promise<
   }
   await using control = await openControl(session)
   const codes: number[] = []
-  for (const { name } of syncs) {
+  for (const name of syncs) {
     const run = await control.requestRun({
       sync: name,
       mode: request.mode,

@@ -39,7 +39,11 @@ export async function approvePartOf(
   requireSeen(before, seen ?? before.hold)
   requirePlanOnHold(before)
   const pause = await pauseOfSync(db, before.sync)
-  if (pause !== undefined) throw new DirsyncdError('sync-paused', `${pauseText(pauseView(pause))}.`)
+  if (pause !== undefined)
+    throw new DirsyncdError(
+      'sync-paused',
+      `${pauseText(pauseView(pause))}. Nothing was decided: a part is applied at once, so resume the sync first.`,
+    )
   const { named, unknown } = await approvePart(db, number, { by, reason, part }, (run) => {
     requireSeen(run, seen ?? before.hold)
     requirePlanOnHold(run)

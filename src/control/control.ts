@@ -20,6 +20,7 @@ import type {
   RunTrigger,
   Undo,
 } from '../store/run-types.ts'
+import type { WrittenSync } from './reload.ts'
 import type { Explanation, ExplainRequest } from './story.ts'
 import { earlierPauseText, pauseText, type SyncPause } from './sync-pause.ts'
 
@@ -194,6 +195,8 @@ export interface ReleaseRequest {
 
 /** The operations that commands and admin pages share. */
 export interface Control extends AsyncDisposable {
+  /** What a daemon works with, which may have been changed in the file since; only a daemon has it. */
+  readonly configuration?: () => Promise<readonly WrittenSync[]>
   /** Asks for a run and returns its number at once. Throws `sync-paused` where it would write and must not. */
   requestRun(request: RunRequest): Promise<number>
   /** One run with its first changes and notices, `limit` of each (default 1,000). */

@@ -35,6 +35,6 @@ export function requireSeen({ run, hold, decisions }: RunRecord, seen: HoldState
   const how = decisionsText(decisions) ?? 'rejected by somebody else'
   throw new DirsyncdError(
     'run-unknown',
-    `Run ${run} was ${how}, before your decision, which is not recorded; dirsyncd approve ${run} overrules that.`,
+    `Run ${run} was ${how}, before your decision, which is not recorded; look at the run again, where what was rejected can still be approved.`,
   )
 }

@@ -14,9 +14,7 @@ export async function reloadRemotely(socket: string): Promise<ReloadReport | und
 }
 
 /** A daemon, which may work with another configuration than the file has now. */
-export type RemoteControl = Control & {
-  readonly configuration: () => Promise<readonly WrittenSync[]>
-}
+export type RemoteControl = Control & Required<Pick<Control, 'configuration'>>
 
 /** Reaches the daemon that listens on the socket; `undefined` when there is none. */
 export async function openRemoteControl(socket: string): Promise<RemoteControl | undefined> {

@@ -1,5 +1,5 @@
 import { Client } from 'undici'
-import { DirsyncdError, type ErrorCode, networkReason, sentence, systemCode } from '../errors.ts'
+import { DirsyncdError, ERROR_CODES, type ErrorCode, networkReason, sentence, systemCode } from '../errors.ts'
 
 /** How long the other side may take to answer; its store may be busy. */
 const ANSWER_MS = 60_000
@@ -58,7 +58,8 @@ export async function connectSocket(
       })
       if (statusCode < 300) return json as T
       const { code, message } = json as { code: ErrorCode; message: string }
-      throw new DirsyncdError(code, message)
+      // What is no request of a command at all, the web server refuses with codes of its own.
+      throw new DirsyncdError(ERROR_CODES.includes(code) ? code : 'usage', message)
     },
     [Symbol.asyncDispose]: () => client.close(),
   }

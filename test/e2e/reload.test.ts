@@ -113,6 +113,14 @@ test('what cannot change while the daemon runs is named, and the rest is applied
       /^The daemon has not read what was changed in \S+: corp \(schedule\); extra \(new\)\. dirsyncd reload has it read that; until then it works as before\.\n$/,
     ),
   })
+  await site.configure(embeddedConfig([syncOf('extra', 1)]))
+  expect(await site.run('pause', 'corp')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^corp has been paused since/),
+    stderr: expect.stringMatching(/: extra \(new\); corp \(removed\)\. dirsyncd reload/),
+  })
+  expect(await site.run('resume', 'corp', '--yes', '--no-plan')).toMatchObject({ code: 0 })
+  expect((await site.run('pause', 'crop')).stderr).toMatch(/There is no sync crop; there are extra/)
   const listen = `127.0.0.1:${await freePort()}`
   const retention = { time: '30d' }
   await site.configure(
