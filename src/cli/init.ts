@@ -88,12 +88,18 @@ function addLdapOptions(init: Command): void {
     .option('--bind-password-file <file>', 'LDAP: file with the password of this user.')
     .option('--bind-password-env <name>', 'LDAP: environment variable with this password.')
     .option('--users-base <dn>', 'LDAP: where the people are; may be given several times.', repeated)
-    .option('--users-filter <filter>', 'LDAP: filter of the people.')
+    .option(
+      '--users-filter <filter>',
+      'LDAP: filter of the people; of the usual kind, unless it names an objectClass.',
+    )
     .addOption(
       new Option('--disabled <how>', 'LDAP: what disabled accounts are.').choices(['skip', 'delete', 'keep']),
     )
     .option('--groups-base <dn>', 'LDAP: where the groups are; may be given several times.', repeated)
-    .option('--groups-filter <filter>', 'LDAP: filter of the groups.')
+    .option(
+      '--groups-filter <filter>',
+      'LDAP: filter of the groups; of the usual kind, unless it names an objectClass.',
+    )
     .addOption(
       new Option('--nested <how>', 'LDAP: whether members of groups within groups count.').choices([
         'direct',

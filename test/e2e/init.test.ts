@@ -185,6 +185,12 @@ describe.skipIf(!isLong())('without a person', () => {
       ...options,
     )
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const few = ['--file', join(dir.path, 'few.yaml'), '--users-filter', '(cn=Silent*)', '--no-groups']
+    const part = await init(...ldapOptions(), ...apiOptions(), '--yes', '--json', ...few)
+    expect(JSON.parse(part.stdout).sync.source.users).toMatchObject({
+      base: expect.stringContaining('ou=people'),
+      filter: '(&(objectClass=inetOrgPerson)(cn=Silent*))',
+    })
     expect(stdout.trim().split('\n')).toHaveLength(1)
     const { sync, plan, warnings, written: files } = JSON.parse(stdout)
     expect(sync).toMatchObject({ name: 'people', source: { users: { map: { email: '= lower(mail)' } } } })
@@ -290,6 +296,18 @@ describe.skipIf(!isLong())('without a person', () => {
       () => [...ldapOptions(), ...apiOptions(), '--users-base', `ou=services,${BASE}`],
       1,
       /Nobody was found at and below ou=services/,
+    ],
+    [
+      'no group is there',
+      () => [...ldapOptions(), ...apiOptions(), '--groups-filter', '(cn=nosuch-*)'],
+      1,
+      /^No group was found .* with the filter \(&\(objectClass=groupOfNames\)\(cn=nosuch-\*\)\) \(--groups-filter\)/,
+    ],
+    [
+      'the folder of the data is a file',
+      () => [...ldapOptions(), ...apiOptions(), '--data-dir', '/etc/passwd'],
+      64,
+      /^--data-dir must be a folder, and this is a file\./,
     ],
     [
       'the file of the CA is not there',

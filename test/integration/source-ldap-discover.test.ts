@@ -170,9 +170,11 @@ test('a long word is shortened, and an attribute with more than 25 words is name
       cn: [`Toni ${number}`],
       sn: ['Town'],
       l: [`Town ${number % 30}`],
-      employeeType: [`${number % 2}`],
+      employeeType: [number % 4 === 0 ? 'A' : number % 2 === 0 ? 'a' : '1'],
       ...(number < 3 && {
-        description: [number < 2 ? `left (or not) with the company that was sold in 200${number}` : '7'],
+        description: [
+          number < 2 ? `left (or not) with the company that was sold in the summer of 200${number}` : '7',
+        ],
       }),
     }),
   )
@@ -184,32 +186,33 @@ test('a long word is shortened, and an attribute with more than 25 words is name
       {
         attribute: 'employeetype',
         values: [
-          { text: '0', entries: 60, filter: '(employeetype=0)' },
+          { text: 'A', entries: 60, filter: '(employeetype=A)' },
           { text: '1', entries: 60, filter: '(employeetype=1)' },
         ],
       },
       {
         attribute: 'description',
         values: [
-          {
-            text: 'left (or not) with the company that was…',
-            entries: 2,
-            filter: '(description=left \\28or not\\29 with the company that was*)',
-          },
+          ...[0, 1].map((number) => ({
+            text: `left (or not) with the company that was…n the summer of 200${number}`,
+            entries: 1,
+            filter: `(description=left \\28or not\\29 with the company that was sold in the summer of 200${number})`,
+          })),
           { text: '7', entries: 1, filter: '(description=7)' },
         ],
       },
     ],
     many: ['l'],
   })
-  const filter = '(&(objectClass=inetOrgPerson)(description=left \\28or not\\29 with the company that was*))'
+  const filter =
+    '(&(objectClass=inetOrgPerson)(description=left \\28or not\\29 with the company that was sold in the summer of 2001))'
   const found = await discoverPeople(
     { ...options(towns.readers.reader), url: towns.url },
     { ...people, filter },
     log,
     NEVER,
   )
-  expect(found.entries).toBe(2)
+  expect(found.entries).toBe(1)
 })
 
 test('every kind of groups is counted, and groups in groups are noticed', async () => {

@@ -150,6 +150,8 @@ async function askUserMap(init: Init, users: FoundCsv): Promise<Mapping> {
       expression,
       entries: filled.get([expression].flat()[0] ?? '') ?? users.rows,
     }))
+  if (users.rows === 0)
+    throw new DirsyncdError('source-refused', `${users.path} has no row below its header.`)
   if (proposed.id.length === 0 && options.mapId === undefined && !init.answers.hasPerson)
     throw new DirsyncdError(
       'usage',

@@ -62,6 +62,7 @@ export function checkGiven(options: InitOptions, checkDataDir: Check): void {
   if (/^ldaps:/i.test(url ?? '')) refuse(['startTls'], 'with ldaps://, which is encrypted')
   if (/^ldap:/i.test(url ?? '') && startTls !== true)
     refuse(['trust', 'ca'], 'without --start-tls or ldaps://')
+  if (options.bindDn === '') refuse(['bindPasswordFile', 'bindPasswordEnv'], 'with an empty --bind-dn')
   refuseBoth(options, 'bindPasswordFile', 'bindPasswordEnv')
   refuseBoth(options, 'tokenFile', 'tokenEnv')
 }

@@ -1,10 +1,11 @@
 import type { FoundGroups, RawLdap } from '../../compose/init.ts'
 import { amount, digits } from '../../directory/wording.ts'
+import { DirsyncdError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import type { Init } from './context.ts'
 import { askPlace, NOWHERE, placeFlags } from './place.ts'
 import type { ReachedServer } from './server.ts'
-import { askKind, askNarrower, both, filterFlags } from './which.ts'
+import { askKind, askNarrower, both, filterFlags, namesKind } from './which.ts'
 
 export const GROUP_FLAGS: readonly string[] = [
   ...filterFlags('--groups-filter'),
@@ -26,7 +27,7 @@ export async function askGroups(init: Init, reached: ReachedServer): Promise<Raw
     say('  No groups were found; only people are synced.')
     return undefined
   }
-  say(`  ${amount(found.entries, 'group')} with the filter ${found.filter}`)
+  say(`  ${amount(found.entries, 'group')} with the filter ${printable(found.filter)}`)
   const isNested = found.nested > 0 ? await askNested(init, found.nested) : options.nested === 'flatten'
   const base = await askPlace(init, {
     flag: '--groups-base',
@@ -56,10 +57,11 @@ async function findGroups(
   const { options, steps, place } = init
   const { groupsFilter: given } = options
   const looking = { vendor: facts.vendor, bases }
-  const kinds = given === undefined ? await steps.discoverKinds('group', server, looking, place()) : []
+  const isWhole = given !== undefined && namesKind(given)
+  const kinds = isWhole ? [] : await steps.discoverKinds('group', server, looking, place())
   if (given === undefined && kinds.length === 0) return undefined
   const flag = '--groups-filter'
-  const kind = await askKind(init, {
+  const chosen = await askKind(init, {
     flag,
     given,
     what: 'the kind of the groups',
@@ -75,8 +77,14 @@ async function findGroups(
     // Those of Windows itself, such as Domain Admins.
     proposed: facts.vendor === 'active-directory' ? '(!(isCriticalSystemObject=TRUE))' : '',
   })
-  const filter = only === undefined ? kind : both(kind, only)
-  return steps.discoverGroups(server, { ...looking, filter }, place())
+  const filter = only === undefined ? chosen.filter : both(chosen.filter, only)
+  const found = await steps.discoverGroups(server, { ...looking, filter }, place())
+  if (found.entries === 0)
+    throw new DirsyncdError(
+      'source-refused',
+      `No group was found at and below ${bases.join(' and ')} with the filter ${filter} (${flag}).`,
+    )
+  return found
 }
 
 async function askNested({ answers, options: { nested } }: Init, groups: number): Promise<boolean> {

@@ -10,7 +10,7 @@ import { askLeftOut, LEFT_OUT_FLAGS } from './left-out.ts'
 import { askPlace, type Base, placeFlags } from './place.ts'
 import { preview } from './preview.ts'
 import { askServer, READER_FLAGS, type ReachedServer, SERVER_FLAGS } from './server.ts'
-import { askKind, filterFlags } from './which.ts'
+import { askKind, filterFlags, namesKind } from './which.ts'
 
 /** Everything about an LDAP source: the server, where the people and groups are, and how they are mapped. */
 export async function askLdap(init: Init): Promise<RawLdap> {
@@ -80,7 +80,7 @@ async function askPeople(init: Init, reached: ReachedServer): Promise<RawLdap['u
     say(
       `  ${leftOut === 0 ? 'Nobody is' : `${peopleInWords(leftOut)} ${leftOut === 1 ? 'is' : 'are'}`} left out.`,
     )
-  say(`  ${peopleInWords(chosen.entries)} with the filter ${chosen.filter}`)
+  say(`  ${peopleInWords(chosen.entries)} with the filter ${printable(chosen.filter)}`)
   const disabled = await askDisabled(init, chosen)
   const map = await askMapping(init, chosen)
   return { base, filter, ...(disabled !== undefined && { disabled }), map }
@@ -107,9 +107,10 @@ async function findPeople(
   const given = answers.isOpen(flag) ? options.usersFilter : undefined
   const looking = { vendor: facts.vendor, bases }
   say(`Looking for people at and below ${bases.map(printable).join(' and ')} …`)
-  const kinds = given === undefined ? await steps.discoverKinds('user', server, looking, place()) : []
-  if (given === undefined && kinds.length === 0 && answers.isOpen(flag)) throw nobody(bases)
-  const filter = await askKind(init, {
+  const isWhole = given !== undefined && namesKind(given)
+  const kinds = isWhole ? [] : await steps.discoverKinds('user', server, looking, place())
+  if (!isWhole && kinds.length === 0 && answers.isOpen(flag)) throw nobody(bases)
+  const { kind, filter } = await askKind(init, {
     flag,
     given,
     what: 'the kind of the people',
@@ -120,9 +121,10 @@ async function findPeople(
   const found = await steps.discoverPeople(server, { ...looking, filter }, place())
   if (found.cut !== undefined) say(`  Not all entries were looked at: ${found.cut}`)
   if (found.entries === 0) throw nobody(bases, filter)
-  const others = (kinds.find(({ isAll }) => isAll)?.entries ?? 0) - found.entries
+  const all = kinds.find(({ isAll }) => isAll)?.entries ?? 0
+  const others = all - (kinds.find((each) => each.filter === kind)?.entries ?? all)
   if (others > 0) {
-    const filters = kinds.filter((kind) => kind.filter !== filter && !kind.isAll).map((kind) => kind.filter)
+    const filters = kinds.filter((each) => each.filter !== kind && !each.isAll).map((each) => each.filter)
     warnUnasked(init, `${amount(others, 'other entry')} may be people, too: ${filters.join(', ')} (${flag})`)
   }
   return found
@@ -172,10 +174,13 @@ async function lookAt(
 
 /** Only where there are some. Left out, such accounts are like all others. */
 async function askDisabled(
-  { answers, options }: Init,
+  init: Init,
   { disabled, entries }: FoundPeople,
 ): Promise<RawLdap['users']['disabled']> {
+  const { answers, options } = init
   if (disabled === 0) return options.disabled
+  if (options.disabled === undefined)
+    warnUnasked(init, `${peopleInWords(disabled)} cannot log in and count as gone; --disabled says otherwise`)
   return answers.choose({
     flag: DISABLED,
     given: options.disabled,

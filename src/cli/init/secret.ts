@@ -23,7 +23,9 @@ export async function askSecret(
     if (file !== undefined) return { file: resolve(file) }
     if (env !== undefined) return { env }
   }
-  const text = await answers.secret({ flag: `${flag}-file`, what, message })
+  const typed = await answers.secret({ flag: `${flag}-file`, what, message })
+  // No header can carry the blanks that are pasted around a token.
+  const text = key === 'token' ? typed.trim() : typed
   if (text !== text.trim()) say('  It begins or ends with a blank, which belongs to it.')
   const before = files.get(key)
   const written =

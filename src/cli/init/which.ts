@@ -23,14 +23,37 @@ interface KindQuestion {
 
 const OTHER = '\0other'
 
-/** Asks for the filter of people or groups, of which a server may have several kinds. */
-export async function askKind(
+/** What was chosen: a kind, and the filter of those of them that an option names. */
+export interface ChosenKind {
+  readonly kind: string
+  readonly filter: string
+}
+
+/**
+ * Asks which kind of people or groups counts, of which a server may have several. A filter that an option gives is a part
+ * of the kind, unless it names a kind itself.
+ */
+export async function askKind(init: Init, question: KindQuestion): Promise<ChosenKind> {
+  const { flag, given } = question
+  const filter = given !== undefined && init.answers.isOpen(flag) ? whole(given) : undefined
+  if (filter !== undefined && namesKind(filter)) return { kind: filter, filter }
+  const kind = await chooseKind(init, question, filter !== undefined)
+  return { kind, filter: filter === undefined ? kind : both(kind, filter) }
+}
+
+/** Whether a filter says itself what kind of entries it finds. */
+export function namesKind(filter: string): boolean {
+  return /object(?:class|category)/i.test(filter)
+}
+
+async function chooseKind(
   { answers, steps }: Init,
-  { flag, given, what, message, kinds, count }: KindQuestion,
+  { flag, what, message, kinds, count }: KindQuestion,
+  isPartGiven: boolean,
 ): Promise<string> {
   const [first, ...others] = kinds
-  if (given !== undefined && answers.isOpen(flag)) return whole(given)
-  if (first !== undefined && others.length === 0 && answers.isOpen(flag)) return first.filter
+  const isCertain = others.length === 0 || (isPartGiven && !answers.hasPerson)
+  if (first !== undefined && isCertain && answers.isOpen(flag)) return first.filter
   const name = ({ filter, entries, isAll }: EntryKind) =>
     entries === undefined ? filter : `${printable(filter)}  (${isAll ? 'all ' : ''}${count(entries)})`
   const chosen = await answers.choose({

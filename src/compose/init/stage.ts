@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import {
   access,
   constants,
@@ -47,7 +47,7 @@ export async function requireNewFile(file: string): Promise<void> {
   if (await exists(file)) throw alreadyThere(file)
   const folder = await existingAbove(dirname(file))
   try {
-    await readdir(folder)
+    await removeLeft(folder)
     await access(folder, constants.W_OK | constants.X_OK)
   } catch (error) {
     throw notWritable(folder, error)
@@ -87,7 +87,6 @@ function alreadyThere(file: string): DirsyncdError {
 export async function openStage(file: string, text: string, files: readonly NewFile[]): Promise<Stage> {
   const target = dirname(file)
   const above = await existingAbove(target)
-  await removeLeft(above)
   const folder = await makeFolder(above)
   const name = 'dirsyncd.yaml'
   // A second Ctrl-C ends the process at once.
@@ -207,8 +206,11 @@ export async function freePath(folder: string, path: string): Promise<string> {
 
 /** Why a folder cannot be that of the data of a new configuration: it would go on with the runs of another one. */
 export function dataDirProblem(folder: string): string | undefined {
-  if (!existsSync(join(folder, LOCK))) return undefined
-  return 'must be another folder: this one has the data of another configuration'
+  if (!existsSync(folder)) return undefined
+  if (!statSync(folder).isDirectory()) return 'must be a folder, and this is a file'
+  if (existsSync(join(folder, LOCK)))
+    return 'must be another folder: this one has the data of another configuration'
+  return readdirSync(folder).length === 0 ? undefined : 'must be a new or an empty folder'
 }
 
 /**

@@ -39,17 +39,17 @@ export type Wanted = Pick<CsvFormat, 'path'> & Partial<Pick<CsvFormat, 'delimite
  * Rejects like `Source.read`.
  */
 export async function discoverCsv(wanted: Wanted, key: string, signal: AbortSignal): Promise<FoundCsv> {
-  const first = await readSome({ ...wanted, delimiter: wanted.delimiter ?? ',' }, key, [], 1, signal)
-  const delimiter = wanted.delimiter ?? delimiterOf(first.columns.join(','))
+  const { delimiter: tried, first } = await readHeader(wanted, key, signal)
+  const delimiter = wanted.delimiter ?? (tried === ',' ? delimiterOf(first.columns.join(',')) : tried)
   const format = { ...wanted, delimiter, encoding: first.encoding }
-  const { columns } = delimiter === ',' ? first : await readSome(format, key, [], 1, signal)
+  const { columns } = delimiter === tried ? first : await readSome(format, key, [], 1, signal)
   const address = columns.find((name) => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(name.trim()))
   if (address !== undefined)
     throw new DirsyncdError(
       'source-refused',
       `${[wanted.path].flat().join(', ')}, line 1: "${address}" is no name of a column; the first line must name the columns.`,
     )
-  const named = columns.filter((name, at) => name !== '' && columns.indexOf(name) === at)
+  const named = columns.filter(isUsable)
   const { rows, filled, values, addresses } = await readSome(format, key, named, MOST_ROWS, signal)
   return {
     path: [wanted.path].flat().join(', '),
@@ -63,6 +63,25 @@ export async function discoverCsv(wanted: Wanted, key: string, signal: AbortSign
       hasAddresses: (addresses.get(name) ?? 0) > (filled.get(name) ?? 0) * MOSTLY,
     })),
   }
+}
+
+/** Excel may write another delimiter into a line of its own (`sep=;`), and then no comma is taken. */
+async function readHeader(wanted: Wanted, key: string, signal: AbortSignal) {
+  const delimiters = wanted.delimiter === undefined ? [',', ...DELIMITERS] : [wanted.delimiter]
+  const problems: unknown[] = []
+  for (const delimiter of delimiters) {
+    try {
+      return { delimiter, first: await readSome({ ...wanted, delimiter }, key, [], 1, signal) }
+    } catch (error) {
+      problems.push(error)
+    }
+  }
+  throw problems[0]
+}
+
+/** Names that a mapping cannot say are no proposals: two columns of one name, and what looks like an expression. */
+function isUsable(name: string, _at: number, all: readonly string[]): boolean {
+  return name !== '' && !name.startsWith('=') && all.indexOf(name) === all.lastIndexOf(name)
 }
 
 /** The one that makes the most columns of a header. */

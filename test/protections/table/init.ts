@@ -97,7 +97,7 @@ export const INIT: readonly Protection[] = [
   {
     name: 'init-a-killed-one-leaves-no-secret-for-long',
     file: 'compose/init/stage.ts',
-    find: '  await removeLeft(above)\n',
+    find: '    await removeLeft(folder)\n',
     replace: '',
     test: STAGE,
     only: 'was killed',
@@ -105,8 +105,8 @@ export const INIT: readonly Protection[] = [
   {
     name: 'init-the-data-of-another-configuration-are-left-alone',
     file: 'compose/init/stage.ts',
-    find: 'if (!existsSync(join(folder, LOCK))) return undefined',
-    replace: 'if (existsSync(folder)) return undefined',
+    find: 'if (existsSync(join(folder, LOCK)))',
+    replace: "if (folder === '')",
     test: STAGE,
     only: 'another configuration',
   },

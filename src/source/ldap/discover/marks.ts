@@ -14,7 +14,7 @@ export interface Mark {
 export interface MarkValue {
   readonly text: string
   readonly entries: number
-  /** Finds the entries with this value; of a shortened one, all that begin like it. */
+  /** Finds the entries with this value. */
   readonly filter: string
 }
 
@@ -28,7 +28,11 @@ export interface Marks {
 const SAMPLE = 3000
 const MOST_VALUES = 25
 const MOST_MARKS = 6
-const LONGEST_TEXT = 40
+/** In characters, as they are shown, with the end of a longer one. */
+const LONGEST_TEXT = 60
+const END = 20
+/** Longer ones are told apart by so many characters. */
+const LONGEST_KEPT = 300
 
 /** An attribute with more values than this is different for nearly everybody. */
 const MOST_COUNTED = 1000
@@ -67,8 +71,8 @@ const OF_ONE_PERSON: ReadonlySet<string> = new Set(
 )
 
 interface Counts {
-  /** Entries by value. */
-  readonly byText: Map<string, number>
+  /** By the value as servers compare it: without case, and without blanks at its ends. */
+  readonly byText: Map<string, { readonly text: string; entries: number }>
   words: number
   others: number
 }
@@ -84,11 +88,14 @@ class Values {
     for (const [name, texts] of entry.attributes) {
       const counts = this.#byAttribute.has(name)
         ? this.#byAttribute.get(name)
-        : { byText: new Map<string, number>(), words: 0, others: 0 }
+        : { byText: new Map(), words: 0, others: 0 }
       if (counts === undefined) continue
-      for (const text of texts) {
-        const short = shortened(text)
-        counts.byText.set(short, (counts.byText.get(short) ?? 0) + 1)
+      for (const text of oncePerEntry(texts)) {
+        const key = comparable(text)
+        const known = counts.byText.get(key)
+        if (known === undefined)
+          counts.byText.set(key, { text: text.trim().slice(0, LONGEST_KEPT), entries: 1 })
+        else known.entries += 1
         if (isWord(text, isTelling(name))) counts.words += 1
         else counts.others += 1
       }
@@ -110,8 +117,8 @@ class Values {
         if (isShared || isTelling(attribute)) many.push(attribute)
         continue
       }
-      const values = [...byText].map(([text, entries]) => ({
-        text,
+      const values = [...byText.values()].map(({ text, entries }) => ({
+        text: shortened(text),
         entries,
         filter: filterOf(attribute, text),
       }))
@@ -122,19 +129,22 @@ class Values {
   }
 }
 
-const ELLIPSIS = '…'
+function comparable(text: string): string {
+  return text.slice(0, LONGEST_KEPT).trim().toLowerCase()
+}
 
+function oncePerEntry(texts: readonly string[]): Iterable<string> {
+  return new Map(texts.map((text) => [comparable(text), text])).values()
+}
+
+/** Companies write what is different at the end, too. */
 function shortened(text: string): string {
-  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT - 1)}${ELLIPSIS}`
+  return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT - END - 1)}…${text.slice(-END)}`
 }
 
 function filterOf(attribute: string, text: string): string {
-  const isShortened = text.length === LONGEST_TEXT && text.endsWith(ELLIPSIS)
-  const begin = (isShortened ? text.slice(0, -1) : text).replaceAll(
-    /[\\*()\0]/g,
-    (sign) => `\\${Buffer.from(sign).toString('hex')}`,
-  )
-  return `(${attribute}=${begin}${isShortened ? '*' : ''})`
+  const value = text.replaceAll(/[\\*()\0]/g, (sign) => `\\${Buffer.from(sign).toString('hex')}`)
+  return `(${attribute}=${value}${text.length === LONGEST_KEPT ? '*' : ''})`
 }
 
 /** No DN, no time, and a number only where it may stand for a kind. */

@@ -109,7 +109,7 @@ test('what a process that was killed has left, its secrets too, is removed by th
     await writeFile(join(stage(name), 'secrets/access-token'), 'secret\n')
     if (owner !== undefined) await writeFile(join(stage(name), 'owner'), owner)
   }
-  await using _stage = await openStage(file, '', [])
+  await requireNewFile(file)
   expect(await readdir(path)).toEqual(
     expect.arrayContaining(['.dirsyncd-init-alive', '.dirsyncd-init-of-nobody']),
   )
@@ -123,5 +123,6 @@ test('the data of another configuration are not taken for those of a new one', a
     await using _owner = await acquireDataDir(join(path, 'data'))
   }
   expect(dataDirProblem(join(path, 'data'))).toMatch(/the data of another configuration/)
+  expect(dataDirProblem('/etc')).toMatch(/a new or an empty folder/)
   expect(await usualDataDir(join(path, 'dirsyncd.yaml'))).not.toBe(join(path, 'data'))
 })

@@ -45,6 +45,7 @@ test.for([
   ['a comma', ROWS.replaceAll(';', ','), ','],
   ['a tab', ROWS.replaceAll(';', '\t'), '\t'],
   ['gzip', gzipSync(ROWS), ';'],
+  ["Excel's own mark", `sep=;\r\n${ROWS}`, ';'],
   ['UTF-16', Buffer.from(`\ufeff${ROWS}`, 'utf16le'), ';'],
 ] as const)('with %s', async ([, content, delimiter]) => {
   const found = await discover(content)
@@ -74,4 +75,9 @@ test('groups and members', async () => {
     group: ['group_id', 'person_id'],
     user: ['person_id', 'group_id'],
   })
+})
+
+test('columns that a mapping cannot name are no proposals', async () => {
+  const { columns } = await discover('id,mail,mail,= mail\n1,a@x.org,b@x.org,c\n')
+  expect(columns.map(({ name }) => name)).toEqual(['id'])
 })
