@@ -1,4 +1,4 @@
-import { DirsyncdError } from './errors.ts'
+import { DirsyncdError, sentence } from './errors.ts'
 
 /** 128 and the number of the signal: how the first process of a container ends, which its own signal does not end. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const
@@ -6,6 +6,15 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const
 type Signal = keyof typeof EXIT_CODES
 
 const SIGNALS: readonly Signal[] = ['SIGINT', 'SIGTERM']
+
+function interruptedBy(signal: Signal): string {
+  return `Interrupted by ${signal}.`
+}
+
+/** How a process ends that the signal ends for which `installShutdown` aborted this one. */
+export function exitCodeAfter({ reason }: AbortSignal): number {
+  return EXIT_CODES[SIGNALS.find((signal) => sentence(reason) === interruptedBy(signal)) ?? 'SIGINT']
+}
 
 /** Calls `listener` at each SIGHUP, which would otherwise end the process, until it is disposed. */
 export function onHangup(listener: () => void): Disposable {
@@ -55,7 +64,7 @@ export function installShutdown(options: { readonly graceMs?: number } = {}): Sh
       process.stderr.write(`dirsyncd: gave up waiting for work in flight after ${graceMs / 1000} s.\n`)
       end(signal)
     }, graceMs).unref()
-    controller.abort(new DirsyncdError('interrupted', `Interrupted by ${signal}.`))
+    controller.abort(new DirsyncdError('interrupted', interruptedBy(signal)))
   }
 
   function end(signal: Signal): void {

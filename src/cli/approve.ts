@@ -85,6 +85,8 @@ async function approve(session: Session, number: number, options: ApproveOptions
     by: whoAmI(),
     reason: options.reason || undefined,
     ...choice,
+    // What somebody decides after this look is not overruled unseen.
+    ...((before?.hold === 'open' || before?.hold === 'rejected') && { seen: before.hold }),
   })
   const applying = await approvalRuns(control, approved)
   if (!session.json) session.print(approvedLine(approved, choice, applying))

@@ -1,15 +1,13 @@
 import { InvalidArgumentError } from 'commander'
+import { MAX_ID } from '../compose/service-resources.ts'
 import { digits } from '../directory/wording.ts'
 import { DirsyncdError } from '../errors.ts'
 
-/** As large as a number of the store. */
-const LARGEST = 2_147_483_647
-
-/** A run's number, or another whole number from 1. */
+/** A run's number or an id, as large as the store and the API have them. */
 export function wholeNumber(value: string): number {
   const number = Number(value)
-  if (/^\d+$/.test(value) && number <= LARGEST && number > 0) return number
-  throw new InvalidArgumentError('It must be a whole number from 1 to 2147483647.')
+  if (/^\d+$/.test(value) && number <= MAX_ID && number > 0) return number
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_ID}.`)
 }
 
 /** Collects an option that may be given several times. */

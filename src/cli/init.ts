@@ -3,7 +3,8 @@ import { type Command, Option } from 'commander'
 import type { InitSteps, RawConfiguration, RawSource, RawSync } from '../compose/init.ts'
 import type { RunView } from '../control/control.ts'
 import { amount } from '../directory/wording.ts'
-import { DirsyncdError, sentence } from '../errors.ts'
+import { DirsyncdError } from '../errors.ts'
+import { exitCodeAfter } from '../shutdown.ts'
 import { repeated, wholeNumber } from './arguments.ts'
 import type { BareSession, Runner } from './context.ts'
 import { EXIT } from './exit-code.ts'
@@ -118,10 +119,6 @@ function addCsvOptions(init: Command): void {
     .option('--csv-encoding <label>', 'CSV: the encoding, such as windows-1252 (default: found).')
 }
 
-/** How a process ends that Ctrl-C or SIGTERM ends. */
-const INTERRUPTED = 130
-const TERMINATED = 143
-
 /** Whoever ends the questions knows it, and nothing is left behind that would have to be told. */
 async function initQuietly(
   session: BareSession,
@@ -130,10 +127,10 @@ async function initQuietly(
   try {
     return await runInit(session, options)
   } catch (error) {
-    if (session.signal.aborted)
-      return sentence(session.signal.reason).includes('SIGTERM') ? TERMINATED : INTERRUPTED
-    if (!(error instanceof DirsyncdError)) throw error
-    if (error.code === 'interrupted') return INTERRUPTED
+    const isDirsyncdError = error instanceof DirsyncdError
+    if (session.signal.aborted || (isDirsyncdError && error.code === 'interrupted'))
+      return exitCodeAfter(session.signal)
+    if (!isDirsyncdError) throw error
     throw errorInOptions(error)
   }
 }

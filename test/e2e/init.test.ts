@@ -355,18 +355,24 @@ test('another certificate than that of --trust ends it, and no password is sent'
   expect(await left()).toEqual([])
 })
 
-test('SIGINT while the server is silent ends it quietly and leaves nothing behind', async () => {
-  await using silent = await startSlapd({ people: 1 })
-  silent.freeze()
-  const reader = ['--bind-dn', silent.readers.reader.dn, '--bind-password-env', 'LDAP_PASSWORD']
-  const source = ['--source', 'ldap', '--url', silent.url, ...reader]
-  const args = ['init', '--file', configFile(), ...source, ...apiOptions(), '--yes']
-  await using program = startProgram(args, { env: ENV, asInProduction: true })
-  await program.waitForOutput(/Connecting to/)
-  program.kill('SIGINT')
-  expect(await program.ended).toMatchObject({ code: 130, stderr: '' })
-  expect(await left()).toEqual([])
-})
+test.for([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)(
+  '%s while the server is silent ends it quietly and leaves nothing behind',
+  async ([signal, code]) => {
+    await using silent = await startSlapd({ people: 1 })
+    silent.freeze()
+    const reader = ['--bind-dn', silent.readers.reader.dn, '--bind-password-env', 'LDAP_PASSWORD']
+    const source = ['--source', 'ldap', '--url', silent.url, ...reader]
+    const args = ['init', '--file', configFile(), ...source, ...apiOptions(), '--yes']
+    await using program = startProgram(args, { env: ENV, asInProduction: true })
+    await program.waitForOutput(/Connecting to/)
+    program.kill(signal)
+    expect(await program.ended).toMatchObject({ code, stderr: '' })
+    expect(await left()).toEqual([])
+  },
+)
 
 test('a terminal that is closed while the first plan is made leaves no password behind', async () => {
   await using silent = await startSlapd({ people: 40 })

@@ -65,9 +65,15 @@ export interface Init {
   readonly place: () => DraftPlace
 }
 
+/** Whether a person answers what has a proposal. */
+export function isAsked({ answers, options }: Init): boolean {
+  return answers.hasPerson && options.yes !== true
+}
+
 /** Says what a person would have been asked. */
-export function warnUnasked({ answers, options, say, warnings, columns }: Init, what: string): void {
-  if (answers.hasPerson && options.yes !== true) return
+export function warnUnasked(init: Init, what: string): void {
+  if (isAsked(init)) return
+  const { say, warnings, columns } = init
   say(...hang('  warn  ', what, columns))
   warnings.push(what)
 }

@@ -2,7 +2,7 @@ import type { Marks } from '../../compose/init.ts'
 import { amount, digits } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
 import { hang } from '../render/wrap.ts'
-import { type Init, warnUnasked } from './context.ts'
+import { type Init, isAsked, warnUnasked } from './context.ts'
 import type { Choice } from './prompts.ts'
 import type { ReachedServer } from './server.ts'
 import { askNarrower, both } from './which.ts'
@@ -75,10 +75,10 @@ function choicesOf({ few }: Marks, usual: readonly string[]): readonly Choice<st
 
 /** Tells whoever is not asked what there would have been to tick. */
 function tellMarks(init: Init, { few, many }: Marks, usual: readonly string[]): void {
-  const { answers, options, say, columns } = init
+  const { say, columns } = init
   if (many.length > 0)
-    say(...hang('  ', `Marks with more than 25 values, which are not shown: ${many.join(', ')}`, columns))
-  if (answers.hasPerson && options.yes !== true) return
+    say(...hang('  ', `Marks with too many values to show them: ${many.join(', ')}`, columns))
+  if (isAsked(init)) return
   for (const { attribute, values } of few) {
     const texts = values.map(({ text, entries }) => `${printable(text)} (${digits(entries)})`)
     say(...hang(`    ${attribute}  `, texts.join(', '), columns))

@@ -1,6 +1,6 @@
 import { DirsyncdError } from '../../errors.ts'
 
-/** What the options of a configuration are called here, the longest first. */
+/** What the options of a configuration are called here; a name stands before another one that it ends with. */
 const NAMES: readonly (readonly [inConfiguration: string, option: string])[] = [
   ['users.map.external_id', '--map-id'],
   ['users.map.email', '--map-email'],

@@ -3,10 +3,10 @@ import { type Flag, flagsOf, type Resource, type ResourceName } from '../../comp
 import { digits } from '../../directory/wording.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
-import { repeated } from '../arguments.ts'
+import { repeated, wholeNumber } from '../arguments.ts'
 import type { Runner, Session } from '../context.ts'
 import { printResult, printRows, withService } from './admin.ts'
-import { idOf, repeatedId } from './id.ts'
+import { repeatedId } from './id.ts'
 import { readSecrets } from './secrets-file.ts'
 
 type Options = Readonly<Record<string, string | number | boolean | readonly (string | number)[]>>
@@ -19,7 +19,7 @@ export function addResource(service: Command, run: Runner, resource: Named): voi
   const group = service.command(name).description(purpose)
   const toCreate = group.command('create').description(`Create ${withArticle}.`)
   if (owner !== undefined)
-    toCreate.requiredOption(`--${owner} <number>`, `The ${owner} that it belongs to.`, idOf)
+    toCreate.requiredOption(`--${owner} <number>`, `The ${owner} that it belongs to.`, wholeNumber)
   for (const flag of flagsOf(resource)) addCreateOption(toCreate, flag)
   toCreate
     .addHelpText('after', example(`${name} create ${resource.example}`))
@@ -27,7 +27,7 @@ export function addResource(service: Command, run: Runner, resource: Named): voi
   const toChange = group
     .command('change')
     .description(`Change ${withArticle}; what is not given stays.`)
-    .argument('<id>', 'Its id, as the list shows it.', idOf)
+    .argument('<id>', 'Its id, as the list shows it.', wholeNumber)
   for (const flag of flagsOf(resource)) addChangeOptions(toChange, flag)
   toChange
     .addHelpText('after', example(`${name} change 1 --name "Another name"`))
@@ -35,7 +35,7 @@ export function addResource(service: Command, run: Runner, resource: Named): voi
   group
     .command('remove')
     .description(`Remove ${withArticle}.`)
-    .argument('<id>', 'Its id, as the list shows it.', idOf)
+    .argument('<id>', 'Its id, as the list shows it.', wholeNumber)
     .option(
       '--with-contents',
       'Also remove all that belongs to it. Without this option, a resource that is not empty stays.',
@@ -54,7 +54,7 @@ function example(line: string): string {
 function addList(group: Command, run: Runner, resource: Named): void {
   const { name, owner } = resource
   const toList = group.command('list').description('List them.')
-  if (owner !== undefined) toList.option(`--${owner} <number>`, `Only those of this ${owner}.`, idOf)
+  if (owner !== undefined) toList.option(`--${owner} <number>`, `Only those of this ${owner}.`, wholeNumber)
   toList
     .addHelpText('after', example(`${name} list --json | jq .id`))
     .action((options: Options) => run((session) => list(session, resource, options)))

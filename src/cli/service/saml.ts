@@ -1,8 +1,8 @@
+import { wholeNumber } from '../arguments.ts'
 import type { Command } from 'commander'
 import { pointInTime } from '../../directory/wording.ts'
 import type { Runner, Session } from '../context.ts'
 import { printResult, printRows, withService } from './admin.ts'
-import { idOf } from './id.ts'
 
 const METADATA_HELP = `
 Give it to an application that people log in to: it has the entity id of the organization and the certificates of all
@@ -39,19 +39,19 @@ export function addSaml(service: Command, run: Runner): void {
   key
     .command('use')
     .description('Let a key sign.')
-    .argument('<id>', 'Its id, as the list shows it.', idOf)
+    .argument('<id>', 'Its id, as the list shows it.', wholeNumber)
     .addHelpText('after', KEY_HELP)
     .action((id: number) => run((session) => use(session, id)))
   key
     .command('remove')
     .description('Remove a key that does not sign.')
-    .argument('<id>', 'Its id, as the list shows it.', idOf)
+    .argument('<id>', 'Its id, as the list shows it.', wholeNumber)
     .addHelpText('after', KEY_HELP)
     .action((id: number) => run((session) => remove(session, id)))
 }
 
 function withOrganization(command: Command): Command {
-  return command.requiredOption('--organization <number>', 'The organization that signs.', idOf)
+  return command.requiredOption('--organization <number>', 'The organization that signs.', wholeNumber)
 }
 
 async function metadata(session: Session, organizationId: number): Promise<number> {

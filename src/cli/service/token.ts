@@ -3,12 +3,11 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { parseDuration } from '../../duration.ts'
 import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
 import { isTimeOrDuration } from '../../compose/service-resources.ts'
-import { repeated } from '../arguments.ts'
+import { repeated, wholeNumber } from '../arguments.ts'
 import type { Runner, Session } from '../context.ts'
 import { printable } from '../../printable.ts'
 import { pointInTime } from '../../directory/wording.ts'
 import { printResult, printRows, withService } from './admin.ts'
-import { idOf } from './id.ts'
 
 const CREATE_HELP = `
 No scope implies another:
@@ -48,7 +47,7 @@ export function addToken(service: Command, run: Runner): void {
   group
     .command('create')
     .description('Create a token and show it once.')
-    .requiredOption('--contact <number>', 'Whose token it is.', idOf)
+    .requiredOption('--contact <number>', 'Whose token it is.', wholeNumber)
     .requiredOption('--scope <scope>', 'What it allows; once for each.', repeated)
     .option('--expires <when>', 'How long it is valid, or until when (default: 365d).', expiryOf)
     .option('--file <path>', 'Write it into this new file, of mode 0600, instead of showing it.')
@@ -57,7 +56,7 @@ export function addToken(service: Command, run: Runner): void {
   group
     .command('list')
     .description('List the tokens: whose they are and what they allow, never the tokens themselves.')
-    .option('--contact <number>', 'Only those of this contact.', idOf)
+    .option('--contact <number>', 'Only those of this contact.', wholeNumber)
     .addHelpText('after', LIST_HELP)
     .action((options: { contact?: number }) => run((session) => list(session, options.contact)))
   group

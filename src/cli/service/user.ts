@@ -1,9 +1,10 @@
+import { wholeNumber } from '../arguments.ts'
 import type { Command } from 'commander'
 import { amount } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
 import type { Runner, Session } from '../context.ts'
 import { printResult, printRows, withService } from './admin.ts'
-import { idOf, repeatedId } from './id.ts'
+import { repeatedId } from './id.ts'
 
 const HELP = `
 The API allows a user without an external id. Its lists show the user, but no request can name it: only these commands
@@ -19,7 +20,7 @@ export function addUser(service: Command, run: Runner): void {
   group
     .command('list')
     .description('List the users without an external id.')
-    .option('--directory <number>', 'Only those of this directory.', idOf)
+    .option('--directory <number>', 'Only those of this directory.', wholeNumber)
     .addHelpText('after', HELP)
     .action((options: { directory?: number }) => run((session) => list(session, options.directory)))
   group

@@ -42,7 +42,10 @@ export interface Stage extends AsyncDisposable {
   place(): Promise<readonly string[]>
 }
 
-/** Throws `usage` where there is a configuration already, and where none can be written. */
+/**
+ * Throws `usage` where there is a configuration already, and where none can be written. What a killed process has left
+ * there is removed.
+ */
 export async function requireNewFile(file: string): Promise<void> {
   if (await exists(file)) throw alreadyThere(file)
   const folder = await existingAbove(dirname(file))
@@ -63,8 +66,10 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['ENOTDIR', 'it is a file and no folder'],
 ])
 
-function notWritable(folder: string, error: unknown): DirsyncdError {
-  const code = systemCode(error) ?? ''
+/** Any other error is returned as it is. */
+function notWritable(folder: string, error: unknown): unknown {
+  const code = systemCode(error)
+  if (code === undefined) return error
   const why = REASONS.get(code) ?? `it is no place for files (${code})`
   return new DirsyncdError(
     'usage',
@@ -168,7 +173,7 @@ async function placeAll(moves: readonly Move[]): Promise<readonly string[]> {
   } catch (error) {
     for (const path of placed) await unlink(path)
     for (const folder of folders.toReversed()) await rmdir(folder)
-    throw error instanceof DirsyncdError ? error : notWritable(dirname(moves.at(-1)?.to ?? ''), error)
+    throw notWritable(dirname(moves.at(-1)?.to ?? ''), error)
   }
 }
 

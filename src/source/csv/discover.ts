@@ -67,16 +67,19 @@ export async function discoverCsv(wanted: Wanted, key: string, signal: AbortSign
 
 /** Excel may write another delimiter into a line of its own (`sep=;`), and then no comma is taken. */
 async function readHeader(wanted: Wanted, key: string, signal: AbortSignal) {
-  const delimiters = wanted.delimiter === undefined ? [',', ...DELIMITERS] : [wanted.delimiter]
-  const problems: unknown[] = []
-  for (const delimiter of delimiters) {
-    try {
-      return { delimiter, first: await readSome({ ...wanted, delimiter }, key, [], 1, signal) }
-    } catch (error) {
-      problems.push(error)
-    }
+  const read = async (delimiter: string) => ({
+    delimiter,
+    first: await readSome({ ...wanted, delimiter }, key, [], 1, signal),
+  })
+  try {
+    return await read(wanted.delimiter ?? ',')
+  } catch (error) {
+    const isOther = error instanceof DirsyncdError && error.code === 'config-invalid'
+    if (wanted.delimiter !== undefined || !isOther) throw error
+    return Promise.any(DELIMITERS.map(read)).catch(() => {
+      throw error
+    })
   }
-  throw problems[0]
 }
 
 /** Names that a mapping cannot say are no proposals: two columns of one name, and what looks like an expression. */
