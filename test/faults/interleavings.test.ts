@@ -405,5 +405,5 @@ test.each(inLong<readonly Order[]>([['approve', 'reject']], BOTH))(
 const DECIDED = {
   approve: /^Run \d+ has no open hold: it was approved by \S+ at [^.]*\.\n$/,
   reject:
-    /^Run (\d+) was rejected by \S+ at .*, before your decision, which is not recorded; dirsyncd approve \1 overrules that\.\n$/,
+    /^Run \d+ was rejected by \S+ at .*, before your decision, which is not recorded; look at the run again, where what was rejected can still be approved\.\n$/,
 }
