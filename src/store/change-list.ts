@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Change, Op } from '../plan/change.ts'
-import { containing, hasTexts, numbersFound } from './change-texts.ts'
+import { hasTexts, numbersFound } from './change-texts.ts'
 import type { ChangeState } from './run-types.ts'
 import type { RunRecord } from './runs.ts'
 import type { Tables } from './tables.ts'
@@ -120,6 +120,11 @@ async function selectChanges(
       AND ${state === undefined ? sql`true` : isIn(run, state)}
     ORDER BY c.number ${isBackwards ? sql`DESC` : sql`ASC`} LIMIT ${limit}`.execute(db)
   return rows
+}
+
+/** Any part of a text, for `LIKE`. */
+function containing(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`
 }
 
 function hasEnded({ state }: ShownRun): boolean {
