@@ -23,7 +23,7 @@ export default defineConfig({
           include: [
             'test/faults/**/*.test.ts',
             'test/contract/**/*.test.ts',
-            'test/integration/{backend,client-library,large-groups,operator-refusals,request-budget,run-behaviour-*,run-{canary,holds,identity,parts-random,refusals,undo,undo-random},service-{admin,keys,resources},store}.test.ts',
+            'test/integration/{backend,client-library,large-groups,operator-refusals,prometheus,request-budget,run-behaviour-*,run-{canary,holds,identity,parts-random,refusals,undo,undo-random},service-{admin,keys,resources},source-csv-watch,store}.test.ts',
             'test/e2e/**/*.test.ts',
             'test/unit/{client/pages,directory/normalize,plan/emails,plan/lacks,plan/model,plan/selection,target/create-together}.test.ts',
             'test/unit/{service/http/form,service/saml/response,source/mapping/bounds,store/embedded}.test.ts',

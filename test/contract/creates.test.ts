@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest'
 import type { RunningService } from '../support/service.ts'
 import { ask } from './api.ts'
 import { describeService } from './with-service.ts'
+import { longTest } from '../support/long.ts'
 
 /** The statements of the pool while `work` runs: each query of a pool takes one client. */
 async function statementsOf(pool: Pool, work: () => Promise<void>): Promise<number> {
@@ -53,7 +54,7 @@ describeService(
   'a directory that fills up from empty',
   {},
   (service) => {
-    test('is not read for each new entry, and leaves no counts of empty blocks behind', async () => {
+    longTest('is not read for each new entry, and leaves no counts of empty blocks behind', async () => {
       const { pool } = service()
       for (let from = 0; from < 1500; from += 100) {
         const ids = Array.from({ length: 100 }, (_, index) => `fill-${from + index}`)

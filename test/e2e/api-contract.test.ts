@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { MARKER, wideFixture } from '../contract/wide-fixture.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import { isLong } from '../support/long.ts'
+import { longTest } from '../support/long.ts'
 import { openSite, type ServiceSite, startServiceSite } from '../support/site.ts'
 import { directorySection, databaseConfig } from '../support/sync-config.ts'
 
@@ -255,7 +255,7 @@ test('other refusals than those of this service are notes, and no differences', 
   )
 })
 
-test.skipIf(!isLong())(
+longTest(
   'with --writes no password is reset, and what is made is removed also after an answer 500',
   async () => {
     const before = await seen()

@@ -6,7 +6,7 @@ import { FIXTURE } from '../support/fixture.ts'
 import { startRedis } from '../support/redis.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { embeddedConfig, directorySection } from '../support/sync-config.ts'
-import { isLong } from '../support/long.ts'
+import { longTest } from '../support/long.ts'
 
 let stack: AsyncDisposableStack
 let service: ServiceSite
@@ -119,7 +119,7 @@ describe('a bundle is made too', () => {
     expect(JSON.stringify(written)).not.toMatch(SECRETS)
   })
 
-  test('when the configuration is wrong, with the sentence, and with what a daemon knows', async () => {
+  longTest('when the configuration is wrong, with the sentence, and with what a daemon knows', async () => {
     await site.configure(embeddedConfig([corp()]))
     await site.write('users.csv', HEAD)
     await stack.use(site.start('start')).waitForOutput(/daemon started/)
@@ -153,7 +153,7 @@ describe('a bundle is made too', () => {
   })
 })
 
-test.skipIf(!isLong())('a bundle has the version of Redis, with a daemon and without one', async () => {
+longTest('a bundle has the version of Redis, with a daemon and without one', async () => {
   const redis = await startRedis()
   stack.defer(() => redis.close())
   await site.configure({ ...embeddedConfig([corp()]), queue: redis.url })

@@ -6,6 +6,7 @@ import { FIXTURE } from '../support/fixture.ts'
 import { freePort } from '../support/server-process.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+import { longTest } from '../support/long.ts'
 
 const PEOPLE = 250
 
@@ -72,7 +73,7 @@ test('Ctrl-C ends a question to a slow source at once', async () => {
   expect(performance.now() - from).toBeLessThan(5000)
 })
 
-test('a command that is interrupted leaves the run to the daemon', async () => {
+longTest('a command that is interrupted leaves the run to the daemon', async () => {
   const daemon = stack.use(site.start('start'))
   await daemon.waitForOutput(/daemon started/)
   const command = stack.use(site.start('sync', 'corp'))

@@ -12,6 +12,7 @@ import { runProgram } from '../support/program.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { databaseConfig, directorySection } from '../support/sync-config.ts'
 import { tempDir } from '../support/temp.ts'
+import { longTest } from '../support/long.ts'
 
 /** How the program reaches the service: over TLS with a company's own CA, and through its HTTP proxy. */
 const COMPANY = people(3)
@@ -147,7 +148,7 @@ test('through a proxy, but for hosts that NO_PROXY names', async () => {
   expect(proxy.asked).toEqual([])
 })
 
-test('a proxy that refuses, or is not there, is named', async () => {
+longTest('a proxy that refuses, or is not there, is named', async () => {
   await configure({ proxy: proxy.url })
   proxy.refusal = '407 Proxy Authentication Required'
   expect((await check()).stdout).toContain('the proxy refused to connect to it (407). Check directory.proxy')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { findFaults, type Prometheus, startPrometheus } from '../support/prometheus.ts'
-import { isLong } from '../support/long.ts'
+import { longTest } from '../support/long.ts'
 import type { Program } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
@@ -76,54 +76,51 @@ function watch(): Promise<Prometheus> {
   })
 }
 
-test.runIf(isLong())(
-  'a real Prometheus is told what the syncs did, what waits, and what is wrong',
-  async () => {
-    const prometheus = stack.use(await watch())
-    const asked = (expr: string) => expect.poll(() => prometheus.query(expr), { timeout: 20_000 })
-    await asked('up == 1').toEqual({ [`${listen.daemon} dirsyncd`]: 1, [`${listen.worker} dirsyncd`]: 1 })
-    await asked('dirsyncd_sync_last_full_read_timestamp_seconds').toMatchObject({
-      [`${listen.daemon} dirsyncd corp`]: 0,
-    })
+longTest('a real Prometheus is told what the syncs did, what waits, and what is wrong', async () => {
+  const prometheus = stack.use(await watch())
+  const asked = (expr: string) => expect.poll(() => prometheus.query(expr), { timeout: 20_000 })
+  await asked('up == 1').toEqual({ [`${listen.daemon} dirsyncd`]: 1, [`${listen.worker} dirsyncd`]: 1 })
+  await asked('dirsyncd_sync_last_full_read_timestamp_seconds').toMatchObject({
+    [`${listen.daemon} dirsyncd corp`]: 0,
+  })
 
-    expect((await site.run('sync', 'corp')).code).toBe(4)
-    await asked('sum by (op, outcome) (dirsyncd_changes_total{sync="corp"})').toEqual({
-      'create-user applied': 40,
-      'create-user quarantined': 1,
-    })
-    await asked('sum(dirsyncd_api_requests_total{operation="createUsers", status="201"})').toEqual({ '': 40 })
-    await asked('sum by (phase) (dirsyncd_run_duration_seconds_count{sync="corp"})').toEqual({
-      apply: 1,
-      plan: 1,
-      read: 1,
-    })
-    await asked('sum by (side, kind) (dirsyncd_entries{sync="corp"})').toMatchObject({ 'user source': 41 })
-    await asked('sum by (sync) (dirsyncd_quarantined_changes)').toEqual({ corp: 1, gone: 0 })
-    await asked('sum(time() - dirsyncd_sync_last_success_timestamp_seconds{sync="corp"} < bool 60)').toEqual({
-      '': 1,
-    })
-    await asked('sum by (store) (dirsyncd_store_bytes > bool 1e6)').toEqual({ postgres: 1 })
-    await expect.poll(() => prometheus.firing()).toEqual(['DirsyncdQuarantineGrew corp'])
+  expect((await site.run('sync', 'corp')).code).toBe(4)
+  await asked('sum by (op, outcome) (dirsyncd_changes_total{sync="corp"})').toEqual({
+    'create-user applied': 40,
+    'create-user quarantined': 1,
+  })
+  await asked('sum(dirsyncd_api_requests_total{operation="createUsers", status="201"})').toEqual({ '': 40 })
+  await asked('sum by (phase) (dirsyncd_run_duration_seconds_count{sync="corp"})').toEqual({
+    apply: 1,
+    plan: 1,
+    read: 1,
+  })
+  await asked('sum by (side, kind) (dirsyncd_entries{sync="corp"})').toMatchObject({ 'user source': 41 })
+  await asked('sum by (sync) (dirsyncd_quarantined_changes)').toEqual({ corp: 1, gone: 0 })
+  await asked('sum(time() - dirsyncd_sync_last_success_timestamp_seconds{sync="corp"} < bool 60)').toEqual({
+    '': 1,
+  })
+  await asked('sum by (store) (dirsyncd_store_bytes > bool 1e6)').toEqual({ postgres: 1 })
+  await expect.poll(() => prometheus.firing()).toEqual(['DirsyncdQuarantineGrew corp'])
 
-    await site.write('users.csv', people(10))
-    expect((await site.run('sync', 'corp')).code).toBe(3)
-    await asked('sum(dirsyncd_held_changes)').toEqual({ '': 30 })
-    for (let times = 0; times < 3; times++) expect((await site.run('sync', 'gone')).code).toBe(1)
-    await asked('sum by (sync) (dirsyncd_sync_failures)').toEqual({ corp: 0, gone: 3 })
-    expect((await site.run('pause', 'corp', '--reason', 'a trial')).code).toBe(0)
-    worker.kill('SIGTERM')
-    await worker.ended
-    await expect
-      .poll(() => prometheus.firing(), { timeout: 20_000 })
-      .toEqual([
-        'DirsyncdDown',
-        'DirsyncdFailing gone',
-        'DirsyncdHeld corp',
-        'DirsyncdPaused corp',
-        'DirsyncdQuarantineGrew corp',
-      ])
-  },
-)
+  await site.write('users.csv', people(10))
+  expect((await site.run('sync', 'corp')).code).toBe(3)
+  await asked('sum(dirsyncd_held_changes)').toEqual({ '': 30 })
+  for (let times = 0; times < 3; times++) expect((await site.run('sync', 'gone')).code).toBe(1)
+  await asked('sum by (sync) (dirsyncd_sync_failures)').toEqual({ corp: 0, gone: 3 })
+  expect((await site.run('pause', 'corp', '--reason', 'a trial')).code).toBe(0)
+  worker.kill('SIGTERM')
+  await worker.ended
+  await expect
+    .poll(() => prometheus.firing(), { timeout: 20_000 })
+    .toEqual([
+      'DirsyncdDown',
+      'DirsyncdFailing gone',
+      'DirsyncdHeld corp',
+      'DirsyncdPaused corp',
+      'DirsyncdQuarantineGrew corp',
+    ])
+})
 
 test('promtool finds no fault in the metrics, and nobody sees them without the token', async () => {
   await site.run('sync', 'corp')

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readTruth } from '../support/ldif-truth.ts'
-import { inLong, isLong } from '../support/long.ts'
+import { inLong, longTest } from '../support/long.ts'
 import {
   blind,
   blindLdif,
@@ -112,14 +112,14 @@ describe('a unit that the reader may not see any more', () => {
     expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test.skipIf(!isLong())('is left alone when a person rejects', async () => {
+  longTest('is left alone when a person rejects', async () => {
     const run = await hideSales()
     expect(await corp.site.run('reject', `${run}`)).toMatchObject({ code: 0, stderr: '' })
     for (let times = 0; times < 2; times++) expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
     await expectEverybody()
   })
 
-  test.skipIf(!isLong())('ends the hold when it can be seen again', async () => {
+  longTest('ends the hold when it can be seen again', async () => {
     const run = await hideSales()
     await slapd.modify(blind(slapd, false))
     expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })

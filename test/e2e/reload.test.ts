@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { inLong, isLong } from '../support/long.ts'
+import { inLong, longTest } from '../support/long.ts'
 import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import type { Program } from '../support/program.ts'
 import { readService } from '../support/read-service.ts'
@@ -166,7 +166,7 @@ describe.each(inLong(STORES.slice(0, 1), [...STORES]))('reload on %s', (_store, 
     expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
   })
 
-  test.skipIf(!isLong())('a schedule is added, changed and taken away', async () => {
+  longTest('a schedule is added, changed and taken away', async () => {
     await writePeople('corp', 1)
     const configure = (more: object) => site.configure(configOf([syncOf('corp', 0, more)]))
     await configure({})
@@ -189,7 +189,7 @@ describe.each(inLong(STORES.slice(0, 1), [...STORES]))('reload on %s', (_store, 
     expect(await runsOf('corp')).toHaveLength(before)
   })
 
-  test('many reloads lose no change of another sync, whose run goes on', async () => {
+  longTest('many reloads lose no change of another sync, whose run goes on', async () => {
     const people = inLong(600, 2000)
     await writePeople('big', people)
     await writePeople('small', 2)
@@ -233,7 +233,7 @@ describe.each(inLong(STORES.slice(0, 1), [...STORES]))('reload on %s', (_store, 
     expect(left.counts.outcomes).toEqual({ applied: before, dropped: 600 - before })
   })
 
-  test('a run of a sync that is removed meanwhile is left, and those that wait end too', async () => {
+  longTest('a run of a sync that is removed meanwhile is left, and those that wait end too', async () => {
     await writePeople('corp', 600)
     await writePeople('other', 1)
     await site.configure(configOf([syncOf('corp', 0, NIGHTLY), syncOf('other', 1)]))
@@ -255,33 +255,36 @@ describe.each(inLong(STORES.slice(0, 1), [...STORES]))('reload on %s', (_store, 
   })
 })
 
-test('a worker whose configuration is older sends nothing to the old directory, and works again after SIGHUP', async () => {
-  await writePeople('corp', 3)
-  await site.configure(databaseConfig([syncOf('corp', 0)]))
-  const worker = stack.use(site.start('worker'))
-  await worker.waitForOutput(/worker started/)
-  const daemon = await startDaemon()
-  await site.configure(databaseConfig([syncOf('corp', 1)]))
-  expect(await site.run('reload')).toMatchObject({ code: 0 })
-  await writePeople('corp', 300)
-  expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
-  expect(worker.output()).toContain('the run writes to another directory than this process')
-  expect([await writesTo(0), (await idsIn(1)).length]).toEqual([0, 300])
+longTest(
+  'a worker whose configuration is older sends nothing to the old directory, and works again after SIGHUP',
+  async () => {
+    await writePeople('corp', 3)
+    await site.configure(databaseConfig([syncOf('corp', 0)]))
+    const worker = stack.use(site.start('worker'))
+    await worker.waitForOutput(/worker started/)
+    const daemon = await startDaemon()
+    await site.configure(databaseConfig([syncOf('corp', 1)]))
+    expect(await site.run('reload')).toMatchObject({ code: 0 })
+    await writePeople('corp', 300)
+    expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
+    expect(worker.output()).toContain('the run writes to another directory than this process')
+    expect([await writesTo(0), (await idsIn(1)).length]).toEqual([0, 300])
 
-  await site.write('dirsyncd.yaml', 'syncs: [')
-  worker.kill('SIGHUP')
-  await worker.waitForOutput(/the configuration could not be changed/)
-  await site.configure(databaseConfig([syncOf('corp', 1)]))
-  worker.kill('SIGHUP')
-  await worker.waitForOutput(/configuration read again/)
-  daemon.kill('SIGTERM')
-  await daemon.ended
-  await writePeople('corp', 400)
-  expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
-  expect(await writesTo(1)).toBe(400)
-})
+    await site.write('dirsyncd.yaml', 'syncs: [')
+    worker.kill('SIGHUP')
+    await worker.waitForOutput(/the configuration could not be changed/)
+    await site.configure(databaseConfig([syncOf('corp', 1)]))
+    worker.kill('SIGHUP')
+    await worker.waitForOutput(/configuration read again/)
+    daemon.kill('SIGTERM')
+    await daemon.ended
+    await writePeople('corp', 400)
+    expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
+    expect(await writesTo(1)).toBe(400)
+  },
+)
 
-test.skipIf(!isLong())(
+longTest(
   'a changed mapping is found between two commands without a daemon, and its updates wait for a person',
   async () => {
     await writePeople('corp', 30)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type CompanySite, expectDirectory, openCompanySite, RUN_DONE } from '../support/company-site.ts'
 import { companyAfter, companyBefore } from '../support/company.ts'
-import { isLong } from '../support/long.ts'
+import { longTest } from '../support/long.ts'
 
 let stack: AsyncDisposableStack
 let place: CompanySite
@@ -43,37 +43,34 @@ test('a daemon that is killed in the middle of an undo goes on with it', { timeo
   await expectDirectory(service, companyBefore())
 })
 
-test.skipIf(!isLong())(
-  'a paused sync writes nothing, says so, and shows at its resumption what comes next',
-  async () => {
-    const { site, service } = place
-    await place.setSource(companyBefore())
-    const paused = await site.run('pause', 'corp', '--reason', 'the directory is being moved')
-    expect(paused.stdout).toMatch(
-      /^corp has been paused since .* by \S+ \(the directory is being moved\); dirsyncd resume corp ends it\.\n$/,
-    )
-    expect((await site.run('pause', 'corp')).stdout).toBe(paused.stdout)
-    expect((await site.run('pause', 'corp', '--reason', 'another')).stdout).toBe(
-      `${paused.stdout.trim()} It was paused before you asked, so your name and reason are not recorded.\n`,
-    )
-    expect(await site.run('sync', 'corp')).toMatchObject({ code: 1, stdout: '', stderr: paused.stdout })
-    expect((await site.run('runs')).stdout).toMatch(/^corp has been paused since/)
-    expect((await site.run('check', 'corp')).stdout).toMatch(/warn +paused +corp has been paused since/)
-    await expectDirectory(service, companyAfter())
-    const resumed = await site.run('resume', 'corp')
-    expect(resumed).toMatchObject({ code: 0, stderr: '' })
-    expect(resumed.stdout).toMatch(
-      /^corp: plan \d+, planned(.|\n)*corp runs again: on its schedule, or now with/,
-    )
-    await expectDirectory(service, companyAfter())
-    expect(await site.run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
-    await expectDirectory(service, companyBefore())
-    expect(await site.run('resume', 'corp')).toMatchObject({
-      code: 64,
-      stderr: 'The sync corp is not paused.\n',
-    })
-  },
-)
+longTest('a paused sync writes nothing, says so, and shows at its resumption what comes next', async () => {
+  const { site, service } = place
+  await place.setSource(companyBefore())
+  const paused = await site.run('pause', 'corp', '--reason', 'the directory is being moved')
+  expect(paused.stdout).toMatch(
+    /^corp has been paused since .* by \S+ \(the directory is being moved\); dirsyncd resume corp ends it\.\n$/,
+  )
+  expect((await site.run('pause', 'corp')).stdout).toBe(paused.stdout)
+  expect((await site.run('pause', 'corp', '--reason', 'another')).stdout).toBe(
+    `${paused.stdout.trim()} It was paused before you asked, so your name and reason are not recorded.\n`,
+  )
+  expect(await site.run('sync', 'corp')).toMatchObject({ code: 1, stdout: '', stderr: paused.stdout })
+  expect((await site.run('runs')).stdout).toMatch(/^corp has been paused since/)
+  expect((await site.run('check', 'corp')).stdout).toMatch(/warn +paused +corp has been paused since/)
+  await expectDirectory(service, companyAfter())
+  const resumed = await site.run('resume', 'corp')
+  expect(resumed).toMatchObject({ code: 0, stderr: '' })
+  expect(resumed.stdout).toMatch(
+    /^corp: plan \d+, planned(.|\n)*corp runs again: on its schedule, or now with/,
+  )
+  await expectDirectory(service, companyAfter())
+  expect(await site.run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
+  await expectDirectory(service, companyBefore())
+  expect(await site.run('resume', 'corp')).toMatchObject({
+    code: 64,
+    stderr: 'The sync corp is not paused.\n',
+  })
+})
 
 test('a pause ends the run that is under way, and what it has not sent is not sent', async () => {
   const { site } = place
@@ -98,21 +95,17 @@ test('a pause ends the run that is under way, and what it has not sent is not se
   await expectDirectory(place.service, companyBefore())
 })
 
-test.skipIf(!isLong())(
-  'a sync that was killed without a daemon is undone',
-  { timeout: 120_000 },
-  async () => {
-    const { site, service } = place
-    await place.setSource(companyBefore())
-    const before = (await place.writes()).length
-    const syncing = stack.use(site.start('sync', 'corp'))
-    await place.waitForWrites(before + 30)
-    syncing.kill('SIGKILL')
-    await syncing.ended
-    const undone = await site.run('undo', '3', '--yes')
-    expect(undone.stderr).toBe('')
-    const held = /: run (\d+), undo of run 3, held/.exec(undone.stdout)?.[1]
-    if (held !== undefined) expect(await site.run('approve', held)).toMatchObject({ stderr: '' })
-    await expectDirectory(service, companyAfter())
-  },
-)
+longTest('a sync that was killed without a daemon is undone', { timeout: 120_000 }, async () => {
+  const { site, service } = place
+  await place.setSource(companyBefore())
+  const before = (await place.writes()).length
+  const syncing = stack.use(site.start('sync', 'corp'))
+  await place.waitForWrites(before + 30)
+  syncing.kill('SIGKILL')
+  await syncing.ended
+  const undone = await site.run('undo', '3', '--yes')
+  expect(undone.stderr).toBe('')
+  const held = /: run (\d+), undo of run 3, held/.exec(undone.stdout)?.[1]
+  if (held !== undefined) expect(await site.run('approve', held)).toMatchObject({ stderr: '' })
+  await expectDirectory(service, companyAfter())
+})

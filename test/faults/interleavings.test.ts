@@ -9,7 +9,7 @@ import { stringify } from 'yaml'
 import { people, CSV_SOURCE, csvFiles, fixtureOf } from '../support/company.ts'
 import { expectDirectory } from '../support/company-site.ts'
 import { createDatabase, STORE_TEMPLATE } from '../support/databases.ts'
-import { inLong, isLong } from '../support/long.ts'
+import { inLong, longTest } from '../support/long.ts'
 import { type Program, type ProgramResult, runCommand, startProgram } from '../support/program.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
@@ -181,8 +181,7 @@ async function freezeInTransaction(worker: Program): Promise<void> {
   await database.query('COMMIT')
 }
 
-const ONE_BY_ONE = ['one by one', 1] as const
-test.each(inLong([ONE_BY_ONE], [ONE_BY_ONE, ['five with one request', 5] as const]))(
+longTest.each([['one by one', 1] as const, ['five with one request', 5] as const])(
   'a worker that creates %s was frozen while another daemon took its run over: it sends nothing of it any more',
   async (_how, createBatch) => {
     const options = { queue: redis.url, directory: { createBatch } }
@@ -215,7 +214,7 @@ test.each(inLong([ONE_BY_ONE], [ONE_BY_ONE, ['five with one request', 5] as cons
   },
 )
 
-test.runIf(isLong())(
+longTest(
   'a worker that was frozen between two writes until its run was done sends nothing of it any more',
   async () => {
     const options = { queue: 'store', directory: { rateLimit: { requests: 10, per: '1s' } } }
@@ -290,7 +289,7 @@ test.each(inLong([AHEAD], [AHEAD, BACK]))(
 
 const BLOCKED = INTERLEAVED.lease.expiry * 1.3
 
-test.each(inLong<readonly string[]>(['applying'], ['reading', 'applying']))(
+longTest.each(['reading', 'applying'])(
   'the event loop of the daemon is blocked for longer than a lease lasts while it is %s: the run stays its own',
   async (state) => {
     const odd = await oddMachine('store')
@@ -313,36 +312,39 @@ test.each(inLong<readonly string[]>(['applying'], ['reading', 'applying']))(
   },
 )
 
-test('the API asks for a pause of a day: the run says until when it waits, also after a restart, and goes on', async () => {
-  const queue = redis.url
-  const first = await machine('daemon', { queue, admin: { listen: '127.0.0.1:0' } })
-  const daemon = await started(first)
-  await employ(30)
-  await client.requestRun()
-  await first.door.wrote(5)
-  first.door.refuseNext = { status: 429, headers: { 'retry-after': '86400' } }
-  const waits = async () => (await client.runs())[0]?.waitsUntil ?? undefined
-  await waitUntil(async () => (await waits()) !== undefined)
-  const { at, why } = (await waits())!
-  const ends = Date.parse(at)
-  expect(why).toBe('limited')
-  expect(ends - first.door.arrivals.at(-1)!).toBeLessThan(INTERLEAVED.limited.longest + 2000)
-  const text = /waits for the API until \d\d:\d\d:\d\dZ \(the service asked for it with 429\)/
-  expect((await runCommand(['runs', '--config', first.config])).stdout).toMatch(text)
-  const page = /The admin page is at (\S+)/.exec(daemon.output())![1]!
-  expect(await (await fetch(page)).text()).toMatch(text)
+longTest(
+  'the API asks for a pause of a day: the run says until when it waits, also after a restart, and goes on',
+  async () => {
+    const queue = redis.url
+    const first = await machine('daemon', { queue, admin: { listen: '127.0.0.1:0' } })
+    const daemon = await started(first)
+    await employ(30)
+    await client.requestRun()
+    await first.door.wrote(5)
+    first.door.refuseNext = { status: 429, headers: { 'retry-after': '86400' } }
+    const waits = async () => (await client.runs())[0]?.waitsUntil ?? undefined
+    await waitUntil(async () => (await waits()) !== undefined)
+    const { at, why } = (await waits())!
+    const ends = Date.parse(at)
+    expect(why).toBe('limited')
+    expect(ends - first.door.arrivals.at(-1)!).toBeLessThan(INTERLEAVED.limited.longest + 2000)
+    const text = /waits for the API until \d\d:\d\d:\d\dZ \(the service asked for it with 429\)/
+    expect((await runCommand(['runs', '--config', first.config])).stdout).toMatch(text)
+    const page = /The admin page is at (\S+)/.exec(daemon.output())![1]!
+    expect(await (await fetch(page)).text()).toMatch(text)
 
-  daemon.kill('SIGTERM')
-  await daemon.ended
-  const before = first.door.arrivals.length
-  await started(first)
-  await waitUntil(async () => (await client.runs()).some(({ state }) => state === 'reading'))
-  expect(await waits()).toEqual({ at, why })
-  expect(await endOf(2)).toBe('done')
-  expect(first.door.arrivals[before]).toBeGreaterThanOrEqual(ends)
-  expect(first.door.arrivals[before]).toBeLessThan(ends + INTERLEAVED.limited.longest)
-  await expectOnce(30)
-})
+    daemon.kill('SIGTERM')
+    await daemon.ended
+    const before = first.door.arrivals.length
+    await started(first)
+    await waitUntil(async () => (await client.runs()).some(({ state }) => state === 'reading'))
+    expect(await waits()).toEqual({ at, why })
+    expect(await endOf(2)).toBe('done')
+    expect(first.door.arrivals[before]).toBeGreaterThanOrEqual(ends)
+    expect(first.door.arrivals[before]).toBeLessThan(ends + INTERLEAVED.limited.longest)
+    await expectOnce(30)
+  },
+)
 
 /** Two processes that decide on the same run meet at its row, in this order. */
 async function decideAtOnce(

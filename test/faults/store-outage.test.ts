@@ -10,7 +10,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import type { Program } from '../support/program.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
-import { inLong, isLong } from '../support/long.ts'
+import { inLong, longTest } from '../support/long.ts'
 
 /** Enough for a run of some seconds. */
 const BEFORE = people(10)
@@ -99,7 +99,7 @@ describe('in the middle of a run', () => {
     await expectDone()
   })
 
-  test('Redis is emptied: the jobs that vanished come back', async () => {
+  longTest('Redis is emptied: the jobs that vanished come back', async () => {
     const daemon = await startRun('redis')
     await redis.flush()
     await expectSameRun(daemon)
@@ -117,7 +117,7 @@ describe('in the middle of a run', () => {
     await expectDone()
   })
 
-  test.each(inLong(['a daemon'], ['a daemon', 'the command itself']))(
+  longTest.each(['a daemon', 'the command itself'])(
     'PostgreSQL starts again: a command waits while %s goes on, and says so',
     async (worker) => {
       companySite = stack.use(await openCompanySite(await placesOf('postgres'), BEFORE))
@@ -139,7 +139,7 @@ describe('in the middle of a run', () => {
     },
   )
 
-  test.skipIf(!isLong())('every connection to PostgreSQL is cut: the run goes on', async () => {
+  longTest('every connection to PostgreSQL is cut: the run goes on', async () => {
     const daemon = await startRun('redis')
     const client = new Client({ connectionString: postgres.url })
     await client.connect()
@@ -152,7 +152,7 @@ describe('in the middle of a run', () => {
     await expectDone()
   })
 
-  test.skipIf(!isLong()).each<Queue>(['embedded', 'redis'])(
+  longTest.each<Queue>(['embedded', 'redis'])(
     'SIGTERM ends the daemon with 0 in under 5 s, and the next start goes on; the queue is %s',
     async (queue) => {
       const daemon = await startRun(queue)

@@ -8,7 +8,7 @@ import { EMPTY_OBJECT } from '../support/empty-object.ts'
 import { callService, readService } from '../support/read-service.ts'
 import type { MutableCompany, SyncHarness, SyncHarnessOptions } from '../support/sync-harness.ts'
 import { useTestBed } from '../support/test-bed.ts'
-import { isLong } from '../support/long.ts'
+import { longTest } from '../support/long.ts'
 
 const bed = useTestBed('canary')
 
@@ -177,7 +177,7 @@ describe('a run stops after the first 20 changes', () => {
     expect((await seen()).users.size).toBe(50)
   })
 
-  test('after two of the next run, and after 20 more in the one that finds it mended', async () => {
+  longTest('after two of the next run, and after 20 more in the one that finds it mended', async () => {
     hireFifty()
     intercept = ({ method }) => (method === 'POST' ? { status: 201, answer: {} } : undefined)
     await run()
@@ -251,7 +251,7 @@ describe('a run stops after the first 20 changes', () => {
     await expectStopped(await run(), /: user "U11" was created \(answer 201\), and is not there/)
   })
 
-  test.skipIf(!isLong())('where the service shows them under other ids', async () => {
+  longTest('where the service shows them under other ids', async () => {
     hireFifty()
     intercept = ({ method, url }) =>
       method === 'GET' && url.includes('/users/u')
@@ -317,7 +317,7 @@ test('a value that the service writes otherwise is noticed, and stops nothing', 
   })
 })
 
-test.skipIf(!isLong())('a service that always cuts names holds up nobody else', async () => {
+longTest('a service that always cuts names holds up nobody else', async () => {
   hire(...range(30))
   // It keeps `Person u0` of `Person u01`.
   intercept = ({ method, body }) =>

@@ -6,7 +6,7 @@ import { DirsyncdError } from '../../src/errors.ts'
 import { deleteFingerprint } from '../../src/plan/change.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
-import { inLong } from '../support/long.ts'
+import { inLong, longTest } from '../support/long.ts'
 import type { SyncHarness, SyncHarnessOptions } from '../support/sync-harness.ts'
 import { useTestBed } from '../support/test-bed.ts'
 
@@ -188,7 +188,7 @@ test('what cannot be undone is refused with a sentence', async () => {
   expect(await harness.control.paused()).not.toContainEqual(expect.objectContaining({ sync: bed.sync }))
 })
 
-test('a run of many updates is undone', async () => {
+longTest('a run of many updates is undone', async () => {
   await open()
   const everybody = Array.from({ length: inLong(400, 5000) }, (_, number) => `u${number}`)
   hire(...everybody)

@@ -12,7 +12,7 @@ import { startService } from '../support/service.ts'
 import { openSite, type Site } from '../support/site.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
-import { inLong, isLong } from '../support/long.ts'
+import { inLong, isLong, longTest } from '../support/long.ts'
 
 /** The administrator's commands as real processes, beside a real service or without one. */
 
@@ -334,7 +334,7 @@ test('two services begin one empty PostgreSQL database together', async () => {
   for (const site of sites) expect((await ask(site, FIXTURE.token, '1/admin/directories')).status).toBe(200)
 })
 
-test('a query that never ends does not keep the service from stopping', async () => {
+longTest('a query that never ends does not keep the service from stopping', async () => {
   await using stack = new AsyncDisposableStack()
   const store = await createDatabase()
   const site = await openAdminSite(stack, { store })

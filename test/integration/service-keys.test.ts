@@ -15,6 +15,7 @@ import { freePort } from '../support/server-process.ts'
 import { startService } from '../support/service.ts'
 import { tempDir } from '../support/temp.ts'
 import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
+import { longTest } from '../support/long.ts'
 
 const SUBSCRIPTIONS = 'access_management.subscriptions'
 
@@ -241,7 +242,7 @@ describe('dirsyncd service', () => {
     expect([code, stderr.includes('users other than its owner may read the key file')]).toEqual([0, warns])
   })
 
-  test('does not start without the key of its store, and starts when it is back', async () => {
+  longTest('does not start without the key of its store, and starts when it is back', async () => {
     const first = newKeyLine('first')
     await using site = await configure(first)
     const run = async () => {

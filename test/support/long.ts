@@ -1,4 +1,4 @@
-import { inject } from 'vitest'
+import { inject, test } from 'vitest'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -15,3 +15,9 @@ export function isLong(): boolean {
 export function inLong<T>(short: T, long: T): T {
   return isLong() ? long : short
 }
+
+/** Whether `npm run test:protections` runs, which looks at one file at a time. */
+const isForProtections = process.env['PROTECTIONS_RESULT'] !== undefined
+
+/** A test that takes too long for `npm test`, where a quicker one has the same protection or a part of it. */
+export const longTest = isLong() || isForProtections ? test : test.skip
