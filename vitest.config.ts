@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { keepCompiled } from './test/support/compile-cache.ts'
+import { isForProtections } from './test/support/for-protections.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
 import { useMemoryForFiles } from './test/support/memory-files.ts'
 
@@ -23,9 +24,6 @@ const ONLY_LONG = [
   'test/e2e/{api-contract,explain,explain-whom,incident,ldap-outage,notifications}.test.ts',
   'test/e2e/{openldap-evidence,openldap-replica,openldap-servers,readme,undo}.test.ts',
 ]
-
-/** `npm run test:protections` looks at one file at a time, also at those. */
-const isForProtections = process.env['PROTECTIONS_RESULT'] !== undefined
 
 export default defineConfig({
   test: {

@@ -5,7 +5,6 @@ import { FIXTURE } from '../support/fixture.ts'
 import { readService } from '../support/read-service.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { databaseConfig, directorySection, NO_GUARDS } from '../support/sync-config.ts'
-import { longTest } from '../support/long.ts'
 
 const PEOPLE = Array.from({ length: 30 }, (_, index) => `p${String(index).padStart(2, '0')}`)
 
@@ -91,7 +90,7 @@ test('commands that are given at the same time each end with their own run', asy
   expect(lines.map(({ state, mode }) => `${mode} ${state}`)).toEqual(Array(4).fill('sync done'))
 })
 
-longTest('a limited sync makes its own changes, and no run of others that ended before theirs', async () => {
+test('a limited sync makes its own changes, and no run of others that ended before theirs', async () => {
   expect((await site.run('sync')).code).toBe(0)
   const reading = Promise.withResolvers<void>()
   proxy.intercept = async ({ method }) => {

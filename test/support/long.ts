@@ -1,4 +1,5 @@
 import { inject, test } from 'vitest'
+import { isForProtections } from './for-protections.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -16,8 +17,5 @@ export function inLong<T>(short: T, long: T): T {
   return isLong() ? long : short
 }
 
-/** Whether `npm run test:protections` runs, which looks at one file at a time. */
-const isForProtections = process.env['PROTECTIONS_RESULT'] !== undefined
-
-/** A test that takes too long for `npm test`, where a quicker one has the same protection or a part of it. */
+/** A test that waits too long for `npm test`: `npm run test:long` and `npm run test:protections` do it. */
 export const longTest = isLong() || isForProtections ? test : test.skip
