@@ -23,7 +23,11 @@ export default defineConfig({
           include: [
             'test/faults/**/*.test.ts',
             'test/contract/**/*.test.ts',
-            'test/integration/{backend,client-library,large-groups,operator-refusals,prometheus,request-budget,run-behaviour-*,run-{canary,holds,identity,parts-random,refusals,undo,undo-random},service-{admin,keys,resources},source-csv-watch,store}.test.ts',
+            'test/integration/{backend,client-library,large-groups,lease,operator-refusals,prometheus,request-budget,run-behaviour-*}.test.ts',
+            'test/integration/run-{canary,convergence,holds,identity,parts-random,refusals,undo,undo-random}.test.ts',
+            'test/integration/service-{admin,bodies,keys,limits,resources}.test.ts',
+            'test/integration/source-{command,csv,csv-watch,ldap-wire}.test.ts',
+            'test/integration/{stolen-database,store,store-upgrade,systemd,users}.test.ts',
             'test/e2e/**/*.test.ts',
             'test/unit/{client/pages,directory/normalize,plan/emails,plan/lacks,plan/model,plan/selection,target/create-together}.test.ts',
             'test/unit/{service/http/form,service/saml/response,source/mapping/bounds,store/embedded}.test.ts',

@@ -9,7 +9,7 @@ import { inLong } from '../support/long.ts'
 const TWO = directoriesFixture(['{ id: 7, name: Corporate }', '{ id: 8, name: Beside }'])
 
 /** Entries of each of the two directories, which share the ids: a block has 1,024. */
-const MANY = inLong(700, 2400)
+const MANY = inLong(600, 2400)
 
 function idsOf(answer: ApiAnswer): string[] {
   return (answer.body as { external_id: string }[]).map((item) => item.external_id)

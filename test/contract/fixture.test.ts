@@ -10,6 +10,7 @@ import { loadYaml, testContext } from '../support/service.ts'
 import { tempDir } from '../support/temp.ts'
 import { ask, problem } from './api.ts'
 import { describeService } from './with-service.ts'
+import { longTest } from '../support/long.ts'
 
 function organization(id: number, tokens: string, directories = ''): string {
   return `
@@ -172,7 +173,7 @@ describeService('the fixture', {}, (service) => {
     expect(JSON.stringify(rows)).not.toContain('hidden')
   })
 
-  test('brings thousands of subscriptions, members and events', async () => {
+  longTest('brings thousands of subscriptions, members and events', async () => {
     const subscriptions = many(1500, (index) => {
       return `{ id: ${130_000 + index}, installation: 130, kind: vault-item, name: S, credentials: { a: b } }`
     })

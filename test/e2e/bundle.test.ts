@@ -59,53 +59,58 @@ async function bundle(...args: readonly string[]): Promise<any> {
 }
 
 describe.each(['with a daemon', 'without a daemon'])('a bundle %s', (how) => {
-  test('has the troubles of the last runs, and no people and no secrets', { timeout: 60_000 }, async () => {
-    await site.configure(embeddedConfig([corp(), ldap()]))
-    api.intercept = ({ method, body }) => {
-      if (method !== 'POST') return undefined
-      const name = new URLSearchParams(body).get('users[][name]') ?? ''
-      return { status: 422, answer: { title: 'Refused', detail: `${name} (${name.toUpperCase()}) exists` } }
-    }
-    await site.write('ldap-password', 's3cret')
-    await site.write('users.csv', HEAD + PEOPLE)
-    expect(await site.run('sync', 'corp')).toMatchObject({ code: 4, stderr: '' })
-    await site.write('users.csv', `${HEAD}zvonka-731,"zvonka\n`)
-    expect((await site.run('sync', 'corp')).code).toBe(1)
-    if (how === 'with a daemon') await stack.use(site.start('start')).waitForOutput(/daemon started/)
-    const text = JSON.stringify(await bundle())
-    expect(text).not.toMatch(SECRETS)
-    expect(text).not.toContain(FIXTURE.token)
-    const written = JSON.parse(text)
-    const [sync] = written.syncs
-    expect(written).toMatchObject({
-      missing: [],
-      command: { dirsyncd: '0.1.0', node: process.versions.node },
-      daemon: how === 'with a daemon' ? { dirsyncd: '0.1.0' } : null,
-      config: { options: { syncs: [{ name: 'corp' }, { source: { url: 'ldaps://ldap.example.org' } }] } },
-      store: { server: expect.stringContaining('PostgreSQL') },
-      tables: expect.arrayContaining([{ table: 'dirsyncd.runs', rows: 2, bytes: expect.any(Number) }]),
-      tokens: [{ longestSeconds: expect.any(Number) }],
-    })
-    expect(sync).toMatchObject({
-      sync: 'corp',
-      quarantine: { counts: [{ op: 'create-user', status: 422, count: 3 }] },
-    })
-    const [failed, refused] = sync.runs
-    expect(failed).toMatchObject({ state: 'failed', error: expect.stringContaining('users.csv, row 2') })
-    expect(refused.troubles).toMatchObject([
-      {
-        op: 'create-user',
-        state: 'quarantined',
-        status: 422,
-        count: 3,
-        example: { detail: expect.stringContaining('422') },
-      },
-    ])
-    const entries = sync.quarantine.newest.map(({ entry }: { entry: string }) => entry)
-    expect(new Set(entries).size).toBe(3)
-    const [, number] = /\[user (\w+)\]/.exec(refused.troubles[0].example.entry) ?? []
-    expect(entries).toContain(`[user ${number}]`)
-  })
+  const testHow = how === 'with a daemon' ? test : longTest
+  testHow(
+    'has the troubles of the last runs, and no people and no secrets',
+    { timeout: 60_000 },
+    async () => {
+      await site.configure(embeddedConfig([corp(), ldap()]))
+      api.intercept = ({ method, body }) => {
+        if (method !== 'POST') return undefined
+        const name = new URLSearchParams(body).get('users[][name]') ?? ''
+        return { status: 422, answer: { title: 'Refused', detail: `${name} (${name.toUpperCase()}) exists` } }
+      }
+      await site.write('ldap-password', 's3cret')
+      await site.write('users.csv', HEAD + PEOPLE)
+      expect(await site.run('sync', 'corp')).toMatchObject({ code: 4, stderr: '' })
+      await site.write('users.csv', `${HEAD}zvonka-731,"zvonka\n`)
+      expect((await site.run('sync', 'corp')).code).toBe(1)
+      if (how === 'with a daemon') await stack.use(site.start('start')).waitForOutput(/daemon started/)
+      const text = JSON.stringify(await bundle())
+      expect(text).not.toMatch(SECRETS)
+      expect(text).not.toContain(FIXTURE.token)
+      const written = JSON.parse(text)
+      const [sync] = written.syncs
+      expect(written).toMatchObject({
+        missing: [],
+        command: { dirsyncd: '0.1.0', node: process.versions.node },
+        daemon: how === 'with a daemon' ? { dirsyncd: '0.1.0' } : null,
+        config: { options: { syncs: [{ name: 'corp' }, { source: { url: 'ldaps://ldap.example.org' } }] } },
+        store: { server: expect.stringContaining('PostgreSQL') },
+        tables: expect.arrayContaining([{ table: 'dirsyncd.runs', rows: 2, bytes: expect.any(Number) }]),
+        tokens: [{ longestSeconds: expect.any(Number) }],
+      })
+      expect(sync).toMatchObject({
+        sync: 'corp',
+        quarantine: { counts: [{ op: 'create-user', status: 422, count: 3 }] },
+      })
+      const [failed, refused] = sync.runs
+      expect(failed).toMatchObject({ state: 'failed', error: expect.stringContaining('users.csv, row 2') })
+      expect(refused.troubles).toMatchObject([
+        {
+          op: 'create-user',
+          state: 'quarantined',
+          status: 422,
+          count: 3,
+          example: { detail: expect.stringContaining('422') },
+        },
+      ])
+      const entries = sync.quarantine.newest.map(({ entry }: { entry: string }) => entry)
+      expect(new Set(entries).size).toBe(3)
+      const [, number] = /\[user (\w+)\]/.exec(refused.troubles[0].example.entry) ?? []
+      expect(entries).toContain(`[user ${number}]`)
+    },
+  )
 })
 
 describe('a bundle is made too', () => {
@@ -131,16 +136,19 @@ describe('a bundle is made too', () => {
     expect(JSON.stringify(written)).not.toMatch(SECRETS)
   })
 
-  test('when the configuration is wrong and no daemon runs, with what the embedded store has', async () => {
-    await site.configure(embeddedConfig([corp()]))
-    await site.write('users.csv', HEAD)
-    await site.run('plan', 'corp')
-    await site.configure(embeddedConfig([corp()], { storePasword: 's3cret' }))
-    const written = await bundle()
-    expect(written.missing.join('\n')).toMatch(/dirsyncd\.yaml:\d+:\d+: /)
-    expect(written.syncs).toMatchObject([{ sync: 'corp', runs: [{ mode: 'plan' }] }])
-    expect(JSON.stringify(written)).not.toMatch(SECRETS)
-  })
+  longTest(
+    'when the configuration is wrong and no daemon runs, with what the embedded store has',
+    async () => {
+      await site.configure(embeddedConfig([corp()]))
+      await site.write('users.csv', HEAD)
+      await site.run('plan', 'corp')
+      await site.configure(embeddedConfig([corp()], { storePasword: 's3cret' }))
+      const written = await bundle()
+      expect(written.missing.join('\n')).toMatch(/dirsyncd\.yaml:\d+:\d+: /)
+      expect(written.syncs).toMatchObject([{ sync: 'corp', runs: [{ mode: 'plan' }] }])
+      expect(JSON.stringify(written)).not.toMatch(SECRETS)
+    },
+  )
 
   test('when there is no configuration, or no YAML in it', async () => {
     expect((await bundle('--config', join(site.dir, 'none.yaml'))).missing[0]).toContain(
@@ -181,7 +189,7 @@ test('a bundle is a new file that only its owner reads', async () => {
   expect(await readFile(path, 'utf8')).toBe('mine')
 })
 
-test('without a name the file is in the current folder and has the time in its name', async () => {
+longTest('without a name the file is in the current folder and has the time in its name', async () => {
   await using elsewhere = await openSite({ cwd: site.dir })
   await elsewhere.configure(embeddedConfig([]))
   await elsewhere.start('bundle').ended

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ApiProxy, startApiProxy } from '../support/api-proxy.ts'
 import { CSV_SOURCE, csvFiles, people } from '../support/company.ts'
 import { expectDirectory, RUN_DONE } from '../support/company-site.ts'
+import { longTest } from '../support/long.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { databaseConfig, directorySection } from '../support/sync-config.ts'
 
@@ -64,32 +65,35 @@ test('a command on a service that stores nothing ends with 1 and says so; the ne
   await expectDirectory(service, COMPANY)
 })
 
-test('a daemon that is killed while it reads back has passed nothing, and the next one reads back again', async () => {
-  const asked = Promise.withResolvers<void>()
-  count(() => {
-    asked.resolve()
-    return new Promise(() => undefined)
-  })
-  const worker = stack.use(site.start('worker'))
-  await worker.waitForOutput(/worker started/)
-  const first = stack.use(site.start('start'))
-  await first.waitForOutput(/daemon started/)
-  stack.use(site.start('sync', 'corp'))
-  await asked.promise
-  first.kill('SIGKILL')
-  await first.ended
-  // The worker, which goes on, has nothing to send.
-  expect(seen).toEqual({ creates: 20, looks: ['u0'] })
-  count()
-  const second = stack.use(site.start('start'))
-  await second.waitForOutput(RUN_DONE)
-  expect(seen.creates).toBe(60)
-  // On a busy machine a create may have been looked up later, too.
-  expect(new Set(seen.looks.slice(1, 21)).size).toBe(20)
-  await expectDirectory(service, COMPANY)
-  const { lines } = await site.json('runs', '2')
-  expect(lines[0]).toMatchObject({
-    state: 'done',
-    counts: { outcomes: { applied: 40 }, notices: { 'read-back': 1 } },
-  })
-})
+longTest(
+  'a daemon that is killed while it reads back has passed nothing, and the next one reads back again',
+  async () => {
+    const asked = Promise.withResolvers<void>()
+    count(() => {
+      asked.resolve()
+      return new Promise(() => undefined)
+    })
+    const worker = stack.use(site.start('worker'))
+    await worker.waitForOutput(/worker started/)
+    const first = stack.use(site.start('start'))
+    await first.waitForOutput(/daemon started/)
+    stack.use(site.start('sync', 'corp'))
+    await asked.promise
+    first.kill('SIGKILL')
+    await first.ended
+    // The worker, which goes on, has nothing to send.
+    expect(seen).toEqual({ creates: 20, looks: ['u0'] })
+    count()
+    const second = stack.use(site.start('start'))
+    await second.waitForOutput(RUN_DONE)
+    expect(seen.creates).toBe(60)
+    // On a busy machine a create may have been looked up later, too.
+    expect(new Set(seen.looks.slice(1, 21)).size).toBe(20)
+    await expectDirectory(service, COMPANY)
+    const { lines } = await site.json('runs', '2')
+    expect(lines[0]).toMatchObject({
+      state: 'done',
+      counts: { outcomes: { applied: 40 }, notices: { 'read-back': 1 } },
+    })
+  },
+)

@@ -29,23 +29,26 @@ beforeEach(async () => {
 
 afterEach(() => stack.disposeAsync())
 
-test('a command whose daemon is killed says so in one sentence, and the next daemon goes on', async () => {
-  const daemon = stack.use(site.start('start'))
-  await daemon.waitForOutput(/daemon started/)
-  const command = site.run('sync', 'corp')
-  await untilWritten(50)
-  daemon.kill('SIGKILL')
+longTest(
+  'a command whose daemon is killed says so in one sentence, and the next daemon goes on',
+  async () => {
+    const daemon = stack.use(site.start('start'))
+    await daemon.waitForOutput(/daemon started/)
+    const command = site.run('sync', 'corp')
+    await untilWritten(50)
+    daemon.kill('SIGKILL')
 
-  const ended = await command
-  expect(ended.code).toBe(1)
-  expect(ended.stderr).toMatch(/^The daemon does not answer on its socket \(.*\); see its log\. [^\n]*\n$/)
+    const ended = await command
+    expect(ended.code).toBe(1)
+    expect(ended.stderr).toMatch(/^The daemon does not answer on its socket \(.*\); see its log\. [^\n]*\n$/)
 
-  const next = stack.use(site.start('start'))
-  await next.waitForOutput(/, done, /)
-  const { users, duplicates } = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
-  expect(users.size).toBe(PEOPLE)
-  expect(duplicates).toEqual([])
-})
+    const next = stack.use(site.start('start'))
+    await next.waitForOutput(/, done, /)
+    const { users, duplicates } = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
+    expect(users.size).toBe(PEOPLE)
+    expect(duplicates).toEqual([])
+  },
+)
 
 test('a command waits for a daemon that has opened the store and does not listen yet', async () => {
   const daemon = stack.use(site.start('start'))

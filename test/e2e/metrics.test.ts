@@ -122,7 +122,7 @@ longTest('a real Prometheus is told what the syncs did, what waits, and what is 
     ])
 })
 
-test('promtool finds no fault in the metrics, and nobody sees them without the token', async () => {
+longTest('promtool finds no fault in the metrics, and nobody sees them without the token', async () => {
   await site.run('sync', 'corp')
   for (const address of Object.values(listen)) {
     const text = await metricsOf(address)

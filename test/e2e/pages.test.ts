@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Browser, BrowserContext, Page, Request } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { findBarriers, openBrowser, OTHER_MACHINE, watchPage } from '../support/browser.ts'
+import { inLong } from '../support/long.ts'
 import { freePort } from '../support/server-process.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { databaseConfig, directorySection } from '../support/sync-config.ts'
@@ -248,11 +249,10 @@ test('what a run did is taken along and put back', async () => {
 test('a phone and a dark screen show every page without a barrier, and so does a browser without scripts', async () => {
   const urls = ['/', '/runs', '/runs/1', '/runs/1/changes/1', '/runs/1/undo', '/syncs/corp', '/quarantine']
   const cookies = await context.cookies()
-  for (const options of [
-    { viewport: { width: 390, height: 844 } },
-    { colorScheme: 'dark' },
-    { javaScriptEnabled: false },
-  ] as const) {
+  const phone = { viewport: { width: 390, height: 844 } }
+  const dark = { colorScheme: 'dark' } as const
+  const shows = inLong<readonly BrowserContextOptions[]>([{ ...phone, ...dark }], [phone, dark])
+  for (const options of [...shows, { javaScriptEnabled: false }]) {
     const other = await browser.newContext(options)
     await other.addCookies(cookies)
     const shown = await other.newPage()

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
+import { longTest } from '../support/long.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { databaseConfig, directorySection } from '../support/sync-config.ts'
 
@@ -39,7 +40,8 @@ describe.each(['with a daemon', 'without a daemon'])('quarantine %s', (how) => {
     await daemon.waitForOutput(/daemon started/)
   })
 
-  test('list says whom, what, why, since when and when again', async () => {
+  const testHow = how === 'with a daemon' ? longTest : test
+  testHow('list says whom, what, why, since when and when again', async () => {
     const shown = await site.run('quarantine', 'list')
     expect(shown).toMatchObject({ code: 0, stderr: '' })
     const [head, bo, why, cy] = shown.stdout.split('\n')
@@ -77,7 +79,7 @@ describe.each(['with a daemon', 'without a daemon'])('quarantine %s', (how) => {
     expect([...users.keys()]).toEqual(['ana'])
   })
 
-  test('releasing nothing says so', async () => {
+  testHow('releasing nothing says so', async () => {
     const nothing = 'Nothing is in quarantine, so nothing was released.\n'
     expect(await site.run('quarantine', 'release', '--sync', 'idle')).toMatchObject({
       code: 0,

@@ -271,7 +271,7 @@ async function oddMachine(queue: string) {
 const AHEAD = ['a day ahead and back', DAY] as const
 const BACK = ['back by a day and ahead again', -DAY] as const
 
-test.each(inLong([AHEAD], [AHEAD, BACK]))(
+longTest.each([AHEAD, BACK])(
   'the clock of the daemon is set %s in the middle of a run: the run goes on',
   async (_how, ms) => {
     const odd = await oddMachine(redis.url)

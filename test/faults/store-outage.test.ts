@@ -89,7 +89,7 @@ function outageOf(server: string): RegExp {
 }
 
 describe('in the middle of a run', () => {
-  test('Redis is killed and starts again: the run goes on', async () => {
+  longTest('Redis is killed and starts again: the run goes on', async () => {
     const daemon = await startRun('redis')
     await redis.stop()
     await sleep(inLong(300, 1000))

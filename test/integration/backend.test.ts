@@ -6,6 +6,7 @@ import { openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts'
 import { openStore } from '../../src/store/open.ts'
 import { allBackends, type OpenBackend } from '../support/backends.ts'
 import { createDatabase } from '../support/databases.ts'
+import { longTest } from '../support/long.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startRedis } from '../support/redis.ts'
 import { freePort } from '../support/server-process.ts'
@@ -118,7 +119,7 @@ describe.each(allBackends())('queue on $name', ({ open }) => {
   })
 })
 
-test('processes that start at once on an empty database all find their queue', async () => {
+longTest('processes that start at once on an empty database all find their queue', async () => {
   for (let round = 0; round < 10; round += 1) {
     await using stack = new AsyncDisposableStack()
     const url = await createDatabase()

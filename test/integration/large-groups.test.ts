@@ -6,10 +6,10 @@ import { inLong } from '../support/long.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection, NO_GUARDS } from '../support/sync-config.ts'
 
-const PEOPLE = inLong(2000, 100_000)
-const GROUPS = inLong(100, 20_000)
+const PEOPLE = inLong(600, 100_000)
+const GROUPS = inLong(40, 20_000)
 /** So many groups have the first person. */
-const GROUPS_OF_ONE = inLong(50, 2000)
+const GROUPS_OF_ONE = inLong(30, 2000)
 /** And each person is in so many, beside the group of everybody. */
 const GROUPS_OF_ALL = 5
 

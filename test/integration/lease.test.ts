@@ -10,6 +10,7 @@ import { openStore, type Store } from '../../src/store/open.ts'
 import { allBackends, backendNamed, type OpenBackend } from '../support/backends.ts'
 import { createDatabase, STORE_TEMPLATE } from '../support/databases.ts'
 import type { HolderAnswer, HolderTask } from '../support/lease-holder.ts'
+import { longTest } from '../support/long.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
 import { type PostgresServer, runSql, startPostgres } from '../support/postgres.ts'
 import { startTcpRelay } from '../support/tcp-relay.ts'
@@ -165,7 +166,7 @@ describe('leases on a PostgreSQL server', () => {
     expect(rows).toEqual([{ owner: 'a', epoch: '2' }])
   })
 
-  test('a loop that is blocked for longer than the expiry keeps it', async () => {
+  longTest('a loop that is blocked for longer than the expiry keeps it', async () => {
     await using lease = await mustTake('blocked', 'a', MORE_TRIES)
     block(1.2 * MORE_TRIES.expiry)
     expect(await take('blocked', 'b', MORE_TRIES)).toBeUndefined()
@@ -224,7 +225,7 @@ describe('leases on a PostgreSQL server', () => {
   })
 })
 
-test('a connection of the thread that answers no more is replaced', async () => {
+longTest('a connection of the thread that answers no more is replaced', async () => {
   const url = new URL(await createDatabase(STORE_TEMPLATE))
   let isDeaf = false
   const target = { host: url.hostname, port: Number(url.port) }
@@ -335,7 +336,7 @@ describe('a server of its own', () => {
     await server.close()
   })
 
-  test('a password that was changed is asked for again', async () => {
+  longTest('a password that was changed is asked for again', async () => {
     const url = await server.createDatabase()
     await runSql(url, "create role locked login superuser password 'old'")
     await using watching = await openStore({ kind: 'postgres', url })

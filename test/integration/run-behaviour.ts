@@ -30,7 +30,7 @@ import {
   type SyncHarness,
   type SyncHarnessOptions,
 } from '../support/sync-harness.ts'
-import { isLong } from '../support/long.ts'
+import { isLong, longTest } from '../support/long.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
 
 /** One for each test. */
@@ -470,7 +470,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
         expect((await seen()).users.size).toBe(0)
       })
 
-      test('403 on the first write: scope-missing, and nothing is quarantined', async () => {
+      longTest('403 on the first write: scope-missing, and nothing is quarantined', async () => {
         token = FIXTURE.readOnlyToken
         const { sync, startWorker, codes } = harness()
         await startWorker()

@@ -211,7 +211,7 @@ describe('a run stops after the first 20 changes', () => {
     )
   })
 
-  test('where neighbours get each other’s e-mail; the next run puts it right', async () => {
+  longTest('where neighbours get each other’s e-mail; the next run puts it right', async () => {
     hireFifty()
     intercept = ({ method, body }) =>
       method === 'POST'

@@ -5,6 +5,7 @@ import { unconverged } from '../../src/store/convergence.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
+import { longTest } from '../support/long.ts'
 import { callService, readService } from '../support/read-service.ts'
 import type { MutableCompany, SyncHarness, SyncHarnessOptions } from '../support/sync-harness.ts'
 import { useTestBed } from '../support/test-bed.ts'
@@ -191,7 +192,7 @@ test('one run that misses somebody, and then one that sees them, is the end of i
   }
 })
 
-test('a delete without effect is counted also where the grace begins again after it', async () => {
+longTest('a delete without effect is counted also where the grace begins again after it', async () => {
   await reopen({ grace: { deleteAfter: { user: { runs: 2 } } } })
   company.users.delete('u3')
   ignore('DELETE', 204)
@@ -200,7 +201,7 @@ test('a delete without effect is counted also where the grace begins again after
   expect(deletes).toEqual([0, 1, 0, 1, 0, 0, 0])
 })
 
-test('somebody who leaves, comes back and leaves within a day is deleted each time', async () => {
+longTest('somebody who leaves, comes back and leaves within a day is deleted each time', async () => {
   for (let turn = 0; turn < 3; turn++) {
     company.users.delete('u3')
     expect(await run()).toMatchObject({ counts: { planned: { 'delete-user': 1 }, notices: EMPTY_OBJECT } })

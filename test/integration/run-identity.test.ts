@@ -6,6 +6,7 @@ import { noticesOf } from '../../src/store/plans.ts'
 import type { Interception, ProxiedRequest } from '../support/api-proxy.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
+import { inLong } from '../support/long.ts'
 import { callService, readService } from '../support/read-service.ts'
 import type { MutableCompany, SyncHarness, SyncHarnessOptions } from '../support/sync-harness.ts'
 import { useTestBed } from '../support/test-bed.ts'
@@ -218,7 +219,7 @@ async function createEach(body: string): Promise<void> {
   }
 }
 
-test.each([1, 10])(
+test.each(inLong([10], [1, 10]))(
   'a service that creates people long after a time-out, and takes ids twice, has nobody twice: lists of %i',
   async (createBatch) => {
     const { sync } = await harness({ createBatch })
@@ -279,7 +280,7 @@ async function ignoreCase({ method, url, body }: ProxiedRequest): Promise<Interc
 }
 const FORM = 'application/x-www-form-urlencoded'
 
-test.each([1, 10])(
+test.each(inLong([10], [1, 10]))(
   'what a service shows of an id in other case is nobody of this run, neither for people nor for groups: lists of %i',
   async (createBatch) => {
     const { sync } = await harness({ createBatch })

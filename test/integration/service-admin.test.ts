@@ -188,7 +188,7 @@ test('with other keys than those of the store, no command writes, and a running 
   expect((await ask(site, FIXTURE.userToken, path, 'POST')).body.password).toBe(FIXTURE.secrets[0])
 })
 
-test('the socket is for this user only, also that of a service within the daemon', async () => {
+longTest('the socket is for this user only, also that of a service within the daemon', async () => {
   await using stack = new AsyncDisposableStack()
   const site = stack.use(await openSite())
   await site.write('keys', newKeyLine('k1'))
@@ -324,7 +324,7 @@ test('many at once on PostgreSQL get ids of their own', async () => {
   expect((await creating).map(({ id }) => id).toSorted()).toEqual([2, 3, 4, 5])
 })
 
-test('two services begin one empty PostgreSQL database together', async () => {
+longTest('two services begin one empty PostgreSQL database together', async () => {
   await using stack = new AsyncDisposableStack()
   const store = await createDatabase()
   const sites = [await openAdminSite(stack, { store }), await openAdminSite(stack, { store })]

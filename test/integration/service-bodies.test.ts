@@ -8,6 +8,7 @@ import type { Operation } from '../../src/contract/endpoints.ts'
 import { createLog } from '../../src/log.ts'
 import { type ApiRequest, ask, problem } from '../contract/api.ts'
 import { FIXTURE } from '../support/fixture.ts'
+import { longTest } from '../support/long.ts'
 import { startForTest } from '../support/service.ts'
 
 const KIB = 1024
@@ -154,7 +155,7 @@ describe('a body', () => {
     )
   })
 
-  test('with 100,000 members of 100 bytes is taken, and others do not wait for it', async () => {
+  longTest('with 100,000 members of 100 bytes is taken, and others do not wait for it', async () => {
     const running = await startForTest({})
     const members = Array.from({ length: 100_000 }, (_, index) => `${index}-`.padEnd(100, 'm'))
     const form = new URLSearchParams({ 'groups[][external_id]': 'big', 'groups[][name]': 'Big' })

@@ -9,6 +9,7 @@ import { createLog, type Log } from '../../src/log.ts'
 import { newToken } from '../../src/service/access-token.ts'
 import { newKeyLine } from '../../src/service/keys/vault.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
+import { longTest } from '../support/long.ts'
 import type { Program } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
 import { type RunningService, startForTest } from '../support/service.ts'
@@ -312,7 +313,7 @@ test('a store whose connections are all busy for too long is unavailable, and no
   expect((await ask(running, 'listDirectories')).status).toBe(200)
 })
 
-test('the deletion of old events holds nobody up who stops the service', async () => {
+longTest('the deletion of old events holds nobody up who stops the service', async () => {
   await using stack = new AsyncDisposableStack()
   const store = await createDatabase(SERVICE_TEMPLATE)
   const first = await serve(stack, '', store)
@@ -400,7 +401,7 @@ describe('a stop of the real process', () => {
     expect(await ended).toBeLessThan(scaleToLoad(10_000))
   })
 
-  test('does not wait for a client that keeps its connection', async () => {
+  longTest('does not wait for a client that keeps its connection', async () => {
     await using stack = new AsyncDisposableStack()
     const { port, program } = await serve(stack, '')
     const dispatcher = stack.adopt(new Agent({ keepAliveTimeout: 60_000 }), (agent) => agent.destroy())

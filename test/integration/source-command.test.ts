@@ -10,6 +10,7 @@ import { createCommandSource } from '../../src/source/command/command-source.ts'
 import type { CommandSourceOptions } from '../../src/source/command/options.ts'
 import type { Source } from '../../src/source/source.ts'
 import { type TempDir, tempDir } from '../support/temp.ts'
+import { longTest } from '../support/long.ts'
 
 const NEVER = new AbortController().signal
 let dir: TempDir
@@ -114,7 +115,7 @@ describe('a complete output', () => {
     expect([...snapshot.seen.user]).toEqual(['u1', 'a', 'b'])
   })
 
-  test('of 200,000 entries is read while it is printed', async () => {
+  longTest('of 200,000 entries is read while it is printed', async () => {
     await writeFile(
       join(dir.path, 'many.mjs'),
       `import { once } from 'node:events'

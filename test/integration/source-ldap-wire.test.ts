@@ -21,6 +21,7 @@ import {
   SEQUENCE,
 } from '../support/ber.ts'
 import { type FakeEntry, startFakeLdap } from '../support/fake-ldap.ts'
+import { longTest } from '../support/long.ts'
 import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
 
 /** What a server can do to one connection, byte by byte. */
@@ -361,7 +362,7 @@ describe('a request', () => {
       expect(search).toMatchObject({ aliases: 0, sizeLimit: 0, timeLimit: 0 })
   })
 
-  test('may be answered with 130,000 entries at once', async () => {
+  longTest('may be answered with 130,000 entries at once', async () => {
     const people = Array.from({ length: 130_000 }, (_, index) => ({
       dn: `uid=u${index},${BASE}`,
       attributes: { uid: [`u${index}`] },

@@ -11,6 +11,7 @@ import { openEmbeddedPool } from '../../src/store/embedded.ts'
 import { type ApiRequest, ask } from '../contract/api.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
 import { FIXTURE } from '../support/fixture.ts'
+import { longTest } from '../support/long.ts'
 import { program } from '../support/packages.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { type RunningService, startService, testVault } from '../support/service.ts'
@@ -37,8 +38,9 @@ const TOKENS = Object.entries(FIXTURE).flatMap(([name, value]) => {
 /** In the store in the clear, so that a search which finds nothing at all is noticed. */
 const PLAIN = ['ada@example.org', 'Front door']
 
-describe.each(stores)('a stolen copy of the database, $name', ({ open }) => {
-  test('reveals no password, vault value, token or private key, and neither do the logs', async () => {
+describe.each(stores)('a stolen copy of the database, $name', ({ name, open }) => {
+  const testStore = name === 'embedded' ? longTest : test
+  testStore('reveals no password, vault value, token or private key, and neither do the logs', async () => {
     await using stack = new AsyncDisposableStack()
     const store = await open(stack)
     const logs = await startLogs(stack)

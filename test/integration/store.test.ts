@@ -23,7 +23,7 @@ import { beginFenced } from '../support/fenced.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { freePort } from '../support/server-process.ts'
 import { tempDir } from '../support/temp.ts'
-import { inLong } from '../support/long.ts'
+import { inLong, longTest } from '../support/long.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
 
 const PROCESSES = inLong(3, 10)
@@ -177,7 +177,7 @@ async function writeUntil(pool: Pool, n: number, end: number): Promise<number> {
 }
 
 describe('one owner of a data directory', () => {
-  test('of many processes at once exactly one owns it, and the others say who', async () => {
+  longTest('of many processes at once exactly one owns it, and the others say who', async () => {
     await using dir = await tempDir()
     const startAt = Date.now() + 1500
     const children = Array.from({ length: PROCESSES }, () =>

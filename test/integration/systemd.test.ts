@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { program } from '../support/packages.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+import { longTest } from '../support/long.ts'
 
 const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const UNITS = ['dirsyncd.service', 'dirsyncd-worker.service']
@@ -85,7 +86,7 @@ function manage(watchdogSeconds: number) {
   }
 }
 
-test('a daemon says that it is ready and lives, is restarted when it does not, and goes on', async () => {
+longTest('a daemon says that it is ready and lives, is restarted when it does not, and goes on', async () => {
   const users = { path: './users.csv', map: { external_id: 'id', name: 'name' } }
   const source = { type: 'csv', settle: '1ms', users }
   await site.configure(embeddedConfig([{ name: 'corp', source, directory: directorySection(service) }]))
