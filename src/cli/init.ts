@@ -269,7 +269,7 @@ function renderEnd(
   const daemon =
     schedule === undefined
       ? `the daemon, with admin pages at ${PAGES}`
-      : `makes the sync at once, and then on schedule (${schedule}), with admin pages at ${PAGES}`
+      : `does the same at once, and then on schedule (${schedule}), with admin pages at ${PAGES}`
   return [
     'Written:',
     ...written.map((path) => `  ${path}`),
@@ -284,7 +284,7 @@ function renderEnd(
           '      after the token was given the scope that it lacks: without it every sync stops at its first change',
         ]),
     `  dirsyncd sync ${name}${config}`,
-    '      makes the directory equal to the source; what a guard holds waits for dirsyncd approve RUN',
+    '      makes the directory equal to the source, without asking; only what a guard holds waits for dirsyncd approve RUN',
     `  dirsyncd start${config}`,
     `      ${daemon}`,
   ]

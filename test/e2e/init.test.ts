@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { parse } from 'yaml'
 import { putEmptyStore } from '../support/empty-store.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import { isLong, longTest } from '../support/long.ts'
+import { isLong } from '../support/long.ts'
 import { ldif } from '../support/people.ts'
 import { runCommand, startProgram } from '../support/program.ts'
 import { readService } from '../support/read-service.ts'
@@ -105,65 +105,62 @@ async function left(): Promise<string[]> {
   return (await readdir(dir.path, { recursive: true })).toSorted()
 }
 
-longTest(
-  'an LDAP server by options: what was found is written, loads, and plan and sync work with it',
-  async () => {
-    const { code, stdout, stderr } = await init(...ldapOptions(), ...apiOptions(), '--yes')
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+test('an LDAP server by options: what was found is written, loads, and plan and sync work with it', async () => {
+  const { code, stdout, stderr } = await init(...ldapOptions(), ...apiOptions(), '--yes')
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 
-    expect(stdout).toContain(`can be used   ${PEOPLE + 1} users; ${PEOPLE} with e-mail, all with a name`)
-    expect(stdout).toContain(`planned    ${PEOPLE + 1} users to create, 6 groups to create`)
-    expect(stdout).toContain(`dirsyncd plan corp --config ${configFile()}`)
-    expect(await left()).toEqual(['conf', 'conf/dirsyncd.yaml', 'conf/ldap-ca.pem'])
+  expect(stdout).toContain(`can be used   ${PEOPLE + 1} users; ${PEOPLE} with e-mail, all with a name`)
+  expect(stdout).toContain(`planned    ${PEOPLE + 1} users to create, 6 groups to create`)
+  expect(stdout).toContain(`dirsyncd plan corp --config ${configFile()}`)
+  expect(await left()).toEqual(['conf', 'conf/dirsyncd.yaml', 'conf/ldap-ca.pem'])
 
-    const { syncs } = await written()
-    expect(syncs).toEqual([
-      {
-        name: 'corp',
-        schedule: '15m',
-        source: {
-          type: 'ldap',
-          url: slapd.ldapsUrl,
-          tls: { ca: 'ldap-ca.pem' },
-          bind: { dn: slapd.readers.reader.dn, password: { env: 'LDAP_PASSWORD' } },
-          users: {
-            base: `ou=people,${BASE}`,
-            filter: '(objectClass=inetOrgPerson)',
-            map: {
-              external_id: 'entryUUID',
-              email: 'mail',
-              name: ['{givenName} {sn}', 'cn'],
-              employee_id: 'employeeNumber',
-            },
-          },
-          groups: {
-            base: `ou=groups,${BASE}`,
-            filter: '(objectClass=groupOfNames)',
-            nested: 'flatten',
-            map: { external_id: 'entryUUID', name: 'cn', members: 'member' },
+  const { syncs } = await written()
+  expect(syncs).toEqual([
+    {
+      name: 'corp',
+      schedule: '15m',
+      source: {
+        type: 'ldap',
+        url: slapd.ldapsUrl,
+        tls: { ca: 'ldap-ca.pem' },
+        bind: { dn: slapd.readers.reader.dn, password: { env: 'LDAP_PASSWORD' } },
+        users: {
+          base: `ou=people,${BASE}`,
+          filter: '(objectClass=inetOrgPerson)',
+          map: {
+            external_id: 'entryUUID',
+            email: 'mail',
+            name: ['{givenName} {sn}', 'cn'],
+            employee_id: 'employeeNumber',
           },
         },
-        directory: {
-          baseUrl: service.baseUrl,
-          organizationId: FIXTURE.organizationId,
-          directoryId: FIXTURE.directoryId,
-          token: { env: 'TOKEN' },
-          membership: 'report',
+        groups: {
+          base: `ou=groups,${BASE}`,
+          filter: '(objectClass=groupOfNames)',
+          nested: 'flatten',
+          map: { external_id: 'entryUUID', name: 'cn', members: 'member' },
         },
-        policy: 'mirror',
       },
-    ])
+      directory: {
+        baseUrl: service.baseUrl,
+        organizationId: FIXTURE.organizationId,
+        directoryId: FIXTURE.directoryId,
+        token: { env: 'TOKEN' },
+        membership: 'report',
+      },
+      policy: 'mirror',
+    },
+  ])
 
-    await putEmptyStore(join(dir.path, 'data'))
-    const env = { ...ENV, LDAP_PASSWORD: slapd.readers.reader.password }
-    const command = (...args: readonly string[]) => runCommand([...args, '--config', configFile()], { env })
-    expect(await command('plan', 'corp')).toMatchObject({ code: 2, stderr: '' })
-    expect(await command('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
-    const { users, groups } = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
-    expect([users.size, groups.size]).toEqual([PEOPLE + 1, 6])
-    expect([...users.values()].map(({ name }) => name)).toContain('Silent Sue')
-  },
-)
+  await putEmptyStore(join(dir.path, 'data'))
+  const env = { ...ENV, LDAP_PASSWORD: slapd.readers.reader.password }
+  const command = (...args: readonly string[]) => runCommand([...args, '--config', configFile()], { env })
+  expect(await command('plan', 'corp')).toMatchObject({ code: 2, stderr: '' })
+  expect(await command('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
+  const { users, groups } = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
+  expect([users.size, groups.size]).toEqual([PEOPLE + 1, 6])
+  expect([...users.values()].map(({ name }) => name)).toContain('Silent Sue')
+})
 
 test('a configuration that exists is never overwritten, and nothing is asked before that is said', async () => {
   await mkdir(join(dir.path, 'conf'))
