@@ -28,7 +28,13 @@ export function changesSection(run: RunDetail, page: ChangePage, asked: ChangesA
 }
 
 /** Old plans that nobody decided on are not kept as long as their runs. */
-function noChanges({ finishedAt, counts }: RunDetail, { op, state, search }: ChangesAsked): string {
+function noChanges({ run, finishedAt, counts }: RunDetail, asked: ChangesAsked): Html | string {
+  const { op, state, search, after, before } = asked
+  if (after !== undefined || before !== undefined) {
+    const first = `${withQuery(path`/runs/${run}`, { op, state, search })}#changes`
+    return html`There are none ${after === undefined ? 'before' : 'after'} this one; see
+      <a href="${first}">the first ones</a>.`
+  }
   if (op !== undefined || state !== undefined || search !== undefined) return 'No change meets this.'
   const isPlanned = Object.values(counts?.planned ?? {}).some((count) => count > 0)
   return finishedAt !== null && isPlanned ? 'The changes are not kept any more.' : 'There are none.'

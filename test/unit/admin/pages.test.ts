@@ -267,6 +267,17 @@ describe('a run', () => {
     expect(await textOf({ runs: [run] }, '/runs/7')).toContain('in 7 d<')
   })
 
+  test('leads back from where its changes end', async () => {
+    const run = runOf({ run: 7, counts: countsOf({ planned: { 'create-user': 1 } }) })
+    const page = await textOf(
+      { runs: [run], changes: [changeOf(createUser('a'))] },
+      '/runs/7?op=create-user&after=1',
+    )
+    expect(page).toContain('There are none after this one')
+    expect(page).toContain('<a href="/runs/7?op=create-user#changes">the first ones</a>')
+    expect(page).not.toContain('not kept any more')
+  })
+
   test('shows a text that is hardly too long as it is', async () => {
     const change: Change = { op: 'create-user', id: 'x'.repeat(202), want: { name: 'n' } }
     const page = await textOf({ runs: [runOf({ run: 7 })], changes: [changeOf(change)] }, '/runs/7')

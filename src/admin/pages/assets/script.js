@@ -17,7 +17,7 @@ function isBusy() {
   const isEdited = fields.some(
     (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked,
   )
-  return document.hidden || isInside || isEdited || String(getSelection()) !== ''
+  return isInside || isEdited || String(getSelection()) !== ''
 }
 
 /** Nobody takes an old page for a new one. */
@@ -56,9 +56,10 @@ function follow(block) {
   })
 }
 
-/** A double click decides once. Whoever comes back to the page may send its form again. */
+/** A double click decides once. Whoever comes back to the page may send its form again, and searches decide nothing. */
 let isSent = false
 addEventListener('submit', (event) => {
+  if (event.target.method === 'get') return
   if (isSent) event.preventDefault()
   isSent = true
 })
@@ -70,7 +71,7 @@ localTimes(document)
 const seconds = Number(main?.dataset.refresh)
 if (seconds > 0) {
   setInterval(() => {
-    if (isBusy()) return
+    if (document.hidden) return
     void refresh()
       .catch(() => 'dirsyncd does not answer.')
       .then(tellStale)
