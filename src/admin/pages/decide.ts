@@ -1,5 +1,6 @@
 import type { ShownRun } from '../../control/browse.ts'
 import { holdBefore, PART_NAMES, type RunDetail } from '../../control/control.ts'
+import { findingsOf, guardsOf, type Titled } from '../../control/held-by.ts'
 import { undecided } from '../../plan/decide.ts'
 import { amount, digits } from '../../directory/wording.ts'
 import { html, type Html, path } from './html.ts'
@@ -7,16 +8,28 @@ import { at } from './time.ts'
 import { whyUntouchable } from './run-of.ts'
 import { plannedLinks } from './runs.ts'
 
-/** What holds a run or some of its changes, and the form in which a person decides. */
-export function holdSection(run: ShownRun, name: Html, now: Date): Html | false {
-  const { breaches, hold } = run
+/** What holds a run, and what of it is not proved; the form in which a person decides is with what it decides on. */
+export function holdSections(run: ShownRun, name: Html, now: Date): Html {
+  const [guards, findings] = [guardsOf(run), findingsOf(run)]
+  const decision = whatToDo(run, name, now)
+  const isOpen = run.hold === 'open'
+  const isOfPlan = run.state === 'held' || findings.breaches.length === 0
+  return html`${breachSection('guards', guards, { isOpen: isOpen && isOfPlan, decision: isOfPlan && decision })}
+  ${breachSection('findings', findings, { isOpen: isOpen && !isOfPlan, decision: !isOfPlan && decision })}`
+}
+
+function breachSection(
+  id: string,
+  { title, breaches }: Titled,
+  { isOpen, decision }: { readonly isOpen: boolean; readonly decision: Html | false },
+): Html | false {
   if (breaches.length === 0) return false
-  return html`<section class="box ${hold === 'open' && 'warn'}" aria-labelledby="hold">
-    <h2 id="hold">${titleOf(run)}</h2>
+  return html`<section class="box ${isOpen && 'warn'}" aria-labelledby="${id}">
+    <h2 id="${id}">${title}</h2>
     <ul>
       ${breaches.map(({ guard, detail, decided, changes }) => html`<li><code>${guard}</code> ${detail} <small>${amount(changes, 'change')}${decided !== undefined && `, ${decided}`}</small></li>`)}
     </ul>
-    ${whatToDo(run, name, now)}
+    ${decision}
   </section>`
 }
 
@@ -29,17 +42,6 @@ function whatToDo(run: ShownRun, name: Html, now: Date): Html | false {
   ${holdExpiresAt !== null && hold === 'open' && html`<p>It expires at ${at(holdExpiresAt, now)}; then the next run asks again.</p>`}
   ${isOwn && hold === 'open' && decisionForm(run, name)}
   ${isOwn && hold === 'rejected' && overruleForm(run, name)}`
-}
-
-function titleOf(run: ShownRun): string {
-  const { mode, hold, breaches } = run
-  if (mode === 'plan') return 'A sync would be held'
-  if (hold === 'open' && whyUntouchable(run) !== undefined) return 'Held, and not to be decided any more'
-  if (hold === 'open')
-    return breaches.every(({ waitsFor }) => waitsFor !== undefined)
-      ? 'Not proved, so it waits for a person'
-      : 'Held until a person decides'
-  return hold === null ? 'Guards and findings' : `Guards and findings: ${hold}`
 }
 
 /** Where the hold is another run's, or is over: what became of it, and where something waits now. */
@@ -75,8 +77,7 @@ function decisionForm(run: RunDetail, name: Html): Html {
   const waiting = undecided(run.state, run.breaches).filter(({ changes }) => changes > 0)
   return html`<form class="stacked" method="post" action="${path`/runs/${run.run}/approve`}">
     ${run.state === 'held' && html`<p>The plan: ${plannedLinks(run)}. ${othersWait(run)}</p>`}
-    ${choiceFields(run, `all that waits (${amount(run.undecidedChanges, 'change')})`, waiting)}
-    ${reasonField()} ${name}
+    ${choiceFields(run, allThatWaits(run), waiting)} ${reasonField()} ${name}
     <p class="actions">
       <button class="main">Approve</button>
       <button class="danger" formaction="${path`/runs/${run.run}/reject`}">Reject</button>
@@ -112,12 +113,30 @@ function reasonField(): Html {
   /></label>`
 }
 
+/** With the number of changes that an approval sends, unless nobody has counted them. */
+function allThatWaits(run: RunDetail): string {
+  if (run.state !== 'held' && run.undecidedChanges === 0) return 'the state of this server'
+  if (run.state !== 'held') return `all that waits (${amount(run.undecidedChanges, 'change')})`
+  return isRejectedInPart(run) ? 'all that still waits' : `the whole plan (${amount(planned(run), 'change')})`
+}
+
 /** A plan is sent as a whole, so what no guard holds waits with the rest. */
-function othersWait({ counts, undecidedChanges }: RunDetail): string {
-  const all = Object.values(counts?.planned ?? {}).reduce((sum, count) => sum + count, 0)
-  const others = all - undecidedChanges
-  if (others <= 0) return 'Nothing of it has been sent.'
-  return `Nothing of it has been sent: the guards hold ${digits(undecidedChanges)} of these changes, and the other ${digits(others)} wait with them. Approved, all of it is sent; rejected, the next run sends the others only.`
+function othersWait(run: RunDetail): string {
+  const nothing = 'Nothing of it has been sent'
+  if (isRejectedInPart(run))
+    return `${nothing}. Approved, all of it is sent but what was rejected; rejected, what waits is left out, too.`
+  const others = planned(run) - run.undecidedChanges
+  if (others <= 0) return `${nothing}.`
+  return `${nothing}: the guards hold ${digits(run.undecidedChanges)} of these changes, and the other ${digits(others)} wait with them. Approved, all of it is sent; rejected, the next run sends the others only.`
+}
+
+function planned({ counts }: RunDetail): number {
+  return Object.values(counts?.planned ?? {}).reduce((sum, count) => sum + count, 0)
+}
+
+/** A person rejected some of the guards that hold the plan. */
+function isRejectedInPart({ breaches }: RunDetail): boolean {
+  return breaches.some(({ decided }) => decided === 'rejected')
 }
 
 /** Left empty, a choice chooses all. */

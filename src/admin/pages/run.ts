@@ -5,7 +5,7 @@ import { mayHaveChanged } from '../../control/undo.ts'
 import { keysText } from '../../plan/configuration.ts'
 import type { NoticeCode } from '../../directory/snapshot.ts'
 import { amount, digits } from '../../directory/wording.ts'
-import { decisionsSection, holdSection } from './decide.ts'
+import { decisionsSection, holdSections } from './decide.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { facts, type Page } from './layout.ts'
 import { isUnderWay, progressBlock } from './progress.ts'
@@ -39,7 +39,7 @@ export function runPage({ run, changes, name, now }: RunPageParts): Page {
     ${run.paused !== null && run.directoryNow !== 'none' && html`<p class="box warn">${pauseText(run.paused)}</p>`}
     ${purpose(run)}
     ${run.configurationChange !== null && html`<p>The configuration was changed since run ${run.configurationChange.since}: ${keysText(run.configurationChange.keys)}</p>`}
-    ${holdSection(run, name, now)} ${decisionsSection(run, now)}
+    ${holdSections(run, name, now)} ${decisionsSection(run, now)}
     <section aria-labelledby="facts">
       <h2 id="facts">What it read and did</h2>
       ${factsOf(run, now)}${phases(run)}

@@ -7,6 +7,7 @@ import {
   withoutAnswer,
 } from '../../control/control.ts'
 import { decisionText } from '../../control/decided.ts'
+import { findingsOf, guardsOf, isApprovedPlan } from '../../control/held-by.ts'
 import { OPS, type Op } from '../../plan/change.ts'
 import { keysText } from '../../plan/configuration.ts'
 import { isAboutServer, undecided } from '../../plan/decide.ts'
@@ -201,11 +202,11 @@ function refusedAlike(changes: RunView['changes']): string[] {
 
 function holdLines(view: RunView): string[] {
   const { run, state, hold, holdRun } = view
-  const guards = breachLines(guardsOf(view), isApprovedPlan(view) ? 'approved' : hold)
-  if (guards.length === 0) return []
+  const { title, breaches } = guardsOf(view)
+  if (breaches.length === 0) return []
+  const guards = [`${title}:`, ...breachLines(breaches, isApprovedPlan(view) ? 'approved' : hold)]
   const first = holdBefore(view)
-  if (first !== undefined)
-    return [`${holdTitle(view)}:`, ...guards, `Nothing was changed. ${afterHold(first)}`]
+  if (first !== undefined) return [...guards, `Nothing was changed. ${afterHold(first)}`]
   const held = holdRun ?? run
   const waiting = state === 'held' && (hold === 'open' || hold === null)
   const since = held === run ? '' : ` What is held is the same as in run ${held}.`
@@ -215,7 +216,7 @@ function holdLines(view: RunView): string[] {
         ...expiryLine(view),
       ]
     : []
-  return [`${holdTitle(view)}:`, ...guards, ...help]
+  return [...guards, ...help]
 }
 
 function expiryLine({ holdExpiresAt, undo }: RunView): string[] {
@@ -242,19 +243,13 @@ function afterHold(first: number): string {
 
 /** What the evidence does not prove waits, while the rest is applied. */
 function waitLines(view: RunView): string[] {
-  const { mode, state, counts, hold, holdRun, breaches } = view
-  const findings = breaches.filter(({ waitsFor }) => waitsFor !== undefined)
-  if (findings.length === 0) return []
+  const { state, hold, holdRun } = view
+  const { title, breaches } = findingsOf(view)
+  if (breaches.length === 0) return []
   const isOpen = state === 'done' && (hold === 'open' || (hold === null && holdRun !== null))
   const first = holdBefore(view)
   const help = isOpen ? decideLines(view) : first === undefined ? [] : [afterHold(first)]
-  const applied = state === 'done' && total(counts?.planned ?? {}) > 0 ? '; the rest was applied' : ''
-  const since = hold === null || hold === 'open' ? '' : ` (${hold} since)`
-  const isInNoPlan = mode === 'plan' || state === 'held'
-  const title = isInNoPlan
-    ? 'Not proved, so it is no part of this plan'
-    : `Not proved, so it waits${applied}${since}`
-  return [`${title}:`, ...breachLines(findings, hold), ...help]
+  return [`${title}:`, ...breachLines(breaches, hold), ...help]
 }
 
 /** How a person decides about findings. */
@@ -281,26 +276,6 @@ function breachLines(breaches: RunView['breaches'], hold: RunView['hold']): stri
     const decision = decided === undefined || decided === hold ? '' : ` (${decided})`
     return `  ${guard}: ${printable(detail)}${decision}`
   })
-}
-
-function guardsOf({ breaches }: RunView): RunView['breaches'] {
-  return breaches.filter(({ waitsFor }) => waitsFor === undefined)
-}
-
-/** A plan that the next sync applies, because a person approved all that a guard would hold. */
-function isApprovedPlan(view: RunView): boolean {
-  return view.mode === 'plan' && guardsOf(view).every(({ decided }) => decided === 'approved')
-}
-
-const APPROVED = 'Approved by a person, in spite of'
-
-function holdTitle(view: RunView): string {
-  const { mode, state, hold, approved, undo } = view
-  if (mode === 'plan')
-    return isApprovedPlan(view) ? APPROVED : `${undo === null ? 'A sync' : 'The undo'} would be held by`
-  if (state === 'applying' || state === 'done' || (state === 'failed' && approved)) return APPROVED
-  if (hold === null || holdBefore(view) !== undefined) return 'Held by'
-  return hold === 'open' ? 'Held by' : `Held by (${hold} since)`
 }
 
 function titled(title: string, lines: readonly string[]): string[] {

@@ -1062,7 +1062,7 @@ export const EDGES: readonly Protection[] = [
   },
   {
     name: 'edges-approved-run-that-fails-is-not-held',
-    file: 'cli/render/report.ts',
+    file: 'control/held-by.ts',
     find: " || (state === 'failed' && approved)",
     replace: '',
     test: 'unit/cli/render.test.ts',

@@ -186,6 +186,27 @@ test('a quarantine that is long is shown in parts', async () => {
 
 const BREACH = { guard: 'max-deletes', detail: 'many', changes: 9 }
 
+const EMPTIED = { guard: 'group-emptied', detail: 'nobody is left', changes: 1, waitsFor: 'person' } as const
+const BEYOND = {
+  counts: countsOf({ planned: { 'delete-user': 34, 'update-user': 400 } }),
+  breaches: [BREACH, EMPTIED],
+}
+
+/** What the page says of guards and of findings, without its marks. */
+async function sectionsOf(parts: Parameters<typeof runOf>[0]) {
+  const page = await textOf({ runs: [runOf(parts)] }, '/runs/7')
+  const section = (id: string) =>
+    page
+      .split('<section')
+      .find((each) => each.includes(`aria-labelledby="${id}"`))
+      ?.replace(/^[^>]*>/, '')
+      .replace(/<\/section>.*/s, '')
+      .replaceAll(/<[^>]*>/g, ' ')
+      .replaceAll(/\s+/g, ' ')
+      .trim()
+  return { guards: section('guards'), findings: section('findings') }
+}
+
 async function offersUndo(parts: Parameters<typeof runOf>[0]): Promise<boolean> {
   return (await textOf({ runs: [runOf({ run: 7, ...parts })] }, '/runs/7')).includes('Undo this run')
 }
@@ -202,9 +223,40 @@ describe('a run', () => {
       breaches: [{ guard: 'max-deletes', detail: '4,000 users would be deleted', changes: 4000 }],
     })
     const page = await textOf({ runs: [run] }, '/runs/7')
-    for (const text of ['4,000 users would be deleted', 'Held until a person decides', 'Approve', 'Reject'])
+    for (const text of ['4,000 users would be deleted', 'Held by', 'Approve', 'Reject'])
       expect(page).toContain(text)
     expect(page).toContain('Nothing of it has been sent.')
+  })
+
+  test('says what a person approved, and what of it is not proved and waits', async () => {
+    const parts = { ...BEYOND, state: 'done', run: 7, holdRun: 7 } as const
+    const open = await sectionsOf({ ...parts, hold: 'open', undecidedChanges: 1 })
+    expect(open.guards).toBe('Approved by a person, in spite of max-deletes many 9 changes')
+    expect(open.findings).toMatch(
+      /^Not proved, so it waits; the rest was applied group-emptied nobody is left 1 change .*all that waits \(1 change\)/,
+    )
+    const breaches = [BREACH, { ...EMPTIED, decided: 'rejected' as const }]
+    const rejected = await sectionsOf({ ...parts, breaches, hold: 'rejected' })
+    expect(rejected.guards).toBe(open.guards)
+    expect(rejected.findings).toMatch(
+      /^Not proved, so it waits; the rest was applied \(rejected since\) group-emptied .*Approve all the same/,
+    )
+  })
+
+  test('that guards hold says what is no part of its plan, and how much is sent', async () => {
+    const parts = { ...BEYOND, run: 7, state: 'held', hold: 'open', holdRun: 7 } as const
+    const { guards, findings } = await sectionsOf({ ...parts, undecidedChanges: 9 })
+    expect(guards).toMatch(/^Held by max-deletes many 9 changes .*the whole plan \(434 changes\)/)
+    expect(guards).toContain('the other 425 wait with them. Approved, all of it is sent')
+    expect(findings).toBe('Not proved, so it is no part of this plan group-emptied nobody is left 1 change')
+  })
+
+  test('of whose plan something was rejected does not promise to send all of it', async () => {
+    const moved = { guard: 'max-moved-ids', detail: 'why', changes: 3, decided: 'rejected' } as const
+    const parts = { ...BEYOND, run: 7, state: 'held', hold: 'open', holdRun: 7 } as const
+    const { guards } = await sectionsOf({ ...parts, undecidedChanges: 9, breaches: [BREACH, moved] })
+    expect(guards).toContain('Approved, all of it is sent but what was rejected')
+    expect(guards).toMatch(/Decide on all that still waits [^(]/)
   })
 
   test('of another hold is decided on there', async () => {
@@ -265,6 +317,16 @@ describe('a run', () => {
     const holdExpiresAt = new Date(Date.now() + 7 * 86_400_000 - 60_000).toISOString()
     const run = runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7, breaches: [BREACH], holdExpiresAt })
     expect(await textOf({ runs: [run] }, '/runs/7')).toContain('in 7 d<')
+  })
+
+  test('whose server is behind offers to take the server as it is, and counts no changes', async () => {
+    const breaches = [
+      { guard: 'server-not-newer', detail: 'behind', changes: 1, waitsFor: 'person' } as const,
+    ]
+    const run = runOf({ run: 7, hold: 'open', holdRun: 7, undecidedChanges: 0, breaches })
+    const page = await textOf({ runs: [run] }, '/runs/7')
+    expect(page).toContain('the state of this server')
+    expect(page).not.toContain('0 changes')
   })
 
   test('leads back from where its changes end', async () => {
