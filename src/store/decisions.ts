@@ -70,6 +70,11 @@ function withDecision(decided: Omit<RecordedDecision, 'at'>) {
     || jsonb_build_object('at', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))`
 }
 
+/** Whoever decides about all of a hold leaves to others what they decided in the same way before. */
+const INSTEAD_OF_EARLIER = sql`ON CONFLICT (sync, target, fingerprint) DO UPDATE
+  SET decision = excluded.decision, run = excluded.run, decided_at = now(), decided_by =
+    CASE WHEN (d.decision, d.run) = (excluded.decision, excluded.run) THEN d.decided_by ELSE excluded.decided_by END`
+
 export interface PartApproval {
   readonly by: string
   readonly reason?: string | undefined
@@ -97,13 +102,11 @@ export async function approvePart(
     const isNamed = run.hold === 'open' ? namedBy(part) : sql<boolean>`(${namedBy(part)} AND ${isRejected})`
     const unknown = await idsWithoutChange(trx, run, part, isNamed)
     if (unknown.length > 0) return { named: 0, unknown }
-    const { rows } = await sql<{ fingerprint: string }>`INSERT INTO dirsyncd.decisions
+    const { rows } = await sql<{ fingerprint: string }>`INSERT INTO dirsyncd.decisions AS d
         (sync, target, fingerprint, decision, run, decided_by)
       SELECT DISTINCT ON (fingerprint) ${run.sync}, ${run.target}, fingerprint, 'approved', ${number}::integer, ${by}
       FROM dirsyncd.changes WHERE run = ${number} AND ${isNamed}
-      ON CONFLICT (sync, target, fingerprint) DO UPDATE
-      SET decision = excluded.decision, run = excluded.run, decided_by = excluded.decided_by, decided_at = now()
-      RETURNING fingerprint`.execute(trx)
+      ${INSTEAD_OF_EARLIER} RETURNING fingerprint`.execute(trx)
     await forgetWishes(
       trx,
       run,
@@ -231,13 +234,9 @@ async function recordDecision(
   const { sync, target, run: number } = run
   const prints =
     decision === 'rejected' ? [...fingerprints, ...(await wishesOf(db, number, fingerprints))] : fingerprints
-  await sql`INSERT INTO dirsyncd.decisions (sync, target, fingerprint, decision, run, decided_by)
+  await sql`INSERT INTO dirsyncd.decisions AS d (sync, target, fingerprint, decision, run, decided_by)
     SELECT DISTINCT ${sync}, ${target}, fingerprint, ${decision}, ${number}::integer, ${by}
-    FROM unnest(${prints}::text[]) AS fingerprint
-    ON CONFLICT (sync, target, fingerprint) DO UPDATE
-    SET decision = excluded.decision, run = excluded.run, decided_by = excluded.decided_by, decided_at = now()`.execute(
-    db,
-  )
+    FROM unnest(${prints}::text[]) AS fingerprint ${INSTEAD_OF_EARLIER}`.execute(db)
   if (decision === 'approved') await forgetWishes(db, run, fingerprints)
 }
 

@@ -27,7 +27,8 @@ export interface JournalLine {
   readonly outcome: string | null
   readonly status: number | null
   readonly detail: string | null
-  readonly approved: boolean
+  /** Who approved it; null where nobody had to, an empty text where the name is not kept. */
+  readonly approvedBy: string | null
   /** Why the plan deleted the entry, where the plan is still kept. */
   readonly why: DeleteReason | null
   /** The run that this one undid. */
@@ -43,7 +44,8 @@ export async function journalOf(
 ): Promise<readonly JournalLine[]> {
   const { rows } =
     await sql<JournalLine>`SELECT j.run, j.op, j.fingerprint, j.intent_at AS at, j.outcome, j.status, j.detail,
-      j.approved, c.change->>'why' AS why, (r.undo->>'run')::integer AS undoes
+      CASE WHEN j.approved THEN coalesce(j.approved_by, '') END AS "approvedBy",
+      c.change->>'why' AS why, (r.undo->>'run')::integer AS undoes
     FROM ${journalRows([id])} AS j LEFT JOIN dirsyncd.changes AS c ON c.run = j.run AND c.number = j.number
       LEFT JOIN dirsyncd.runs AS r ON r.run = j.run
     WHERE j.sync = ${sync} AND j.target = ${target} AND ${isOf(kind, sql`j.op`)}
@@ -173,20 +175,6 @@ export async function waitingMembershipsOf(
       AND (r.hold = 'open' OR ${isRejected})
     ORDER BY c.run, c.entry_id`.execute(db)
   return rows
-}
-
-/** Who approved last what this run applied: in the hold that it says, or in the newest one before it. */
-export async function approverOf(
-  db: Db,
-  { sync, target }: SyncTarget,
-  run: number,
-): Promise<string | undefined> {
-  const { rows } = await sql<{ by: string }>`SELECT decision->>'by' AS by
-    FROM dirsyncd.runs AS held, jsonb_array_elements(held.decisions) WITH ORDINALITY AS of_run(decision, place)
-    WHERE sync = ${sync} AND target = ${target} AND run <= ${run} AND decision->>'decision' = 'approved'
-    ORDER BY run = (SELECT approval_of FROM dirsyncd.runs AS applied WHERE applied.run = ${run}) DESC NULLS LAST,
-      run DESC, place DESC LIMIT 1`.execute(db)
-  return rows[0]?.by
 }
 
 /** Somebody whom earlier runs saw. */

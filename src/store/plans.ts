@@ -41,7 +41,9 @@ export async function storePlan(
       await setImmediate()
       part = parts.next()
     }
-    await fenced.write((trx) => Promise.all([insertChanges(trx, fenced.run, together), makeNext()]))
+    await fenced.write((trx, run) =>
+      Promise.all([insertChanges(trx, { ...run, run: fenced.run }, together), makeNext()]),
+    )
   }
   for (let start = 0; start < notices.length; start += ROWS_PER_STATEMENT) {
     const some = notices.slice(start, start + ROWS_PER_STATEMENT)
@@ -96,10 +98,16 @@ function storedTogether(
   return { json: storableJson(rows), texts }
 }
 
-async function insertChanges(trx: Fenced, run: number, { json, texts }: StoredTogether): Promise<void> {
+async function insertChanges(
+  trx: Fenced,
+  { run, sync, target }: SyncTarget & { readonly run: number },
+  { json, texts }: StoredTogether,
+): Promise<void> {
   await sql`INSERT INTO dirsyncd.changes
-      (run, number, phase, op, entry_id, fingerprint, wish, change, removes, approved)
-    SELECT ${run}, number, phase, op, entry_id, fingerprint, wish, change, removes, approved
+      (run, number, phase, op, entry_id, fingerprint, wish, change, removes, approved, approved_by)
+    SELECT ${run}, number, phase, op, entry_id, fingerprint, wish, change, removes, approved,
+      CASE WHEN approved THEN (SELECT decided_by FROM dirsyncd.decisions AS d WHERE d.sync = ${sync}
+        AND d.target = ${target} AND d.fingerprint = row.fingerprint AND d.decision = 'approved') END
     FROM jsonb_to_recordset(${json}::jsonb) AS row(number int, phase text, op text, entry_id text,
       fingerprint text, wish text, change jsonb, removes int, approved boolean)`.execute(trx)
   await storeTexts(trx, run, texts)

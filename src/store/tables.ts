@@ -129,6 +129,8 @@ export interface ChangesTable {
   was_there: Generated<boolean>
   /** A person approved it. */
   approved: Generated<boolean>
+  /** Who it was; null also in a row of an older version. */
+  approved_by: string | null
   /** Read back before the rest of its operation is sent. */
   canary: Generated<boolean>
   /** A create whose entry the last run had created, and this one does not see in the directory. */
@@ -183,6 +185,7 @@ export interface JournalTable {
   /** A create whose entry the next run did not see in the directory. */
   missed: Generated<boolean>
   approved: Generated<boolean>
+  approved_by: string | null
 }
 
 export interface NoticesTable {

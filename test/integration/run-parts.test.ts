@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { sql } from 'kysely'
 import { renderReport } from '../../src/cli/render/report.ts'
 import type { ApproveRequest } from '../../src/control/control.ts'
+import { historyOf } from '../../src/control/explain/history.ts'
 import { createLocalControl } from '../../src/control/local.ts'
 import type { Part } from '../../src/plan/part/part.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
@@ -28,6 +29,13 @@ const names = async () => [...(await seen()).users.values()].map(({ name }) => n
 const emailOf = async (id: string) => (await seen()).users.get(id)?.email ?? null
 
 const groupG = async () => (await seen()).groups.get('g')
+
+/** The story of a user, newest first: what was done, and who approved it. */
+const approversOf = async (id: string) => {
+  const target = { sync: bed.sync, target: bed.target }
+  const { journal } = await historyOf({ db: bed.db, target }, { kind: 'user', id })
+  return journal.map(({ op, approvedBy }) => [op, approvedBy])
+}
 
 const askFor = (run: number, part: Part) => harness.control.approve({ run, by: 'ana', part })
 
@@ -197,6 +205,65 @@ test('one of those whose deletes were rejected is approved alone', async () => {
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['b', 'c', 'd', 'e', 'f', 'new'])
   const next = await harness.sync()
   expect(next).toMatchObject({ state: 'done', counts: { planned: {}, notices: { rejected: 2 } } })
+})
+
+describe('who approved a change, in its story', () => {
+  test('is the one who approved its part, whoever approves the rest later', async () => {
+    fire('a', 'b', 'c', 'd')
+    const { run } = await harness.sync()
+    await harness.control.approve({ run, by: 'root', part: { ids: ['a'] } })
+    const [, part] = await harness.control.runs({ sync: bed.sync, limit: 2 })
+    await harness.control.approve({ run, by: 'dbl1', part: { ids: ['a', 'b', 'c'] } })
+    await harness.control.approve({ run, by: 'root', part: { ids: ['c'] } })
+    await harness.control.approve({ run, by: 'all1' })
+    await harness.work()
+    expect(await harness.getRun(part!.run)).toMatchObject({ counts: { planned: { 'delete-user': 1 } } })
+    expect(await Promise.all(['a', 'b', 'c', 'd'].map(approversOf))).toEqual(
+      ['root', 'dbl1', 'dbl1', 'all1'].map((by) => [
+        ['delete-user', by],
+        ['create-user', null],
+      ]),
+    )
+  })
+
+  test('is nobody who approves the whole hold while its part is sent already', async () => {
+    fire('a', 'b', 'c')
+    const { run } = await harness.sync()
+    await harness.control.approve({ run, by: 'root', part: { ids: ['a'] } })
+    bed.proxy.intercept = async ({ method }) => {
+      if (method !== 'DELETE') return undefined
+      bed.proxy.intercept = () => undefined
+      await harness.control.approve({ run, by: 'all1' })
+      return undefined
+    }
+    await harness.work()
+    expect(await approversOf('a')).toContainEqual(['delete-user', 'root'])
+    expect(await approversOf('b')).toContainEqual(['delete-user', 'all1'])
+  })
+
+  test('of what was quarantined, is the one whose approval let it be tried, not the newest one', async () => {
+    bed.proxy.intercept = ({ method, body }) =>
+      method === 'POST' && /(new|free)%40/.test(body) ? { status: 422, answer: { title: 'no' } } : undefined
+    hire('free')
+    await harness.sync()
+    fire('a', 'b')
+    hire('new')
+    const { rest } = await approve(await harness.sync(), { names: ['deletes'] }, { by: 'kill' })
+    await harness.approve(rest.run, { by: 'ana' })
+    fire('c', 'd')
+    await harness.approve((await harness.sync()).run, { by: 'z3' })
+    bed.proxy.intercept = () => undefined
+    await harness.control.release({ sync: bed.sync })
+    await harness.sync()
+    for (const [id, by] of [
+      ['new', 'ana'],
+      ['free', null],
+    ] as const)
+      expect(await approversOf(id)).toEqual([
+        ['create-user', by],
+        ['create-user', by],
+      ])
+  })
 })
 
 describe('an e-mail that changes hands', () => {

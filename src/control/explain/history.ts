@@ -1,6 +1,5 @@
 import { type Change, fingerprint, type Op } from '../../plan/change.ts'
 import {
-  approverOf,
   type EntryKey,
   journalOf,
   lastFailureOfSync,
@@ -9,28 +8,23 @@ import {
   plannedChanges,
 } from '../../store/entry-history.ts'
 import { heldBreaches } from '../../store/held-changes.ts'
-import type { JournalEntry, Story, StoryHold } from '../story.ts'
+import type { Story, StoryHold } from '../story.ts'
 import type { ExplainDeps } from './sides.ts'
 
 const JOURNAL_LINES = 10
 
 /** What earlier runs said of an entry and did with it; without a key, which runs there were. */
 export async function historyOf(
-  { db, target }: ExplainDeps,
+  { db, target }: Pick<ExplainDeps, 'db' | 'target'>,
   key: EntryKey | undefined,
 ): Promise<Pick<Story, 'lastRun' | 'lastFailure' | 'journal'>> {
   const last = await lastRunAbout(db, target, key)
   const failure = await lastFailureOfSync(db, target)
-  const journal: JournalEntry[] = []
   const lines = key === undefined ? [] : await journalOf(db, target, key, JOURNAL_LINES)
-  for (const { at, approved, ...line } of lines) {
-    const approvedBy = approved ? ((await approverOf(db, target, line.run)) ?? '') : null
-    journal.push({ ...line, at: at.toISOString(), approvedBy })
-  }
   return {
     lastRun: last === undefined ? null : { ...last, at: last.at.toISOString() },
     lastFailure: failure === undefined ? null : { ...failure, at: failure.at.toISOString() },
-    journal,
+    journal: lines.map((line) => ({ ...line, at: line.at.toISOString() })),
   }
 }
 

@@ -22,6 +22,7 @@ import { wishes } from './0020-wishes.ts'
 import { watching } from './0021-watching.ts'
 import { notifications } from './0022-notifications.ts'
 import { pages } from './0023-pages.ts'
+import { approvers } from './0024-approvers.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -48,4 +49,5 @@ export const migrations: Record<string, Migration> = {
   '0021-watching': watching,
   '0022-notifications': notifications,
   '0023-pages': pages,
+  '0024-approvers': approvers,
 }

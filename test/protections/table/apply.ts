@@ -435,8 +435,8 @@ export const APPLY: readonly Protection[] = [
   {
     name: 'apply-approval-is-journaled',
     file: 'apply/outcomes.ts',
-    find: 'now(), state, status, requests, detail, approved\n',
-    replace: 'now(), state, status, requests, detail, false\n',
+    find: 'now(), state, status, requests, detail, approved, approved_by\n',
+    replace: 'now(), state, status, requests, detail, false, approved_by\n',
     test: CHUNKS,
     only: 'an approved update',
   },

@@ -29,6 +29,7 @@ const MIGRATIONS = {
     '0021-watching.ts': 'd0c29ca8e6d6cebf',
     '0022-notifications.ts': 'f16ec6140d1e94ce',
     '0023-pages.ts': 'c4b08c264b3e7908',
+    '0024-approvers.ts': 'ed969aaf4eaa5876',
   },
   'service/store/migrations': {
     '0001-organizations.ts': '38b3340552d34563',
