@@ -1,6 +1,6 @@
 import type { Config, SyncConfig } from '../config/config.ts'
 import { sentence } from '../errors.ts'
-import { figuresOf, type SyncFigures } from '../store/figures.ts'
+import { figuresOf, isPastDue, type SyncFigures } from '../store/figures.ts'
 import { pastDue } from '../sync/schedule.ts'
 import { type Site, watchedSyncs } from './site.ts'
 import { withinTime } from './within-time.ts'
@@ -29,8 +29,8 @@ async function problem(what: string, work: Promise<unknown>): Promise<string | u
 
 /**
  * Why a daemon is not ready, in a sentence: a store that is away, or a sync that has not succeeded since its schedule
- * called for it three times. A sync that is held or paused is not late, nor one that this daemon has not had the time
- * for.
+ * called for it three times. A sync that is held or paused is not late. A person's decision, and the start of this
+ * daemon, give it the time of three calls again.
  */
 export async function whyDaemonIsNotReady(
   site: Site,
@@ -60,13 +60,9 @@ export function dueOf({ name, schedule }: SyncConfig, figures: SyncFigures, now:
   return schedule && pastDue(schedule, name, isUnderWay && lastAttempt !== null ? lastAttempt : now)
 }
 
-function isLate(
-  { lastAttempt, lastSuccess, hold, isPaused, planned }: SyncFigures,
-  due: Date,
-  startedAt: Date,
-): boolean {
+function isLate(figures: SyncFigures, due: Date, startedAt: Date): boolean {
+  const { lastAttempt, hold, isPaused, planned } = figures
   if (isPaused || lastAttempt === null) return false
   if (hold !== null && planned?.state === 'held') return false
-  const since = Math.max(lastSuccess?.getTime() ?? 0, startedAt.getTime())
-  return since < due.getTime()
+  return startedAt < due && isPastDue(figures, due)
 }

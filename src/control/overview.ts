@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { figuresOf, type SyncFigures, type WatchedSync } from '../store/figures.ts'
+import { figuresOf, isPastDue, type SyncFigures, type WatchedSync } from '../store/figures.ts'
 import { pausedSyncs } from '../store/paused-syncs.ts'
 import { runsUnderWay } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
@@ -9,7 +9,7 @@ import { pauseView } from './paused.ts'
 /**
  * How a sync is, in a word; the first that fits: nothing is written (`paused`), the last run ended with an error
  * (`failing`), a person has to decide (`held`), the directory is left alone for a time (`waiting`), it has not succeeded
- * since its schedule called for it three times (`late`), no run has ended yet (`new`), or all is well (`ok`).
+ * since its schedule called for it three times, nor has a person decided about it since (`late`), no run has ended yet (`new`), or all is well (`ok`).
  */
 export type SyncState = 'paused' | 'failing' | 'held' | 'waiting' | 'late' | 'new' | 'ok'
 
@@ -101,5 +101,5 @@ function stateOf(figures: SyncFigures, due: Date | undefined): SyncState {
   if (hold !== null) return 'held'
   if (pause !== null) return 'waiting'
   if (lastAttempt === null || lastSuccess === null) return 'new'
-  return due !== undefined && lastSuccess < due ? 'late' : 'ok'
+  return isPastDue(figures, due) ? 'late' : 'ok'
 }

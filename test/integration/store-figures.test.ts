@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { Config } from '../../src/config/config.ts'
+import { createOverview } from '../../src/compose/overview.ts'
 import { whyDaemonIsNotReady } from '../../src/compose/readiness.ts'
 import type { Site } from '../../src/compose/site.ts'
+import { decideOn } from '../../src/control/decide-on.ts'
 import { createLog } from '../../src/log.ts'
 import { DirsyncdError } from '../../src/errors.ts'
 import { figuresOf, storeBytes, type SyncFigures } from '../../src/store/figures.ts'
@@ -35,6 +37,7 @@ async function figures(): Promise<SyncFigures> {
     lastAttempt: null,
     lastFullRead: null,
     lastSuccess: null,
+    lastDecision: null,
     failures: 0,
     error: null,
     planned: null,
@@ -162,8 +165,9 @@ test('changes are pending while a run applies them', async () => {
   expect(await figures()).toMatchObject({ isUnderWay: false, pending: 0, pendingSeconds: 0 })
 })
 
-/** Why a daemon that has been up for this long is not ready, whose sync is to run every ten minutes. */
-function whyNot(upMinutes: number, schedule: object | null = { kind: 'interval', everyMs: 600_000 }) {
+const EVERY_TEN_MINUTES = { kind: 'interval', everyMs: 600_000 }
+
+function siteOf(schedule: object | null): { readonly site: Site; readonly config: Config } {
   const [, organization, directory] = /organizations\/(\d+)\/admin\/directories\/(\d+)$/.exec(bed.target) ?? [
     '',
     '1',
@@ -180,16 +184,30 @@ function whyNot(upMinutes: number, schedule: object | null = { kind: 'interval',
     syncs: [{ name: bed.sync, schedule: schedule ?? undefined, directory: section }],
   } as unknown as Config
   const { store, backend } = bed.opened
-  const site = { store, backend } as unknown as Site
+  return { site: { store, backend } as unknown as Site, config }
+}
+
+/** Why a daemon that has been up for this long is not ready, whose sync is to run every ten minutes. */
+function whyNot(upMinutes: number, schedule: object | null = EVERY_TEN_MINUTES) {
+  const { site, config } = siteOf(schedule)
   return whyDaemonIsNotReady(site, config, new Date(Date.now() - upMinutes * 60_000))
+}
+
+async function stateInOverview(): Promise<string | undefined> {
+  const { site, config } = siteOf(EVERY_TEN_MINUTES)
+  return (await createOverview(site, () => config)())[0]?.state
+}
+
+/** All runs were so long ago, and wrote to the directory of `siteOf`. */
+async function at(minutes: number): Promise<string> {
+  const target = `${bed.proxy.baseUrl}/api/v2/organizations/1/admin/directories/7`
+  await sql`UPDATE dirsyncd.runs SET target = ${target}, started_at = now() - make_interval(mins => ${minutes}),
+    finished_at = now() - make_interval(mins => ${minutes}) WHERE sync = ${bed.sync}`.execute(bed.db)
+  return target
 }
 
 test('a daemon is ready until a sync has not succeeded for three times of its schedule', async () => {
   const harness = await bed.openWithWorker({ maxUserDeletes: 5 })
-  const target = `${bed.proxy.baseUrl}/api/v2/organizations/1/admin/directories/7`
-  const at = (minutes: number) =>
-    sql`UPDATE dirsyncd.runs SET target = ${target}, started_at = now() - make_interval(mins => ${minutes}),
-      finished_at = now() - make_interval(mins => ${minutes}) WHERE sync = ${bed.sync}`.execute(bed.db)
   hire(...ids(20))
   expect(await whyNot(600)).toBeUndefined()
   await harness.sync()
@@ -206,4 +224,22 @@ test('a daemon is ready until a sync has not succeeded for three times of its sc
   await sql`DELETE FROM dirsyncd.paused_syncs`.execute(bed.db)
   await sql`UPDATE dirsyncd.runs SET hold = 'open', state = 'held' WHERE sync = ${bed.sync}`.execute(bed.db)
   expect(await whyNot(600)).toBeUndefined()
+})
+
+test('a sync is not late because a person has just decided about an old hold', async () => {
+  const harness = await bed.openWithWorker({ maxUserDeletes: 5 })
+  hire(...ids(20))
+  await harness.sync()
+  fire(...ids(10))
+  const { run } = await harness.sync()
+  const deps = { db: bed.db, targets: new Map([[bed.sync, await at(40)]]) }
+  expect([await whyNot(600), await stateInOverview()]).toEqual([undefined, 'held'])
+  for (const decision of ['rejected', 'approved'] as const) {
+    await decideOn(deps, run, { decision, by: 'ana' })
+    expect([await whyNot(600), await stateInOverview()]).toEqual([undefined, 'ok'])
+    await sql`UPDATE dirsyncd.runs SET decisions = (SELECT jsonb_agg(d || jsonb_build_object('at', now() - interval '40 min'))
+      FROM jsonb_array_elements(decisions) AS d) WHERE run = ${run}`.execute(bed.db)
+    expect(await whyNot(600)).toContain('has not succeeded since its schedule called for it three times')
+    expect(await stateInOverview()).toBe('late')
+  }
 })

@@ -81,10 +81,18 @@ export const WATCHING: readonly Protection[] = [
   {
     name: 'watching-a-daemon-gets-the-time-for-its-first-runs',
     file: 'compose/readiness.ts',
-    find: 'Math.max(lastSuccess?.getTime() ?? 0, startedAt.getTime())',
-    replace: '(void startedAt, lastSuccess?.getTime() ?? 0)',
+    find: 'startedAt < due && isPastDue',
+    replace: 'isPastDue',
     test: FIGURES,
     only: 'a daemon is ready',
+  },
+  {
+    name: 'watching-a-decision-gives-a-sync-the-time-for-its-next-run',
+    file: 'store/figures.ts',
+    find: 'Math.max(lastSuccess?.getTime() ?? 0, lastDecision?.getTime() ?? 0)',
+    replace: '(void lastDecision, lastSuccess?.getTime() ?? 0)',
+    test: FIGURES,
+    only: 'has just decided',
   },
   {
     name: 'watching-a-run-that-was-left-has-not-failed',

@@ -15,6 +15,7 @@ const WELL: SyncFigures = {
   lastAttempt: new Date(START),
   lastFullRead: new Date(START),
   lastSuccess: new Date(START),
+  lastDecision: null,
   failures: 0,
   error: null,
   planned: null,
