@@ -67,12 +67,17 @@ function row(sync: SyncOverview, now: Date): readonly (Html | string)[] {
     stateBadge(sync),
     at(sync.lastSuccess, now),
     at(sync.lastAttempt, now),
-    at(sync.next, now, 'on demand'),
+    nextText(sync, now),
     entries(sync.source),
     entries(sync.directory),
     sync.token === null ? '–' : `ends ${tokenText(sync.token.secondsLeft)}`,
     nowText(sync),
   ]
+}
+
+/** When the schedule calls for the sync next. A paused one does not run then, and another sentence says what ends that. */
+export function nextText({ next, paused }: SyncOverview, now: Date): Html {
+  return paused === null ? at(next, now, 'on demand') : html`none while paused`
 }
 
 export function entries(counts: SyncOverview['source']): string {

@@ -3,7 +3,7 @@ import type { SyncOverview } from '../../control/overview.ts'
 import { amount, timeTaken } from '../../directory/wording.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { facts, type Page } from './layout.ts'
-import { entries, stateBadge, tokenText, wishesOf } from './overview.ts'
+import { entries, nextText, stateBadge, tokenText, wishesOf } from './overview.ts'
 import { plannedText, runTable } from './runs.ts'
 import { at, took } from './time.ts'
 
@@ -24,7 +24,7 @@ export function syncPage(sync: SyncOverview, runs: readonly RunSummary[], name: 
       ['Last success', at(sync.lastSuccess, now)],
       ['Last attempt', at(sync.lastAttempt, now)],
       ['Last read of both sides', at(sync.lastFullRead, now)],
-      ['Next', at(sync.next, now, 'on demand')],
+      ['Next', nextText(sync, now)],
       ['Source, as last read', entries(sync.source)],
       ['Directory, as last read', entries(sync.directory)],
       sync.token !== null && ['Access token', `ends ${tokenText(sync.token.secondsLeft)}`],
@@ -67,7 +67,7 @@ function actions({ sync, paused }: SyncOverview, name: Html): Html {
   const to = (what: string) => path`/syncs/${sync}/` + what
   return html`<div class="actions">
     <form method="post" action="${to('run')}">
-      <button class="main" name="mode" value="sync">Run now</button>
+      ${paused === null && html`<button class="main" name="mode" value="sync">Run now</button>`}
       <button name="mode" value="plan">Only plan</button>
     </form>
     ${

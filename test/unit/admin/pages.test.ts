@@ -49,6 +49,20 @@ describe('the overview', () => {
     expect(page).not.toContain('not yet run')
   })
 
+  test.each(['/', '/syncs/corp'])('announces no run of a paused sync on %s, nor offers one', async (url) => {
+    const since = '2026-11-21T07:29:03.000Z'
+    const paused = { sync: 'corp', by: 'bob', reason: null, since }
+    const next = '2026-11-21T08:00:00.000Z'
+    const page = await textOf({ syncs: [overviewOf({ state: 'paused', paused, next })] }, url)
+    expect(page).not.toContain(next)
+    expect(page).toContain('none while paused')
+    expect(page).toContain('dirsyncd resume corp ends it')
+    expect(page).not.toContain('Run now')
+    const goesOn = await textOf({ syncs: [overviewOf({ next })] }, url)
+    expect(goesOn).toContain(next)
+    expect(goesOn.includes('Run now')).toBe(url !== '/')
+  })
+
   test('does not call well what the service refuses in part', async () => {
     const page = await textOf({ syncs: [overviewOf({ quarantined: 2 })] }, '/')
     expect(page).toContain('some refused')
