@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { QuarantinedChange } from '../control/control.ts'
+import { notReleasedText } from '../control/released.ts'
 import { DirsyncdError } from '../errors.ts'
 import { repeated } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
@@ -75,25 +75,11 @@ async function release(session: Session, { sync, user = [], group = [] }: Releas
   if (sync !== undefined) selectSyncs(session.config, sync)
   const only = user.length + group.length === 0 ? undefined : { users: user, groups: group }
   await using control = await openControl(session)
-  const released = await control.release({
-    ...(sync !== undefined && { sync }),
-    ...(only !== undefined && { only }),
-  })
-  const missing = [...notAmong(released, 'user', user), ...notAmong(released, 'group', group)]
+  const request = { ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) }
+  const released = await control.release(request)
+  const missing = notReleasedText(request, released)
   if (session.json) session.printJson({ released: released.length, changes: released })
-  else if (released.length > 0 || missing.length === 0) session.print(renderReleased(released))
-  if (missing.length === 0) return 0
-  throw new DirsyncdError(
-    'id-unknown',
-    `Not in quarantine${sync === undefined ? '' : ` of ${sync}`}: ${missing.join(', ')}; dirsyncd quarantine list shows what is.`,
-  )
-}
-
-function notAmong(
-  released: readonly QuarantinedChange[],
-  kind: 'user' | 'group',
-  ids: readonly string[],
-): string[] {
-  const found = new Set(released.filter((change) => change.kind === kind).map(({ id }) => id))
-  return ids.filter((id) => !found.has(id)).map((id) => `${kind} ${id}`)
+  else if (released.length > 0 || missing === undefined) session.print(renderReleased(released))
+  if (missing === undefined) return 0
+  throw new DirsyncdError('id-unknown', missing)
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { stringifySetCookie } from 'cookie'
 import { type Control, earlierPauseText, type RunSummary } from '../../control/control.ts'
+import { notReleasedText } from '../../control/released.ts'
 import { DirsyncdError } from '../../errors.ts'
 import type { Part } from '../../plan/part/part.ts'
 import { printable } from '../../printable.ts'
@@ -39,7 +40,9 @@ export function addActions(app: FastifyInstance, control: Operations): void {
       id === undefined
         ? undefined
         : { users: kind === 'user' ? [id] : [], groups: kind === 'group' ? [id] : [] }
-    await control.release({ ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) })
+    const asked = { ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) }
+    const missing = notReleasedText(asked, await control.release(asked))
+    if (missing !== undefined) throw new DirsyncdError('id-unknown', missing)
     return reply.redirect(withQuery('/quarantine', { sync }), 303)
   })
 }

@@ -51,12 +51,16 @@ export function quarantinePage(
     ${
       all.length === 0
         ? html`<p class="good">There is nothing in quarantine.</p>`
-        : html`${table(
-              caption(all.length, { skip, shown: shown.length }),
-              ['Sync', 'Change', 'Who', 'What the service said', 'Since', 'Tried again', 'Release'],
-              rows.map((cells) => cells.map((cell) => (cell === false ? html`` : cell))),
-            )}
-            ${pager(all.length, { sync, skip })}
+        : html`${
+              shown.length === 0
+                ? behindEnd(all.length, { sync, skip })
+                : html`${table(
+                    caption(all.length, { skip, shown: shown.length }),
+                    ['Sync', 'Change', 'Who', 'What the service said', 'Since', 'Tried again', 'Release'],
+                    rows.map((cells) => cells.map((cell) => (cell === false ? html`` : cell))),
+                  )}
+                  ${pager(all.length, { sync, skip })}`
+            }
             <form method="post" action="/quarantine/release" class="actions">
               ${sync !== undefined && html`<input type="hidden" name="sync" value="${sync}" />`}<button>
                 Release all${sync !== undefined && html` of <bdi>${sync}</bdi>`}
@@ -71,10 +75,20 @@ function caption(all: number, { skip, shown }: { readonly skip: number; readonly
   return `${digits(skip + 1)} to ${digits(skip + shown)} of ${amount(all, 'change')}`
 }
 
-function pager(
-  all: number,
-  { sync, skip }: { readonly sync: string | undefined; readonly skip: number },
-): Html {
+interface Place {
+  readonly sync: string | undefined
+  readonly skip: number
+}
+
+function behindEnd(all: number, { sync, skip }: Place): Html {
+  const whose = sync !== undefined && html` of <bdi>${sync}</bdi>`
+  return html`<p>
+    The quarantine${whose} has ${amount(all, 'change')}, so there are none from number ${digits(skip + 1)} on:
+    <a href="${withQuery('/quarantine', { sync })}">see the first ones</a>.
+  </p>`
+}
+
+function pager(all: number, { sync, skip }: Place): Html {
   const to = (place: number) => withQuery('/quarantine', { sync, skip: place === 0 ? undefined : place })
   return html`<p class="actions">
     ${skip > 0 && html`<a href="${to(Math.max(0, skip - SHOWN))}" rel="prev">Earlier ones</a>`}

@@ -81,7 +81,14 @@ export function buildPagesForTests(shown: Shown) {
         return { pause: shown.paused ?? pause, stopped: null }
       },
       resume: recorded('resume', null),
-      release: recorded('release', []),
+      release: async (request) => {
+        asked.push(['release', request])
+        const { only } = request
+        return quarantine.filter(({ kind, id }) => {
+          const named = kind === 'group' ? only?.groups : only?.users
+          return only === undefined || (id !== null && named?.includes(id))
+        })
+      },
     },
     browse: {
       run: async (number) => {

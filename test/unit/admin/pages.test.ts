@@ -198,6 +198,20 @@ test('a quarantine that is long is shown in parts', async () => {
   expect(last).not.toContain('rel="next"')
 })
 
+test.each([
+  ['/quarantine?skip=60', 'has 60 changes, so there are none from number 61 on', '/quarantine'],
+  [
+    '/quarantine?sync=corp&skip=200',
+    'of <bdi>corp</bdi> has 60 changes, so there are none from number 201 on',
+    '/quarantine?sync=corp',
+  ],
+])('behind the end of the quarantine, %s leads to its first ones', async (url, sentence, first) => {
+  const quarantine = Array.from({ length: 60 }, (_, nth) => quarantinedOf(`e-${nth}`))
+  const page = await textOf({ quarantine }, url)
+  expect(page.replaceAll(/\s+/g, ' ')).toContain(`${sentence}: <a href="${first}">see the first ones</a>.`)
+  expect(page).not.toMatch(/<table|rel="(?:prev|next)"/)
+})
+
 const BREACH = { guard: 'max-deletes', detail: 'many', changes: 9 }
 
 const EMPTIED = { guard: 'group-emptied', detail: 'nobody is left', changes: 1, waitsFor: 'person' } as const
@@ -452,6 +466,7 @@ describe('what a person does', () => {
   const OWN = { 'sec-fetch-site': 'same-origin' }
   const shown: Shown = {
     syncs: [overviewOf()],
+    quarantine: [quarantinedOf('a b')],
     runs: [
       runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7 }),
       runOf({ run: 9, mode: 'plan', state: 'planned', undo: { run: 7, part: { kinds: ['user'] } } }),
@@ -533,6 +548,15 @@ describe('what a person does', () => {
   ])('%s with %s', async (url, form, wanted, location) => {
     const answer = await post(url, form)
     expect(answer).toMatchObject({ status: 303, location, asked: [wanted] })
+  })
+
+  test.each([
+    ['sync=corp&kind=user&id=gone', 'Not in quarantine of corp: user gone; dirsyncd quarantine list shows'],
+    ['kind=group&id=a%2520b', 'Not in quarantine: group a b; dirsyncd quarantine list shows'],
+  ])('releases nobody with %s who is not in quarantine any more, and says so', async (form, sentence) => {
+    const answer = await post('/quarantine/release', form)
+    expect(answer.status).toBe(400)
+    expect(answer.body).toContain(sentence)
   })
 
   test('is not recorded where the sync was paused before, and whoever asks is told', async () => {
