@@ -11,7 +11,7 @@ import { openControl } from './open-control.ts'
 import { EXIT, worstExitCode } from './exit-code.ts'
 import { followRun, readRun } from './follow.ts'
 import { partOf } from './part.ts'
-import { total } from './total.ts'
+import { total } from '../control/total.ts'
 import { afterUndo } from './undo.ts'
 import { whoAmI } from './who-am-i.ts'
 

@@ -1,6 +1,6 @@
 import type { BreachView, RunSummary } from '../control/control.ts'
 import { digits } from '../directory/wording.ts'
-import { total } from './total.ts'
+import { total } from '../control/total.ts'
 
 /** The exit codes of commands that ran to their end; those of errors are in `errors.ts`. */
 export const EXIT = { done: 0, error: 1, changes: 2, held: 3, incomplete: 4 } as const

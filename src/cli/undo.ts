@@ -10,7 +10,7 @@ import { openControl } from './open-control.ts'
 import { EXIT } from './exit-code.ts'
 import { followRun, readRun } from './follow.ts'
 import { addPartOptions, type PartOptions, partOf } from './part.ts'
-import { total } from './total.ts'
+import { total } from '../control/total.ts'
 import { whoAmI } from './who-am-i.ts'
 
 const HELP = `

@@ -1,4 +1,5 @@
 import { type BreachView, holdBefore, type RunSummary } from './control.ts'
+import { total } from './total.ts'
 
 /** Breaches of one run, with the words above them. */
 export interface Titled {
@@ -41,7 +42,7 @@ function guardsTitle(run: RunSummary): string {
 
 function findingsTitle({ mode, state, counts, hold }: RunSummary): string {
   if (mode === 'plan' || state === 'held') return 'Not proved, so it is no part of this plan'
-  const isRestApplied = state === 'done' && Object.values(counts?.planned ?? {}).some((count) => count > 0)
+  const isRestApplied = state === 'done' && total(counts?.planned ?? {}) > 0
   const since = hold === null || hold === 'open' ? '' : ` (${hold} since)`
   return `Not proved, so it waits${isRestApplied ? '; the rest was applied' : ''}${since}`
 }

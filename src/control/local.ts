@@ -25,6 +25,7 @@ import {
 import { pauseOperations, pauseView } from './paused.ts'
 import { type ApprovalDeps, approvePartOf, isExpired } from './approve-part.ts'
 import { decideOn } from './decide-on.ts'
+import { total } from './total.ts'
 import { addUndo, lostFor } from './undo.ts'
 
 export interface LocalControlDeps {
@@ -175,12 +176,8 @@ export function runWithChanges({ run, state, stored_changes: stored, hold_run: h
 
 /** By the counters that a run's workers move, because counting the changes takes long where there are many. */
 function outcomesSoFar({ outcomes }: RunRecord, { planned }: RunCounts): RunCounts['outcomes'] {
-  const pending = sumOf(planned) - sumOf(outcomes)
+  const pending = total(planned) - total(outcomes)
   return pending > 0 ? { ...outcomes, pending } : outcomes
-}
-
-function sumOf(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((all, count) => all + count, 0)
 }
 
 async function summary(db: Kysely<Tables>, run: ListedRun): Promise<RunSummary> {

@@ -9,6 +9,7 @@ import { addRun, findRun, type RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import type { UndoRequest } from './control.ts'
 import { requireSameTarget } from './same-target.ts'
+import { total } from './total.ts'
 
 type Db = Kysely<Tables>
 
@@ -74,7 +75,7 @@ async function requireKeptChanges(db: Db, run: RunRecord): Promise<void> {
     throw refusal(`Run ${run.run} cannot be undone before it has ended; it is ${run.state}.`)
   const { planned = {} } = run.counts ?? {}
   if (!mayHaveChanged(run)) throw refusal(`Run ${run.run} changed nothing, so there is nothing to undo.`)
-  const all = Object.values(planned).reduce((sum, count) => sum + count, 0)
+  const all = total(planned)
   const kept = await countChanges(db, run.run)
   if (kept >= all) return
   throw refusal(

@@ -1,6 +1,7 @@
 import type { ShownRun } from '../../control/browse.ts'
 import { holdBefore, PART_NAMES, type RunDetail } from '../../control/control.ts'
 import { findingsOf, guardsOf, type Titled } from '../../control/held-by.ts'
+import { total } from '../../control/total.ts'
 import { undecided } from '../../plan/decide.ts'
 import { amount, digits } from '../../directory/wording.ts'
 import { html, type Html, path } from './html.ts'
@@ -117,7 +118,9 @@ function reasonField(): Html {
 function allThatWaits(run: RunDetail): string {
   if (run.state !== 'held' && run.undecidedChanges === 0) return 'the state of this server'
   if (run.state !== 'held') return `all that waits (${amount(run.undecidedChanges, 'change')})`
-  return isRejectedInPart(run) ? 'all that still waits' : `the whole plan (${amount(planned(run), 'change')})`
+  return isRejectedInPart(run)
+    ? 'all that still waits'
+    : `the whole plan (${amount(total(run.counts?.planned ?? {}), 'change')})`
 }
 
 /** A plan is sent as a whole, so what no guard holds waits with the rest. */
@@ -125,13 +128,9 @@ function othersWait(run: RunDetail): string {
   const nothing = 'Nothing of it has been sent'
   if (isRejectedInPart(run))
     return `${nothing}. Approved, all of it is sent but what was rejected; rejected, what waits is left out, too.`
-  const others = planned(run) - run.undecidedChanges
+  const others = total(run.counts?.planned ?? {}) - run.undecidedChanges
   if (others <= 0) return `${nothing}.`
   return `${nothing}: the guards hold ${digits(run.undecidedChanges)} of these changes, and the other ${digits(others)} wait with them. Approved, all of it is sent; rejected, the next run sends the others only.`
-}
-
-function planned({ counts }: RunDetail): number {
-  return Object.values(counts?.planned ?? {}).reduce((sum, count) => sum + count, 0)
 }
 
 /** A person rejected some of the guards that hold the plan. */

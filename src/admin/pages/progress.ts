@@ -1,5 +1,6 @@
 import type { RunDetail } from '../../control/control.ts'
 import { waitText } from '../../control/control.ts'
+import { total } from '../../control/total.ts'
 import { digits } from '../../directory/wording.ts'
 import { html, type Html } from './html.ts'
 
@@ -7,7 +8,7 @@ import { html, type Html } from './html.ts'
 export function progressBlock(run: RunDetail): Html {
   const { state, counts, waitsUntil } = run
   const outcomes = counts?.outcomes ?? {}
-  const all = Object.values(outcomes).reduce((sum, count) => sum + count, 0)
+  const all = total(outcomes)
   const done = all - (outcomes.pending ?? 0)
   return html`<p role="status">
       ${STATES[state] ?? state}${state === 'applying' && all > 0 && html`: ${digits(done)} of ${digits(all)}`}.

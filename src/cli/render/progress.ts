@@ -1,6 +1,6 @@
 import { type RunSummary, waitText } from '../../control/control.ts'
 import type { Output } from '../context.ts'
-import { total } from '../total.ts'
+import { total } from '../../control/total.ts'
 import { digits } from '../../directory/wording.ts'
 import { textWidth } from './text.ts'
 

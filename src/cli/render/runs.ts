@@ -1,6 +1,6 @@
 import { holdBefore, pauseText, type RunSummary, waitText } from '../../control/control.ts'
 import { leftBehind } from '../exit-code.ts'
-import { total } from '../total.ts'
+import { total } from '../../control/total.ts'
 import { undecided } from '../../plan/decide.ts'
 import { renderTable } from './table.ts'
 import { digits, pointInTime, timeTaken } from '../../directory/wording.ts'
