@@ -13,6 +13,8 @@ export interface Access {
   readonly token: (() => Promise<string>) | undefined
   /** A reverse proxy that names the user in a header. */
   readonly proxy: { readonly header: string; readonly networks: readonly string[] } | undefined
+  /** Hears of the address that showed a wrong token. */
+  readonly wrongToken: (address: string) => void
 }
 
 declare module 'fastify' {
@@ -63,13 +65,16 @@ export function guardAccess(app: FastifyInstance, access: Access, signIn?: strin
     const { isOpen = false, isPublic = false } = request.routeOptions.config
     if (isOpen) return
     if (!isKnownHost(request, access)) return reply.status(421).send({ message: UNKNOWN_HOST })
-    const { token, proxy } = access
+    const { token, proxy, wrongToken } = access
     const named = proxyUser(request)
     if (named !== undefined) request.viewer = { user: named, hasSession: false }
     if (isPublic || named !== undefined || (token === undefined && proxy === undefined)) return
     if (token === undefined) return reply.status(401).send({ message: NO_USER })
     const viewer = viewerBy(request, await token())
-    if (viewer === undefined) return refuse(request, reply, signIn)
+    if (viewer === undefined) {
+      if (request.headers.authorization !== undefined) wrongToken(request.ip)
+      return refuse(request, reply, signIn)
+    }
     request.viewer = viewer
   })
 }

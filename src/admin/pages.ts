@@ -76,7 +76,7 @@ function withLinks(message: string): readonly (Html | string)[] {
 
 const PUBLIC = { config: { isPublic: true } }
 
-function addSignIn(app: FastifyInstance, { token }: Access): void {
+function addSignIn(app: FastifyInstance, { token, wrongToken }: Access): void {
   app.get(SIGN_IN, PUBLIC, (request, reply) => {
     const { to } = read(signInQuery, request.query)
     return sendPage(reply, layout(signInPage(to), request.viewer))
@@ -84,8 +84,10 @@ function addSignIn(app: FastifyInstance, { token }: Access): void {
   app.post(SIGN_IN, PUBLIC, async (request, reply) => {
     const { user, token: given, to = '/' } = read(signInForm, request.body)
     const wanted = await token?.()
-    if (wanted === undefined || !isSameToken(given.trim(), wanted))
+    if (wanted === undefined || !isSameToken(given.trim(), wanted)) {
+      wrongToken(request.ip)
       return sendPage(reply.status(401), layout(signInPage(to, 'This is not the token.'), request.viewer))
+    }
     const isSecure = request.headers['x-forwarded-proto'] === 'https'
     return reply.header('set-cookie', signIn(user, wanted, isSecure)).redirect(ownPath(to), 303)
   })

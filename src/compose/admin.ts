@@ -44,7 +44,8 @@ export async function listenForWorker(
 
 /** Throws where there is a token that cannot be read, or is easily guessed. */
 async function accessOf({ hosts, token, proxy }: AccessConfig, log: Log): Promise<Access> {
-  if (token === undefined) return { hosts, token, proxy }
+  const wrongToken = (address: string): void => log.warn({ address }, 'somebody showed a wrong token')
+  if (token === undefined) return { hosts, token, proxy, wrongToken }
   requireGoodToken(await token.read())
   return {
     hosts,
@@ -58,6 +59,7 @@ async function accessOf({ hosts, token, proxy }: AccessConfig, log: Log): Promis
       }
     },
     proxy,
+    wrongToken,
   }
 }
 

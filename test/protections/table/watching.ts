@@ -17,8 +17,8 @@ export const WATCHING: readonly Protection[] = [
   {
     name: 'watching-wants-the-token',
     file: 'admin/access.ts',
-    find: 'if (viewer === undefined) return refuse(request, reply, signIn)',
-    replace: 'if (viewer === undefined) return',
+    find: 'return refuse(request, reply, signIn)',
+    replace: 'return',
     test: ACCESS,
     only: 'with a token',
   },

@@ -7,7 +7,7 @@ const watching = {
   whyNotReady: async () => undefined,
   metrics: async () => ({ contentType: 'text/plain', text: 'up 1\n' }),
 }
-const OPEN: Access = { hosts: [], token: undefined, proxy: undefined }
+const OPEN: Access = { hosts: [], token: undefined, proxy: undefined, wrongToken: () => {} }
 const TOKEN = 'a-long-token:with-a-colon'
 const PROXY = { header: 'x-remote-user', networks: ['10.1.0.0/16', '2001:db8::/32', '192.0.2.7'] }
 
@@ -65,6 +65,15 @@ test.each(SHOWN)('with a token, who shows %s', async (_what, headers, status) =>
     for (const url of ['/healthz', '/readyz'])
       expect((await app.inject({ url, headers })).statusCode).toBe(200)
   }
+})
+
+test('whoever shows a wrong token is heard of, not who shows none', async () => {
+  const heard: string[] = []
+  const app = pagesFor({ token: async () => TOKEN, wrongToken: (address) => heard.push(address) })
+  const remoteAddress = '10.2.0.1'
+  for (const headers of [{}, { authorization: `Bearer ${TOKEN}` }, basic('anybody:wrong')])
+    await app.inject({ url: '/metrics', headers, remoteAddress })
+  expect(heard).toEqual([remoteAddress])
 })
 
 test.each([

@@ -33,7 +33,7 @@ export interface Shown {
   readonly openHold?: number | undefined
 }
 
-export const OPEN_TO_ALL: Access = { hosts: [], token: undefined, proxy: undefined }
+export const OPEN_TO_ALL: Access = { hosts: [], token: undefined, proxy: undefined, wrongToken: () => {} }
 
 /** Everything in one part, after which the store may not answer any more. */
 async function* all<T>(items: readonly T[], isCut: boolean) {

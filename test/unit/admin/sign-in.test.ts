@@ -6,9 +6,9 @@ import { buildPagesForTests, OPEN_TO_ALL } from './pages-for-tests.ts'
 const BREACH = { guard: 'max-deletes', detail: 'many', changes: 9 }
 const TOKEN = 'a-long-token-of-the-test'
 
-function open(read: () => Promise<string> = async () => TOKEN) {
+function open(read: () => Promise<string> = async () => TOKEN, wrongToken = (_address: string) => {}) {
   const runs = [runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7, breaches: [BREACH] })]
-  return buildPagesForTests({ runs, access: { ...OPEN_TO_ALL, token: read } })
+  return buildPagesForTests({ runs, access: { ...OPEN_TO_ALL, token: read, wrongToken } })
 }
 
 type Pages = ReturnType<typeof open>['app']
@@ -54,9 +54,11 @@ test('a browser is led to the page for signing in, and from there to where it wa
 })
 
 test.each(['wrong', '', `${TOKEN}x`, TOKEN.slice(1)])('%j is not the token', async (token) => {
-  const { app } = open()
+  const heard: string[] = []
+  const { app } = open(undefined, (address) => heard.push(address))
   const answer = await signInWith(app, token)
   expect(answer.statusCode).toBe(401)
+  expect(heard).toEqual(['127.0.0.1'])
   expect(answer.headers['set-cookie']).toBeUndefined()
   expect(answer.body).toContain('This is not the token.')
 })
