@@ -9,8 +9,8 @@ import { pauseView } from './paused.ts'
 /**
  * How a sync is, in a word; the first that fits: nothing is written (`paused`), the last run ended with an error
  * (`failing`), a person has to decide (`held`), the directory is left alone for a time (`waiting`), its schedule has
- * called for it three times since it succeeded or a person decided about it (`late`), no run has ended yet (`new`), or
- * all is well (`ok`).
+ * called for it three times since it succeeded or a person decided about it or resumed it (`late`), no run has ended
+ * yet (`new`), or all is well (`ok`).
  */
 export type SyncState = 'paused' | 'failing' | 'held' | 'waiting' | 'late' | 'new' | 'ok'
 

@@ -23,7 +23,7 @@ export interface SyncFigures {
   readonly lastFullRead: Date | null
   /** When a run of the whole sync last ended as done. */
   readonly lastSuccess: Date | null
-  /** When a person last decided about a hold, also that of an undo. */
+  /** When a person last resumed the sync or decided about a hold, also that of an undo. */
   readonly lastDecision: Date | null
   /** How many runs in a row have failed, and why the last of them. */
   readonly failures: number
@@ -95,7 +95,7 @@ export async function figuresOf(db: Db, syncs: readonly WatchedSync[]): Promise<
 
 /**
  * Whether the schedule has called for the sync three times, the first time at `due`, since it last succeeded or a person
- * last decided about it: it cannot succeed before the next run.
+ * last decided about it or resumed it: it cannot succeed before the next run.
  */
 export function isPastDue({ lastSuccess, lastDecision }: SyncFigures, due: Date | undefined): boolean {
   const since = Math.max(lastSuccess?.getTime() ?? 0, lastDecision?.getTime() ?? 0)
@@ -136,8 +136,9 @@ function select(syncs: readonly WatchedSync[]) {
       ${newest(sql`r.started_at`, sql`r.started_at IS NOT NULL`)} AS "lastAttempt",
       ${newest(sql`r.read_at`, sql`r.read_at IS NOT NULL`)} AS "lastFullRead",
       ${newest(sql`r.finished_at`, sql`r.state = 'done' AND r.only_entries IS NULL`)} AS "lastSuccess",
-      (SELECT max((d->>'at')::timestamptz) FROM dirsyncd.runs AS r, jsonb_array_elements(r.decisions) AS d
-        WHERE r.sync = w.sync AND r.target = w.target AND r.decisions <> '[]'::jsonb) AS "lastDecision",
+      greatest((SELECT at FROM dirsyncd.resumed_syncs AS s WHERE s.sync = w.sync),
+        (SELECT max((d->>'at')::timestamptz) FROM dirsyncd.runs AS r, jsonb_array_elements(r.decisions) AS d
+        WHERE r.sync = w.sync AND r.target = w.target AND r.decisions <> '[]'::jsonb)) AS "lastDecision",
       (SELECT count(*)::int FROM dirsyncd.runs AS r WHERE ${ofSync} AND r.state = 'failed' AND r.started_at IS NOT NULL
         AND NOT r.left_orderly AND r.stop_code IS DISTINCT FROM 'sync-paused'
         AND r.run > COALESCE(${newest(sql`r.run`, sql`r.state IN ('done', 'held')`)}, 0)) AS failures,

@@ -67,12 +67,21 @@ export async function stopRunOfSync(db: Db, sync: string, by: string): Promise<n
 
 /** Ends the pause of a sync, and returns it; `undefined` where there was none. */
 export async function resumeSync(db: Db, sync: string): Promise<PausedSync | undefined> {
-  const row = await db
-    .deleteFrom('dirsyncd.paused_syncs')
-    .where('sync', '=', sync)
-    .returningAll()
-    .executeTakeFirst()
-  return row && asPause(row)
+  return db.transaction().execute(async (trx) => {
+    const row = await trx
+      .deleteFrom('dirsyncd.paused_syncs')
+      .where('sync', '=', sync)
+      .returningAll()
+      .executeTakeFirst()
+    if (row === undefined) return undefined
+    const at = sql<Date>`now()`
+    await trx
+      .insertInto('dirsyncd.resumed_syncs')
+      .values({ sync, at })
+      .onConflict((conflict) => conflict.column('sync').doUpdateSet({ at }))
+      .execute()
+    return asPause(row)
+  })
 }
 
 export async function pauseOfSync(db: Db, sync: string): Promise<PausedSync | undefined> {

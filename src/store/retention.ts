@@ -176,6 +176,7 @@ const OF_SYNC = [
   'last_good',
   'canaries',
   'paused_syncs',
+  'resumed_syncs',
 ] as const
 
 type Prunable =

@@ -304,6 +304,11 @@ export interface PausedSyncsTable {
   since: Timestamp
 }
 
+export interface ResumedSyncsTable {
+  sync: string
+  at: Timestamp
+}
+
 export interface SettingsTable {
   name: string
   value: string
@@ -380,6 +385,7 @@ export interface Tables {
   'dirsyncd.canaries': CanariesTable
   'dirsyncd.absences': AbsencesTable
   'dirsyncd.paused_syncs': PausedSyncsTable
+  'dirsyncd.resumed_syncs': ResumedSyncsTable
   'dirsyncd.settings': SettingsTable
   'dirsyncd.refused_logins': RefusedLoginsTable
   'dirsyncd.token_lives': TokenLivesTable

@@ -8,7 +8,7 @@ import { decideOn } from '../../src/control/decide-on.ts'
 import { createLog } from '../../src/log.ts'
 import { DirsyncdError } from '../../src/errors.ts'
 import { figuresOf, storeBytes, type SyncFigures } from '../../src/store/figures.ts'
-import { pauseSync } from '../../src/store/paused-syncs.ts'
+import { pauseSync, resumeSync } from '../../src/store/paused-syncs.ts'
 import { pauseFor, pauseForOutage } from '../../src/store/pause.ts'
 import { TokenWatch } from '../../src/store/token-watch.ts'
 import { useTestBed } from '../support/test-bed.ts'
@@ -221,7 +221,13 @@ test('a daemon is ready until a sync has not succeeded for three times of its sc
   expect(await whyNot(600, null)).toBeUndefined()
   await pauseSync(bed.db, { sync: bed.sync, by: 'ana' })
   expect(await whyNot(600)).toBeUndefined()
-  await sql`DELETE FROM dirsyncd.paused_syncs`.execute(bed.db)
+  await resumeSync(bed.db, bed.sync)
+  expect([await whyNot(600), await stateInOverview()]).toEqual([undefined, 'ok'])
+  await sql`UPDATE dirsyncd.resumed_syncs SET at = now() - interval '40 min'`.execute(bed.db)
+  expect([await whyNot(600), await stateInOverview()]).toEqual([
+    expect.stringContaining('not succeeded'),
+    'late',
+  ])
   await sql`UPDATE dirsyncd.runs SET hold = 'open', state = 'held' WHERE sync = ${bed.sync}`.execute(bed.db)
   expect(await whyNot(600)).toBeUndefined()
 })

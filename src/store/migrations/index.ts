@@ -23,6 +23,7 @@ import { watching } from './0021-watching.ts'
 import { notifications } from './0022-notifications.ts'
 import { pages } from './0023-pages.ts'
 import { approvers } from './0024-approvers.ts'
+import { resumed } from './0025-resumed.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -50,4 +51,5 @@ export const migrations: Record<string, Migration> = {
   '0022-notifications': notifications,
   '0023-pages': pages,
   '0024-approvers': approvers,
+  '0025-resumed': resumed,
 }

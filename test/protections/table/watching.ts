@@ -95,6 +95,14 @@ export const WATCHING: readonly Protection[] = [
     only: 'has just decided',
   },
   {
+    name: 'watching-a-resumed-sync-has-the-time-for-its-next-run',
+    file: 'store/figures.ts',
+    find: 'SELECT at FROM dirsyncd.resumed_syncs',
+    replace: 'SELECT NULL::timestamptz FROM dirsyncd.resumed_syncs',
+    test: FIGURES,
+    only: 'a daemon is ready',
+  },
+  {
     name: 'watching-a-run-that-was-left-has-not-failed',
     file: 'store/figures.ts',
     find: 'AND NOT r.left_orderly AND',
