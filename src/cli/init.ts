@@ -1,8 +1,7 @@
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import type { InitSteps, RawConfiguration, RawSource, RawSync } from '../compose/init.ts'
+import type { InitSteps, RawConfiguration } from '../compose/init.ts'
 import type { RunView } from '../control/control.ts'
-import { amount } from '../directory/wording.ts'
 import { DirsyncdError } from '../errors.ts'
 import { exitCodeAfter } from '../shutdown.ts'
 import { repeated, wholeNumber } from './arguments.ts'
@@ -11,13 +10,8 @@ import { EXIT } from './exit-code.ts'
 import { Answers } from './init/answers.ts'
 import type { Init, InitOptions } from './init/context.ts'
 import { checkGiven, requireGiven } from './init/given.ts'
-import { askCsv } from './init/csv.ts'
-import { askDirectory, askMembership } from './init/directory.ts'
-import { planFirst, renderRenames } from './init/first-plan.ts'
-import { askLdap } from './init/ldap.ts'
+import { agreeOn } from './init/agree.ts'
 import { errorInOptions, inOptions } from './init/option-names.ts'
-import { askSync } from './init/sync.ts'
-import { renderPlanCounts } from './render/report.ts'
 import { fold } from './render/wrap.ts'
 
 const HELP = `
@@ -174,14 +168,8 @@ async function runInit(
       '',
     )
   if (!init.answers.hasPerson) requireGiven(init)
-  const configuration = await askAll(init)
-  const { stage, plan } = await planFirst(session, init, configuration)
+  const { configuration, stage, plan } = await agreeOn(session, init)
   await using _stage = stage
-  say(...renderPlanCounts(plan), ...renderRenames(plan), ...renderMembers(plan), '')
-  if (!(await isAgreed(init))) {
-    say('Nothing was written.')
-    return EXIT.done
-  }
   const written = await stage.place()
   const isUsual = file === resolve(usual)
   if (json) session.printJson({ ...summaryOf(configuration, plan), warnings: init.warnings, written })
@@ -196,61 +184,8 @@ function outermostBases({ usersBase, groupsBase }: InitOptions, steps: InitSteps
   }
 }
 
-async function askAll(init: Init): Promise<RawConfiguration> {
-  const { answers, options, say } = init
-  const kind = await answers.choose({
-    flag: '--source',
-    given: options.source,
-    what: 'the kind of the source',
-    message: 'Where are the users and groups now?',
-    choices: [
-      { value: 'ldap', name: 'In an LDAP server or Active Directory' },
-      { value: 'csv', name: 'In CSV files' },
-    ],
-    hasProposal: false,
-  })
-  const source: RawSource = kind === 'ldap' ? await askLdap(init) : await askCsv(init)
-  say('')
-  const directory = await askDirectory(init)
-  say('')
-  const membership = source.groups === undefined ? undefined : await askMembership(init)
-  const { name, schedule, dataDir } = await askSync(init)
-  const written = { ...directory, ...(membership !== undefined && { membership }) }
-  const sync: RawSync = {
-    name,
-    ...(schedule !== undefined && { schedule }),
-    source,
-    directory: written,
-    // The default; whoever reads the file should know of it.
-    policy: 'mirror',
-  }
-  return { dataDir, syncs: [sync] }
-}
-
-/** Without a terminal, whoever gave all options has agreed. */
-async function isAgreed({ answers, options, file, files }: Init): Promise<boolean> {
-  if (!answers.hasPerson) return true
-  const also = files.size === 0 ? '' : ` and ${files.size === 1 ? 'a file' : `${files.size} files`} beside it`
-  return answers.confirm({
-    flag: '--yes (write)',
-    given: options.yes,
-    what: 'writing',
-    message: `Write ${file}${also}?`,
-    proposed: true,
-  })
-}
-
 function summaryOf({ dataDir, syncs: [sync] }: RawConfiguration, { counts, breaches }: RunView): object {
   return { sync, dataDir, plan: { counts, heldBy: breaches.map(({ guard }) => guard) } }
-}
-
-/** A plan does not have them unless they are written. */
-function renderMembers({ counts }: RunView): string[] {
-  const groups = counts?.notices['membership-differs'] ?? 0
-  if (groups === 0) return []
-  return [
-    `  members    those of ${amount(groups, 'group')} differ; they are shown and not written, unless directory.membership is write`,
-  ]
 }
 
 /** Where they are unless the configuration says something else. */

@@ -429,6 +429,15 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
     [/Members of groups/, enter],
     [/Name of this sync/, `staff${enter}`],
     [/When it runs/, enter],
+    [/planned[^]*Write [^]*3 files beside it/, `n${enter}`],
+    [/What should be asked again[^]*Only how they are mapped/, `${down}${down}${enter}`],
+    [/E-mail address from/, enter],
+    [/Full name from[^]*leave it out/, `${down}${down}${enter}`],
+    [/Employee id from/, enter],
+    [/Are these the right people/, enter],
+    [/planned[^]*Write [^]*3 files beside it/, `n${enter}`],
+    [/What should be asked again[^]*Whether members/, `${down.repeat(5)}${enter}`],
+    [/Members of groups[^]*write them/, `${down}${enter}`],
     [/planned[^]*Write [^]*3 files beside it/, enter],
   ]
   for (const [question, keys] of answers) await terminal.answer(question, keys)
@@ -450,7 +459,8 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
   expect(await mode('secrets/ldap-password')).toBe('600')
   expect(await readFile(at('secrets/access-token'), 'utf8')).toBe(`${FIXTURE.token}\n`)
   expect(await readFile(at('dirsyncd.yaml'), 'utf8')).not.toContain(FIXTURE.token)
-  const [{ source }] = parse(await readFile(at('dirsyncd.yaml'), 'utf8')).syncs
+  const [{ source, directory }] = parse(await readFile(at('dirsyncd.yaml'), 'utf8')).syncs
+  expect(directory.membership).toBe('write')
   expect(source.users).toMatchObject({
     base: `ou=people,${BASE}`,
     filter: '(&(objectClass=inetOrgPerson)(!(|(employeetype=robot)(uid=nobody))))',

@@ -85,6 +85,14 @@ describe('a certificate that nobody here has signed', () => {
     })
   })
 
+  test('is shown to nobody where it is for another host: trusted, it could not be used', async () => {
+    const url = slapd.ldapsUrl.replace('localhost', '127.0.0.1')
+    await expect(lookAtServer(server({ url }), log, NEVER)).rejects.toThrow(
+      `${url} cannot be used: its certificate is for another host (it is for localhost); use such a name in the URL, ` +
+        'with its address in /etc/hosts where DNS does not know it',
+    )
+  })
+
   test("is the server's own where that is all that it sends", async () => {
     const key = await readFile(join(slapd.directory, 'server.key'))
     const listener = createTlsServer({ key, cert: leaf }).on('tlsClientError', () => undefined)

@@ -7,7 +7,8 @@ import { hang } from '../render/wrap.ts'
 import { checkNotEmpty } from './check.ts'
 import type { Init } from './context.ts'
 import { askFields, askId, MAPPING_FLAGS, type Mapping } from './mapping.ts'
-import { preview } from './preview.ts'
+import { preview, RIGHT } from './preview.ts'
+import type { Choice } from './prompts.ts'
 
 /** Everything about a CSV source: the files, their format and their columns. */
 export async function askCsv(init: Init): Promise<RawCsv> {
@@ -38,7 +39,7 @@ const COLUMNS = {
   memberUser: '--csv-members (user)',
 }
 
-const AGAIN = [...MAPPING_FLAGS, ...Object.values(COLUMNS)]
+const AGAIN = [...MAPPING_FLAGS, ...Object.values(COLUMNS), RIGHT]
 
 async function askGroupMap(init: Init, found: FoundCsv) {
   const { id, name } = init.steps.propose.groups(found)
@@ -85,6 +86,12 @@ const MEMBERS: FileQuestion = {
   message: 'CSV file with the members, a group and a user in each line (empty: no members):',
   isOptional: true,
 }
+
+/** What can be asked again. */
+export const CSV_PARTS: readonly Choice<readonly string[]>[] = [
+  { value: AGAIN, name: 'How the columns are mapped' },
+  { value: [USERS.flag, GROUPS.flag, MEMBERS.flag, ...AGAIN], name: 'The files, and how they are mapped' },
+]
 
 /** `undefined` where there is no such file. Without a person, only the options name files. */
 async function askFile(init: Init, question: FileQuestion): Promise<FoundCsv | undefined> {

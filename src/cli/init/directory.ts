@@ -7,6 +7,7 @@ import { printable } from '../../printable.ts'
 import { renderCheckItem } from '../render/check.ts'
 import { checkNumber, checkWith } from './check.ts'
 import { type Init, tellSlow } from './context.ts'
+import type { Choice } from './prompts.ts'
 import { askSecret } from './secret.ts'
 
 /** Everything about the directory: the service, the token and which of its directories it is. */
@@ -24,6 +25,17 @@ function whatToAskAgain(code: ErrorCode): readonly string[] {
   if (code === 'directory-unknown') return ['--organization']
   return OF_TOKEN.has(code) ? ['--token-file'] : ['--api-url', '--api-ca']
 }
+
+export const WHICH: readonly string[] = ['--organization', '--directory']
+
+const MEMBERSHIP = '--membership'
+
+/** What can be asked again. */
+export const DIRECTORY_PARTS: readonly Choice<readonly string[]>[] = [
+  { value: WHICH, name: 'Which directory' },
+  { value: ['--api-url', '--token-file', ...WHICH], name: 'The service and its token' },
+  { value: [MEMBERSHIP], name: 'Whether members of groups are written' },
+]
 
 const OF_TOKEN: ReadonlySet<ErrorCode> = new Set(['token-refused', 'scope-missing', 'secret-unavailable'])
 
@@ -149,7 +161,7 @@ async function askWhich(
 
 export function askMembership({ answers, options }: Init): Promise<'report' | 'write'> {
   return answers.choose({
-    flag: '--membership',
+    flag: MEMBERSHIP,
     given: options.membership,
     what: 'the members of groups',
     message:

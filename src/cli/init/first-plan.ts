@@ -56,6 +56,15 @@ export function renderRenames({ changes }: RunView): string[] {
   ]
 }
 
+/** A plan does not have them unless they are written. */
+export function renderMembers({ counts }: RunView): string[] {
+  const groups = counts?.notices['membership-differs'] ?? 0
+  if (groups === 0) return []
+  return [
+    `  members    those of ${amount(groups, 'group')} differ; they are shown and not written, unless directory.membership is write`,
+  ]
+}
+
 async function planOf(session: Session, { syncs }: Config): Promise<RunView> {
   await using control = await openControl(session)
   const [sync] = syncs

@@ -3,12 +3,14 @@ import { amount, digits } from '../../directory/wording.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { checkNotEmpty } from './check.ts'
+import { askWhatAgain } from './again.ts'
 import { type Init, warnUnasked } from './context.ts'
 import { askGroups, GROUP_FLAGS } from './groups.ts'
+import type { Choice } from './prompts.ts'
 import { askFields, askId, type Mapping, MAPPING_FLAGS } from './mapping.ts'
 import { askLeftOut, LEFT_OUT_FLAGS } from './left-out.ts'
 import { askPlace, type Base, placeFlags } from './place.ts'
-import { preview } from './preview.ts'
+import { preview, RIGHT } from './preview.ts'
 import { askServer, READER_FLAGS, type ReachedServer, SERVER_FLAGS } from './server.ts'
 import { askKind, filterFlags, namesKind } from './which.ts'
 
@@ -16,7 +18,7 @@ import { askKind, filterFlags, namesKind } from './which.ts'
 export async function askLdap(init: Init): Promise<RawLdap> {
   let reached: ReachedServer | undefined
   return init.answers.untilItWorks(
-    () => whatToAskAgain(init),
+    () => askWhatAgain(init, LDAP_PARTS),
     async () => {
       reached = await askServer(init, reached)
       const users = await askPeople(init, reached)
@@ -40,25 +42,17 @@ const OF_PEOPLE = [
   DISABLED,
   ...GROUP_FLAGS,
   ...MAPPING_FLAGS,
+  RIGHT,
 ]
 
-/** Where the source was not as it should be, only a person knows what was wrong. */
-function whatToAskAgain({ answers }: Init): Promise<readonly string[]> {
-  const flag = 'again'
-  answers.forget([flag])
-  return answers.choose<readonly string[]>({
-    flag,
-    given: undefined,
-    what: 'what was wrong',
-    message: 'What should be asked again?',
-    choices: [
-      { value: OF_PEOPLE, name: 'Which people and groups, and how they are mapped' },
-      { value: [SEARCH, ...OF_PEOPLE], name: 'Where to look for people, and then the same' },
-      { value: READER_FLAGS, name: 'The user that reads' },
-      { value: [...SERVER_FLAGS, ...READER_FLAGS], name: 'The server' },
-    ],
-  })
-}
+/** What can be asked again. */
+export const LDAP_PARTS: readonly Choice<readonly string[]>[] = [
+  { value: OF_PEOPLE, name: 'Which people and groups, and how they are mapped' },
+  { value: [SEARCH, ...OF_PEOPLE], name: 'Where to look for people, and then the same' },
+  { value: [...MAPPING_FLAGS, RIGHT], name: 'Only how they are mapped' },
+  { value: [...READER_FLAGS, RIGHT], name: 'The user that reads' },
+  { value: [...SERVER_FLAGS, ...READER_FLAGS, RIGHT], name: 'The server' },
+]
 
 async function askPeople(init: Init, reached: ReachedServer): Promise<RawLdap['users']> {
   const { options, say } = init

@@ -4,7 +4,7 @@ import { renderCheckItem } from '../render/check.ts'
 import type { Init } from './context.ts'
 
 /** The question whether what was read is right; `--yes` answers it. */
-const RIGHT = '--yes (mapping)'
+export const RIGHT = '--yes (mapping)'
 
 /**
  * Reads the source as a run would, shows what `dirsyncd check` shows, and asks whether it is right. Throws
@@ -34,7 +34,6 @@ export async function preview(
     proposed: true,
   })
   if (isRight) return
-  answers.forget([RIGHT])
   throw new DirsyncdError('source-refused', 'Then some of the questions once more.')
 }
 

@@ -3,7 +3,7 @@ import { syncName } from '../../config/schema.ts'
 import { schedule } from '../../config/values.ts'
 import { checkNotEmpty, checkWith } from './check.ts'
 import type { Init } from './context.ts'
-import type { Check } from './prompts.ts'
+import type { Check, Choice } from './prompts.ts'
 
 /** What belongs to neither side. */
 export interface SyncAnswers {
@@ -15,6 +15,11 @@ export interface SyncAnswers {
 const NAME = 'corp'
 const SCHEDULE = '15m'
 const ON_DEMAND = 'never'
+
+/** What can be asked again. */
+export const SYNC_PARTS: readonly Choice<readonly string[]>[] = [
+  { value: ['--sync', '--schedule', '--data-dir'], name: 'Name, schedule and folder of the sync' },
+]
 
 export async function askSync({ answers, options, steps, file }: Init): Promise<SyncAnswers> {
   const name = await answers.text({

@@ -1,11 +1,12 @@
 import type { X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { connect as connectTls, type TLSSocket } from 'node:tls'
+import { checkServerIdentity, connect as connectTls, type TLSSocket } from 'node:tls'
 import { DirsyncdError } from '../../../errors.ts'
 import type { LdapSourceOptions } from '../options.ts'
 import { connectPlain, established } from './connect.ts'
 import { limitsOf, startTls } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
+import { connectProblem } from './tls-problem.ts'
 import { Wire } from './wire.ts'
 
 /** What a server shows of itself, for a person who decides whether it is the right one. */
@@ -33,7 +34,8 @@ export interface CertificateAnchor {
 
 /**
  * The certificate of a server that cannot prove who it is. Nothing is sent to the server over this connection, which is
- * closed at once: it is only looked at. Rejects like `openConnection`.
+ * closed at once: it is only looked at. Rejects like `openConnection`, also where the certificate is for another host:
+ * whoever trusted it could not use it.
  */
 export async function lookAtCertificate(
   endpoint: Endpoint,
@@ -62,11 +64,14 @@ export async function lookAtCertificate(
   }
 }
 
-function closing(socket: TLSSocket, { url }: Endpoint): ServerCertificate {
+function closing(socket: TLSSocket, { url, host }: Endpoint): ServerCertificate {
   try {
     const chain = chainOf(socket)
     const [own] = chain
     if (own === undefined) throw new DirsyncdError('source-refused', `${url} shows no certificate`)
+    const otherHost = checkServerIdentity(host, own.toLegacyObject())
+    if (otherHost !== undefined)
+      throw new DirsyncdError('source-refused', `${url} cannot be used: ${connectProblem(otherHost)}`)
     return certificateOf(own, chain.at(-1) ?? own)
   } finally {
     socket.on('error', () => undefined).destroy()

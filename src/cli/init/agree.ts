@@ -1,0 +1,107 @@
+import type { RawConfiguration, RawDirectory, RawSource, RawSync } from '../../compose/init.ts'
+import { DirsyncdError } from '../../errors.ts'
+import type { BareSession } from '../context.ts'
+import { renderPlanCounts } from '../render/report.ts'
+import { askWhatAgain } from './again.ts'
+import type { Init } from './context.ts'
+import { askCsv, CSV_PARTS } from './csv.ts'
+import { askDirectory, askMembership, DIRECTORY_PARTS, WHICH } from './directory.ts'
+import { type Planned, planFirst, renderMembers, renderRenames } from './first-plan.ts'
+import { askLdap, LDAP_PARTS } from './ldap.ts'
+import { RIGHT } from './preview.ts'
+import type { Choice } from './prompts.ts'
+import { askSync, SYNC_PARTS } from './sync.ts'
+
+/** What was answered, as long as nobody wants to be asked for it again. */
+interface Known {
+  source?: RawSource
+  directory?: RawDirectory
+}
+
+/** Asks and plans until a person agrees to what is going to be written. */
+export function agreeOn(
+  session: BareSession,
+  init: Init,
+): Promise<Planned & { configuration: RawConfiguration }> {
+  const { answers, say } = init
+  const known: Known = {}
+  return answers.untilItWorks(
+    () => askWhatAgain(init, partsOf(known)),
+    async () => {
+      if (answers.isAskedAgain(RIGHT)) delete known.source
+      if (WHICH.some((flag) => answers.isAskedAgain(flag))) delete known.directory
+      const configuration = await askAll(init, known)
+      await using stack = new AsyncDisposableStack()
+      const planned = await planFirst(session, init, configuration)
+      stack.use(planned.stage)
+      const { plan } = planned
+      say(...renderPlanCounts(plan), ...renderRenames(plan), ...renderMembers(plan), '')
+      await requireAgreement(init)
+      stack.move()
+      return { ...planned, configuration }
+    },
+  )
+}
+
+function partsOf({ source }: Known): readonly Choice<readonly string[]>[] {
+  return [
+    ...(source === undefined ? [] : source.type === 'ldap' ? LDAP_PARTS : CSV_PARTS),
+    ...DIRECTORY_PARTS,
+    ...SYNC_PARTS,
+  ]
+}
+
+async function askAll(init: Init, known: Known): Promise<RawConfiguration> {
+  const { say } = init
+  known.source ??= await askSource(init)
+  say('')
+  known.directory ??= await askDirectory(init)
+  say('')
+  const { source, directory } = known
+  const membership = source.groups === undefined ? undefined : await askMembership(init)
+  const { name, schedule, dataDir } = await askSync(init)
+  const written = { ...directory, ...(membership !== undefined && { membership }) }
+  const sync: RawSync = {
+    name,
+    ...(schedule !== undefined && { schedule }),
+    source,
+    directory: written,
+    // The default; whoever reads the file should know of it.
+    policy: 'mirror',
+  }
+  return { dataDir, syncs: [sync] }
+}
+
+async function askSource(init: Init): Promise<RawSource> {
+  const { answers, options } = init
+  const kind = await answers.choose({
+    flag: '--source',
+    given: options.source,
+    what: 'the kind of the source',
+    message: 'Where are the users and groups now?',
+    choices: [
+      { value: 'ldap', name: 'In an LDAP server or Active Directory' },
+      { value: 'csv', name: 'In CSV files' },
+    ],
+    hasProposal: false,
+  })
+  return kind === 'ldap' ? askLdap(init) : askCsv(init)
+}
+
+const WRITE = '--yes (write)'
+
+/** The last question. Without a terminal, whoever gave all options has agreed. */
+async function requireAgreement({ answers, options, file, files }: Init): Promise<void> {
+  if (!answers.hasPerson) return
+  const also = files.size === 0 ? '' : ` and ${files.size === 1 ? 'a file' : `${files.size} files`} beside it`
+  const isAgreed = await answers.confirm({
+    flag: WRITE,
+    given: options.yes,
+    what: 'writing',
+    message: `Write ${file}${also}?`,
+    proposed: true,
+  })
+  if (isAgreed) return
+  answers.forget([WRITE])
+  throw new DirsyncdError('source-refused', 'Then some of the questions once more.')
+}
