@@ -79,7 +79,7 @@ function askSeveral(
   return answers.chooseSeveral({
     flag: flag + SEVERAL,
     what,
-    message: `In which of ${found.places.length}? Each counts with all that is below it.`,
+    message: `In which of ${found.places.length}? Each counts with all that is below it; to leave out what is below, mark the places beside it.`,
     choices: steps.treeOf(found.places).map(({ dn, entries, depth, label }) => ({
       value: dn,
       short: printable(dn),
