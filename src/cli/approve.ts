@@ -130,8 +130,8 @@ function choiceOf(options: ApproveOptions): Choice {
   return { part: partOf({ ...options, only: names.length > 0 ? names : undefined }) }
 }
 
-/** The runs that the approval started; none where nothing is applied yet. */
-async function approvalRuns(control: Control, approved: RunSummary): Promise<readonly number[]> {
+/** The runs that the last decision started; none where nothing is applied yet. */
+export async function approvalRuns(control: Control, approved: RunSummary): Promise<readonly number[]> {
   const decided = approved.decisions.at(-1)
   const waits = decided?.part === undefined && isPlanStillHeld(approved)
   if (waits || isPaused(approved)) return []

@@ -1,8 +1,10 @@
 import type { Command } from 'commander'
 import type { RunSummary } from '../control/control.ts'
-import { type DecisionOptions, whatIsDecided, whatWaits } from './approve.ts'
+import { approvalRuns, type DecisionOptions, whatIsDecided, whatWaits } from './approve.ts'
 import { reasonText, wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
+import { worstExitCode } from './exit-code.ts'
+import { followRun } from './follow.ts'
 import { openControl } from './open-control.ts'
 import { whoAmI } from './who-am-i.ts'
 
@@ -10,7 +12,8 @@ const HELP = `
 The held changes are not applied until they change; the next runs apply all others.
 
 --only NAME rejects only the guards or findings of this name, as the report prints it; the others stay open and can be
-decided on later. A change that is rejected is not applied, whatever else of the run is approved.
+decided on later. A change that is rejected is not applied, whatever else of the run is approved. Where guards held the
+whole plan, and everything is decided on now, a run applies what was approved.
 
 Examples:
   dirsyncd reject 12
@@ -34,13 +37,16 @@ export function addReject(program: Command, run: Runner): void {
 async function reject(session: Session, number: number, { only, reason }: DecisionOptions): Promise<number> {
   await using control = await openControl(session)
   const rejected = await control.reject({ run: number, by: whoAmI(), only, reason: reason || undefined })
-  if (session.json) session.printJson(rejected)
-  else {
+  const applying = await approvalRuns(control, rejected)
+  const rest = applying.map((run) => ` Run ${run} applies what was approved.`).join('')
+  if (!session.json)
     session.print(
-      `${whatIsDecided(rejected, only, 'rejected')}; ${whatFollows(rejected)}.${whatWaits(rejected)}`,
+      `${whatIsDecided(rejected, only, 'rejected')}; ${whatFollows(rejected)}.${whatWaits(rejected)}${rest}`,
     )
-  }
-  return 0
+  else if (applying.length === 0) session.printJson(rejected)
+  const codes: number[] = []
+  for (const run of applying) codes.push(await followRun(session, control, run, { all: false }))
+  return worstExitCode(codes)
 }
 
 /** The sync itself does not ask what was decided about an undo. */

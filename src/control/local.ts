@@ -84,7 +84,13 @@ export function createLocalControl(deps: LocalControlDeps): LocalControl {
       if (!isPlanStillHeld(run)) await requestApproved({ db, request }, run, asked.by)
       return summary(db, run)
     },
-    reject: async (asked) => summary(db, await decideOn(deps, asked.run, { ...asked, decision: 'rejected' })),
+    reject: async (asked) => {
+      const run = await decideOn(deps, asked.run, { ...asked, decision: 'rejected' })
+      // Nothing was applied before all of the plan was decided on.
+      if (run.state === 'held' && run.hold === 'rejected' && isApprovedInPart(run))
+        await requestApproved({ db, request }, run, asked.by)
+      return summary(db, run)
+    },
     undo: async (asked) => {
       const { run, sync } = await addUndo(deps, asked)
       await deps.wake(sync, run)
@@ -94,6 +100,10 @@ export function createLocalControl(deps: LocalControlDeps): LocalControl {
     quarantine: async (asked) => (await listQuarantine(db, filterOf(asked))).map(quarantinedChange),
     release: async (asked) => (await releaseQuarantine(db, filterOf(asked))).map(quarantinedChange),
   })
+}
+
+function isApprovedInPart({ breaches }: RunRecord): boolean {
+  return breaches?.some(({ decided }) => decided === 'approved') ?? false
 }
 
 /** An undo pauses its sync, also where somebody has resumed it since; any other run waits for its resumption. */

@@ -87,6 +87,52 @@ describe('half of the people are removed from the source', () => {
   })
 })
 
+const APPROVE = ['approve', '2', '--only', 'max-update-percent-users']
+const REJECT = ['reject', '2', '--only', 'max-delete-percent-users']
+
+test.each([
+  ['approved', 'rejected', APPROVE, REJECT],
+  ['rejected', 'approved', REJECT, APPROVE],
+])('of two guards one is %s, then one %s: what was approved is applied', async (_1, _2, first, last) => {
+  await site.write('users.csv', people(0, 40))
+  await site.run('sync', 'corp')
+  await site.write('users.csv', people(0, 25).replaceAll('Person', 'Renamed'))
+  expect(await site.run('sync', 'corp')).toMatchObject({ code: 3 })
+  expect(await site.run(...first)).toMatchObject({ code: 0 })
+  expect((await readService(eye)).users.get('u7')?.name).toBe('Person 7')
+  expect(await site.run(...last)).toMatchObject({ code: 0, stdout: expect.stringContaining('run 3') })
+  const { users } = await readService(eye)
+  expect([users.size, users.get('u7')?.name]).toEqual([40, 'Renamed 7'])
+})
+
+test('what was approved is not told as waiting, because a finding of its run still waits', async () => {
+  const members = Array.from({ length: 10 }, (_, index) => `g,u${index}\n`)
+  const source = {
+    type: 'csv',
+    users: { path: './users.csv', map: { external_id: 'id', email: 'mail', name: 'name' } },
+    groups: { path: './groups.csv', map: { external_id: 'id', name: 'name' } },
+    members: { path: './members.csv', map: { group: 'group', user: 'user' } },
+  }
+  const directory = { ...directorySection(service), membership: 'write' }
+  await site.configure(databaseConfig([{ name: 'corp', source, directory }]))
+  await site.write('users.csv', people(0, 40))
+  await site.write('groups.csv', 'id,name\ng,Group\n')
+  await site.write('members.csv', `group,user\n${members.join('')}`)
+  expect(await site.run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
+  await site.write('users.csv', people(0, 20))
+  await site.write('members.csv', 'group,user\n')
+  expect(await site.run('sync', 'corp')).toMatchObject({ code: 3 })
+  expect(await site.run('approve', '2')).toMatchObject({
+    code: 3,
+    stdout: expect.stringContaining('group-emptied'),
+  })
+  expect(await site.run('undo', '3', '--id', 'u25', '--yes')).toMatchObject({ code: 0 })
+  const { stdout } = await site.run('explain', 'corp', 'u25')
+  expect(stdout).toMatch(/Run \d+ put Person 25 \(user u25\) back .*, when it undid run 3/)
+  expect(stdout).toContain('the next run deletes it')
+  expect(stdout).not.toContain('does not delete it')
+})
+
 describe('the ids of ten people are renamed', () => {
   beforeEach(async () => {
     await site.write('users.csv', people(0, 40))

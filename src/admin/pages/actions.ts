@@ -63,8 +63,8 @@ function addDecisions(app: FastifyInstance, control: Operations): void {
         'usage',
         'A part of a plan is approved, not rejected: what is left out waits on.',
       )
-    await control.reject({ run, by: whoActs(request, reply), reason, ...chosen(what, part) })
-    return toRun(reply, run)
+    const rejected = await control.reject({ run, by: whoActs(request, reply), reason, ...chosen(what, part) })
+    return toRun(reply, (await applying(control, rejected)) ?? run)
   })
 }
 

@@ -1,4 +1,5 @@
 import { type Change, fingerprint, type Op } from '../../plan/change.ts'
+import { undecided } from '../../plan/decide.ts'
 import {
   type EntryKey,
   journalOf,
@@ -66,7 +67,7 @@ export async function holdOf(
     return { ...NO_HOLD, heldUndo: first && { run, undoes: undo.run, op: first.change.op } }
   }
   const isPlanHeld = state === 'held'
-  const undecided = (await heldBreaches(db, run, breaches)).filter(({ decided }) => decided === undefined)
+  const waiting = undecided(state, await heldBreaches(db, run, breaches))
   const mayBeMembers = kind === 'group' && (change?.op === 'set-members' || !areMembersKnown)
   const own = change === undefined ? [] : [{ fingerprint: fingerprint(change), change }]
   // Only a run knows who has an e-mail that the entry gets.
@@ -76,7 +77,7 @@ export async function holdOf(
       own.some((each) => planned.wish === each.fingerprint),
   )
   for (const { fingerprint: print, change: held } of [...own, ...stored]) {
-    const naming = undecided.filter(({ changes }) => changes.includes(print))
+    const naming = waiting.filter(({ changes }) => changes.includes(print))
     if (naming.length === 0) continue
     const named = naming.map(({ guard, detail }) => ({ guard, detail }))
     return {

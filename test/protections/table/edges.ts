@@ -19,6 +19,23 @@ export const EDGES: readonly Protection[] = [
     only: 'the directory cannot be asked for somebody outside',
   },
   {
+    name: 'edges-explain-calls-nothing-waiting-that-was-approved',
+    file: 'control/explain/history.ts',
+    find: 'const waiting = undecided(state, await heldBreaches(db, run, breaches))',
+    replace:
+      'const waiting = (await heldBreaches(db, run, breaches)).filter((each) => !undecided(state, [each]).includes(each) || each.decided === undefined)',
+    test: 'e2e/holds.test.ts',
+    only: 'is not told as waiting',
+  },
+  {
+    name: 'edges-who-rejects-the-rest-of-a-plan-has-the-approved-part-applied',
+    file: 'control/local.ts',
+    find: "if (run.state === 'held' && run.hold === 'rejected' && isApprovedInPart(run))",
+    replace: "if (run.state === 'done' && isApprovedInPart(run))",
+    test: 'e2e/holds.test.ts',
+    only: 'of two guards',
+  },
+  {
     name: 'edges-explain-blames-the-source-only-for-what-it-still-wants',
     file: 'control/explain/undone.ts',
     find: 'if (!did || back === undefined)',
