@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
+import { pointInTime } from '../directory/wording.ts'
 import { choices, decidedChanges, type Decision, holdAfter, type RecordedBreach } from '../plan/decide.ts'
 import type { Breach } from '../plan/guards.ts'
 import { leftOut } from '../plan/left-out.ts'
@@ -272,7 +273,16 @@ export async function decisionsOf(
   const rows = await db
     .selectFrom('dirsyncd.decisions as d')
     .leftJoin('dirsyncd.runs as r', 'r.run', 'd.run')
-    .select(['d.fingerprint', 'd.decision', 'd.run', 'd.decided_by', 'r.hold', 'r.state', 'r.undo'])
+    .select([
+      'd.fingerprint',
+      'd.decision',
+      'd.run',
+      'd.decided_by',
+      'd.decided_at',
+      'r.hold',
+      'r.state',
+      'r.undo',
+    ])
     .where('d.sync', '=', sync)
     .where('d.target', '=', target)
     .where('r.undo', isUndo ? 'is not' : 'is', null)
@@ -284,7 +294,7 @@ export async function decisionsOf(
     if (row.decision === 'rejected')
       rejected.set(
         row.fingerprint,
-        `rejected by ${row.decided_by} in the hold of run ${row.run}${whatReleases(row)}`,
+        `rejected by ${row.decided_by} at ${pointInTime(row.decided_at.toISOString())} in the hold of run ${row.run}${whatReleases(row)}`,
       )
   }
   return { approved, rejected }

@@ -386,7 +386,7 @@ const SCENARIOS: readonly Scenario[] = [
     },
     verdict: {
       code: 'rejected',
-      sentence: /because its delete was rejected by \S+ in the hold of run \d+/,
+      sentence: /because its delete was rejected by \S+ at \S+ \S+Z in the hold of run \d+/,
     },
     next: /leaves it as it is/,
     todo: /dirsyncd approve \d+ --id ana releases the change/,

@@ -1,7 +1,7 @@
 import { amount, digits } from '../../directory/wording.ts'
 import { membersDifference, type SetMembers } from '../../plan/change.ts'
 import { type Case, noticeOf, titleOf, type VerdictFacts } from './case.ts'
-import { remedyOfDoubt, remedyOf, troubleOf } from './remedies.ts'
+import { howToRelease, remedyOfDoubt, remedyOf, troubleOf, whoRejected } from './remedies.ts'
 
 /** A group whose name is the same on both sides, and whose members a run would change. */
 export function withOtherMembers(facts: VerdictFacts, change: SetMembers): Case {
@@ -84,7 +84,7 @@ function withoutPlace({ source: { entries } }: VerdictFacts, detail: string): st
 function countedMembers(facts: VerdictFacts): Case {
   const { membership, sync } = facts
   const { listed, there } = countsOf(facts)
-  const kept = listed === there ? undefined : membersKept(facts)
+  const kept = listed === there ? undefined : (membersRejected(facts) ?? membersKept(facts))
   if (kept !== undefined) return kept
   const numbers = listed === undefined ? '' : `; ${numbersText(listed, there)}`
   const isReported = membership === 'report' ? ', and only reports what differs' : ''
@@ -112,6 +112,22 @@ function numbersText(listed: number, there: number): string {
   return listed === there
     ? `the source lists ${members}, as many as the directory has`
     : `the source lists ${members}, and the directory has ${digits(there)}`
+}
+
+/** The last run left them as they are, because a person has rejected what it would have changed. */
+function membersRejected(facts: VerdictFacts): Case | undefined {
+  const said = facts.lastRun?.notices.find(
+    ({ code, detail }) => code === 'rejected' && / not removed: /.test(detail),
+  )
+  if (said === undefined) return undefined
+  const { listed, there } = countsOf(facts)
+  const numbers = listed === undefined ? '' : `; ${numbersText(listed, there)}`
+  return {
+    code: 'rejected',
+    why: `${titleOf(facts)} keeps its members, because other ones were ${whoRejected(said.detail)}${numbers}`,
+    next: 'The next run leaves its members as they are, unless the source lists other ones by then',
+    todo: howToRelease(facts, said.detail, 'the members'),
+  }
 }
 
 /** The last run took nobody out for want of proof. */

@@ -11,6 +11,7 @@ import {
   verbOf,
   withoutStop,
 } from './case.ts'
+import { howToRelease, whoRejected } from './remedies.ts'
 
 /** Where a person, an answer of the service or the evidence keeps a change back. */
 export function keptBack(facts: VerdictFacts): Case | undefined {
@@ -43,16 +44,11 @@ const UNWANTED: Readonly<Record<DeleteReason, string>> = {
 function rejected(facts: VerdictFacts): Case | undefined {
   const said = noticeOf(facts, 'rejected')
   if (said === undefined) return undefined
-  const release = /dirsyncd approve .* releases .*/.exec(said)?.[0]
-  const who = /rejected by .* in the hold of run \d+/.exec(said)?.[0] ?? 'rejected by a person'
   return {
     code: 'rejected',
-    why: `${subjectOf(facts, ',')} is left as it is, because its ${nounOf(facts.change)} was ${who}`,
+    why: `${subjectOf(facts, ',')} is left as it is, because its ${nounOf(facts.change)} was ${whoRejected(said)}`,
     next: leftAlone(facts) ?? 'The next run leaves it as it is',
-    todo:
-      release === undefined
-        ? 'The change is planned again when the source wants another one'
-        : release.replace('--id ID releases it', `--id ${quoted(facts.id ?? '')} releases the change`),
+    todo: howToRelease(facts, said, 'the change'),
   }
 }
 

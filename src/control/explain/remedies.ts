@@ -5,6 +5,19 @@ import { answerIn, quoted, type VerdictFacts, withoutStop } from './case.ts'
 /** What a run says of changes that wait for a better read. */
 const DOUBTS: ReadonlySet<NoticeCode> = new Set(['reborn', 'unproved', 'members-kept'])
 
+/** Who rejected a change, when, and where, by what a run says of it. */
+export function whoRejected(said: string): string {
+  return /rejected by .* in the hold of run \d+/.exec(said)?.[0] ?? 'rejected by a person'
+}
+
+/** How what was rejected can still be applied, by what a run says of it. */
+export function howToRelease({ id }: VerdictFacts, said: string, what: string): string {
+  const release = /dirsyncd approve .* releases .*/.exec(said)?.[0]
+  return release === undefined
+    ? 'The change is planned again when the source wants another one'
+    : release.replace('--id ID releases it', `--id ${quoted(id ?? '')} releases ${what}`)
+}
+
 /** Only a run that holds it can be approved. */
 export function remedyOfDoubt({ lastRun, sync }: VerdictFacts): string {
   const held = lastRun?.notices.some(({ code }) => DOUBTS.has(code)) === true

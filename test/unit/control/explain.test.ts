@@ -605,6 +605,22 @@ describe('the members of a group', () => {
     expect(next).toMatch(/^The next run leaves its name as it is, and changes its members, unless a guard/)
   })
 
+  test('a person rejected what it would lose, and so many only a run compares', async () => {
+    const there = Array.from({ length: 26 }, (_, index) => `u${index}`)
+    const who = 'rejected by ana at 2026-01-02 03:04:05Z in the hold of run 7'
+    const release = 'dirsyncd approve 7 releases all that was rejected there'
+    const detail = `"Sales": 0 members not added, 26 not removed: ${who}; ${release}`
+    const notices = [{ ...sales, code: 'rejected' as const, detail }]
+    const lastRun = { run: 8, state: 'done' as const, at: PAUSED.since, notices }
+    const { verdict, next, todo } = await toldOf([], there, { story: { lastRun } })
+    expect(verdict).toEqual({
+      code: 'rejected',
+      sentence: `Sales (group sales) keeps its members, because other ones were ${who}; the source lists 0 members, and the directory has 26.`,
+    })
+    expect(next).toMatch(/^The next run leaves its members as they are/)
+    expect(todo).toBe(`${release}.`)
+  })
+
   test('a guard holds the change of members', async () => {
     const hold = {
       run: 7,
