@@ -4,7 +4,7 @@ import type { Metrics, Sample } from '../metrics/metrics.ts'
 import type { LabelsOf, NameOf } from '../metrics/table.ts'
 import { undecided } from '../plan/decide.ts'
 import { waitingDeliveries } from '../store/notifications.ts'
-import { figuresOf, storeBytes, type SyncFigures } from '../store/figures.ts'
+import { figuresOf, hasTimeAgain, storeBytes, type SyncFigures } from '../store/figures.ts'
 import { dueOf } from './readiness.ts'
 import { channelOfKey } from './routes.ts'
 import { type Site, watchedSyncs } from './site.ts'
@@ -58,7 +58,7 @@ async function addStore({ store }: Site, { syncs, notifications }: Config, add: 
   const all = await figuresOf(store.db, watchedSyncs(syncs))
   for (const [index, figures] of all.entries()) {
     const due = dueOf(syncs[index]!, figures, new Date())
-    if (due !== undefined)
+    if (due !== undefined && !hasTimeAgain(figures, due))
       add('dirsyncd_sync_due_timestamp_seconds', { sync: figures.sync }, due.getTime() / 1000)
     addRuns(figures, add)
     addHold(figures, add)

@@ -73,7 +73,7 @@ export const METRICS = {
   },
   dirsyncd_sync_due_timestamp_seconds: {
     type: 'gauge',
-    help: 'The third newest time at which the schedule called for a run; none for a sync that only runs on demand.',
+    help: 'The third newest time at which the schedule called for a run; none for a sync that only runs on demand, nor if a person decided about the sync or resumed it since.',
     labels: ['sync'],
     from: 'daemon',
   },

@@ -97,9 +97,14 @@ export async function figuresOf(db: Db, syncs: readonly WatchedSync[]): Promise<
  * Whether the schedule has called for the sync three times, the first time at `due`, since it last succeeded or a person
  * last decided about it or resumed it: it cannot succeed before the next run.
  */
-export function isPastDue({ lastSuccess, lastDecision }: SyncFigures, due: Date | undefined): boolean {
-  const since = Math.max(lastSuccess?.getTime() ?? 0, lastDecision?.getTime() ?? 0)
-  return due !== undefined && since < due.getTime()
+export function isPastDue(figures: SyncFigures, due: Date | undefined): boolean {
+  const success = figures.lastSuccess?.getTime() ?? 0
+  return due !== undefined && success < due.getTime() && !hasTimeAgain(figures, due)
+}
+
+/** Whether a person has decided about the sync or resumed it since `due`. */
+export function hasTimeAgain({ lastDecision }: SyncFigures, due: Date): boolean {
+  return lastDecision !== null && lastDecision >= due
 }
 
 /** The size of the store's database in bytes. */

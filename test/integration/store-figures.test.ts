@@ -7,6 +7,8 @@ import type { Site } from '../../src/compose/site.ts'
 import { decideOn } from '../../src/control/decide-on.ts'
 import { createLog } from '../../src/log.ts'
 import { DirsyncdError } from '../../src/errors.ts'
+import { Metrics } from '../../src/metrics/metrics.ts'
+import { DaemonFigures } from '../../src/compose/daemon-figures.ts'
 import { figuresOf, storeBytes, type SyncFigures } from '../../src/store/figures.ts'
 import { pauseSync, resumeSync } from '../../src/store/paused-syncs.ts'
 import { pauseFor, pauseForOutage } from '../../src/store/pause.ts'
@@ -182,6 +184,7 @@ function siteOf(schedule: object | null): { readonly site: Site; readonly config
   }
   const config = {
     syncs: [{ name: bed.sync, schedule: schedule ?? undefined, directory: section }],
+    notifications: { channels: [] },
   } as unknown as Config
   const { store, backend } = bed.opened
   return { site: { store, backend } as unknown as Site, config }
@@ -191,6 +194,14 @@ function siteOf(schedule: object | null): { readonly site: Site; readonly config
 function whyNot(upMinutes: number, schedule: object | null = EVERY_TEN_MINUTES) {
   const { site, config } = siteOf(schedule)
   return whyDaemonIsNotReady(site, config, new Date(Date.now() - upMinutes * 60_000))
+}
+
+/** Whether an alert compares the last read with what the schedule called for. */
+async function isDueInMetrics(): Promise<boolean> {
+  const { site, config } = siteOf(EVERY_TEN_MINUTES)
+  const metrics = new Metrics('test')
+  await new DaemonFigures(site, metrics, () => config).read()
+  return (await metrics.text()).includes('dirsyncd_sync_due_timestamp_seconds{')
 }
 
 async function stateInOverview(): Promise<string | undefined> {
@@ -221,8 +232,10 @@ test('a daemon is ready until a sync has not succeeded for three times of its sc
   expect(await whyNot(600, null)).toBeUndefined()
   await pauseSync(bed.db, { sync: bed.sync, by: 'ana' })
   expect(await whyNot(600)).toBeUndefined()
+  expect(await isDueInMetrics()).toBe(true)
   await resumeSync(bed.db, bed.sync)
   expect([await whyNot(600), await stateInOverview()]).toEqual([undefined, 'ok'])
+  expect(await isDueInMetrics()).toBe(false)
   await sql`UPDATE dirsyncd.resumed_syncs SET at = now() - interval '40 min'`.execute(bed.db)
   expect([await whyNot(600), await stateInOverview()]).toEqual([
     expect.stringContaining('not succeeded'),

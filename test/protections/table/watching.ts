@@ -89,10 +89,18 @@ export const WATCHING: readonly Protection[] = [
   {
     name: 'watching-a-decision-gives-a-sync-the-time-for-its-next-run',
     file: 'store/figures.ts',
-    find: 'Math.max(lastSuccess?.getTime() ?? 0, lastDecision?.getTime() ?? 0)',
-    replace: '(void lastDecision, lastSuccess?.getTime() ?? 0)',
+    find: 'success < due.getTime() && !hasTimeAgain(figures, due)',
+    replace: 'success < due.getTime()',
     test: FIGURES,
     only: 'has just decided',
+  },
+  {
+    name: 'watching-no-alert-of-a-sync-that-has-time-again',
+    file: 'compose/daemon-figures.ts',
+    find: 'due !== undefined && !hasTimeAgain(figures, due)',
+    replace: 'due !== undefined && !hasTimeAgain(figures, new Date(Infinity))',
+    test: FIGURES,
+    only: 'a daemon is ready',
   },
   {
     name: 'watching-a-resumed-sync-has-the-time-for-its-next-run',
