@@ -432,7 +432,8 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
     [/planned[^]*Write [^]*3 files beside it/, `n${enter}`],
     [/What should be asked again[^]*Only how they are mapped/, `${down}${down}${enter}`],
     [/E-mail address from/, enter],
-    [/Full name from[^]*leave it out/, `${down}${down}${enter}`],
+    [/Full name from[^]*leave it out/, `${down}${down}${down}${enter}`],
+    [/Such as mail, or \{givenName\}/, `"{sn}, {givenName}"${enter}`],
     [/Employee id from/, enter],
     [/Are these the right people/, enter],
     [/planned[^]*Write [^]*3 files beside it/, `n${enter}`],
@@ -464,6 +465,7 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
   expect(source.users).toMatchObject({
     base: `ou=people,${BASE}`,
     filter: '(&(objectClass=inetOrgPerson)(!(|(employeetype=robot)(uid=nobody))))',
+    map: { name: '{sn}, {givenName}' },
   })
   const check = await runCommand(['check', '--no-samples', '--config', at('dirsyncd.yaml')])
   expect(check).toMatchObject({ code: 0, stderr: '' })

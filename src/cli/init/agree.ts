@@ -5,7 +5,7 @@ import { renderPlanCounts } from '../render/report.ts'
 import { askWhatAgain } from './again.ts'
 import type { Init } from './context.ts'
 import { askCsv, CSV_PARTS } from './csv.ts'
-import { askDirectory, askMembership, DIRECTORY_PARTS, WHICH } from './directory.ts'
+import { askDirectory, askMembership, DIRECTORY_PARTS, MEMBERSHIP_PART, WHICH } from './directory.ts'
 import { type Planned, planFirst, renderMembers, renderRenames } from './first-plan.ts'
 import { askLdap, LDAP_PARTS } from './ldap.ts'
 import { RIGHT } from './preview.ts'
@@ -47,6 +47,7 @@ function partsOf({ source }: Known): readonly Choice<readonly string[]>[] {
   return [
     ...(source === undefined ? [] : source.type === 'ldap' ? LDAP_PARTS : CSV_PARTS),
     ...DIRECTORY_PARTS,
+    ...(source?.groups === undefined ? [] : [MEMBERSHIP_PART]),
     ...SYNC_PARTS,
   ]
 }

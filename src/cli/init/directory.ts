@@ -34,8 +34,12 @@ const MEMBERSHIP = '--membership'
 export const DIRECTORY_PARTS: readonly Choice<readonly string[]>[] = [
   { value: WHICH, name: 'Which directory' },
   { value: ['--api-url', '--token-file', ...WHICH], name: 'The service and its token' },
-  { value: [MEMBERSHIP], name: 'Whether members of groups are written' },
 ]
+
+export const MEMBERSHIP_PART: Choice<readonly string[]> = {
+  value: [MEMBERSHIP],
+  name: 'Whether members of groups are written',
+}
 
 const OF_TOKEN: ReadonlySet<ErrorCode> = new Set(['token-refused', 'scope-missing', 'secret-unavailable'])
 

@@ -88,14 +88,16 @@ async function askField(
   return chosen === given ? chosen : (JSON.parse(chosen) as Expression)
 }
 
-function typed(answers: Init['answers'], flag: string, what: string): Promise<string> {
-  return answers.text({
+/** Quotes around a template are of YAML, which the configuration writes itself. */
+async function typed(answers: Init['answers'], flag: string, what: string): Promise<string> {
+  const text = await answers.text({
     flag: flag + TYPED,
     given: undefined,
     what,
-    message: 'Such as mail, "{givenName} {sn}" or = lower(mail):',
+    message: 'Such as mail, or {givenName} {sn}, or = lower(mail):',
     check: checkNotEmpty,
   })
+  return /^"([^"]+)"$/.exec(text)?.[1] ?? text
 }
 
 function inWords(expression: Proposal['expression']): string {
