@@ -9,6 +9,13 @@ import { at } from './time.ts'
 import { whyUntouchable } from './run-of.ts'
 import { plannedLinks } from './runs.ts'
 
+/**
+ * The first button of a form, which browsers press on Enter in a field: it sends nothing, as there is no dialog around
+ * it. What is sent takes a button of its own. A disabled one would not do: on Enter in a radio button or a checkbox,
+ * Chromium takes the next that is not.
+ */
+export const ENTER_SENDS_NOTHING = html`<button hidden formmethod="dialog" formnovalidate></button>`
+
 /** What holds a run, and what of it is not proved; the form in which a person decides is with what it decides on. */
 export function holdSections(run: ShownRun, name: Html, now: Date): Html {
   const [guards, findings] = [guardsOf(run), findingsOf(run)]
@@ -77,6 +84,7 @@ const ENDS: Partial<Record<NonNullable<RunDetail['hold']>, string>> = {
 function decisionForm(run: RunDetail, name: Html): Html {
   const waiting = undecided(run.state, run.breaches).filter(({ changes }) => changes > 0)
   return html`<form class="stacked" method="post" action="${path`/runs/${run.run}/approve`}">
+    ${ENTER_SENDS_NOTHING}
     ${run.state === 'held' && html`<p>The plan: ${plannedLinks(run)}. ${othersWait(run)}</p>`}
     ${choiceFields(run, allThatWaits(run), waiting)} ${reasonField()} ${name}
     <p class="actions">
@@ -90,6 +98,7 @@ function decisionForm(run: RunDetail, name: Html): Html {
 function overruleForm(run: RunDetail, name: Html): Html {
   const rejected = run.breaches.filter(({ decided }) => decided === 'rejected')
   return html`<form class="stacked" method="post" action="${path`/runs/${run.run}/approve`}">
+    ${ENTER_SENDS_NOTHING}
     <p>It was rejected, and is left alone until it changes. Whoever approves it overrules that.</p>
     <input type="hidden" name="seen" value="rejected" />
     ${choiceFields(run, 'all that was rejected', rejected)} ${reasonField()} ${name}

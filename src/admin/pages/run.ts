@@ -5,7 +5,7 @@ import { mayHaveChanged } from '../../control/undo.ts'
 import { keysText } from '../../plan/configuration.ts'
 import type { NoticeCode } from '../../directory/snapshot.ts'
 import { amount, digits } from '../../directory/wording.ts'
-import { decisionsSection, holdSections } from './decide.ts'
+import { decisionsSection, ENTER_SENDS_NOTHING, holdSections } from './decide.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { facts, type Page } from './layout.ts'
 import { isUnderWay, progressBlock } from './progress.ts'
@@ -205,6 +205,7 @@ function putBackForm(run: ShownRun, name: Html): Html | false {
   if (Object.values(counts?.planned ?? {}).every((count) => count === 0))
     return html`<p class="box warn">Nothing can be put back now: what is noticed below says why.</p>`
   return html`<form class="stacked box warn" method="post" action="${path`/runs/${run.run}/put-back`}">
+    ${ENTER_SENDS_NOTHING}
     <p>
       This is only the plan of the undo. Putting it back pauses <bdi>${run.sync}</bdi>, because its next run
       would do the same again.

@@ -62,6 +62,14 @@ export const PAGES: readonly Protection[] = [
     only: 'a browser is led',
   },
   {
+    name: 'pages-enter-decides-nothing',
+    file: 'admin/pages/decide.ts',
+    find: 'html`<button hidden formmethod="dialog" formnovalidate></button>`',
+    replace: 'html``',
+    test: DONE,
+    only: 'is not decided by Enter',
+  },
+  {
     name: 'pages-no-part-is-rejected',
     file: 'admin/pages/actions.ts',
     find: "    if (what === 'part')\n",

@@ -333,6 +333,29 @@ describe('a run', () => {
     expect(page).not.toContain('/runs/7/reject')
   })
 
+  test.each([
+    [{ state: 'held', hold: 'open', holdRun: 7, breaches: [BREACH] }, 'Approve'],
+    [
+      { state: 'held', hold: 'rejected', holdRun: 7, breaches: [{ ...BREACH, decided: 'rejected' }] },
+      'Approve all the same',
+    ],
+    [
+      {
+        mode: 'plan',
+        state: 'planned',
+        undo: { run: 3, part: {} },
+        counts: countsOf({ planned: { 'create-user': 1 } }),
+      },
+      'Put this back',
+    ],
+  ] as const)('is not decided by Enter in a field: %j', async (parts, button) => {
+    const page = await textOf({ runs: [runOf({ run: 7, ...parts })] }, '/runs/7')
+    const form = page.split('<form').find((each) => each.includes(`>${button}`))
+    expect(form).toContain('name="by"')
+    // Browsers press the first button on Enter.
+    expect(form?.match(/<button[^>]*>/)?.[0]).toBe('<button hidden formmethod="dialog" formnovalidate>')
+  })
+
   test('is undone only where it may have changed something', async () => {
     const counts = countsOf({ outcomes: { applied: 1 } })
     expect(await offersUndo({ counts })).toBe(true)

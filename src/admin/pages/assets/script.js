@@ -59,7 +59,7 @@ function follow(block) {
 /** A double click decides once. Whoever comes back to the page may send its form again, and searches decide nothing. */
 let isSent = false
 addEventListener('submit', (event) => {
-  if (event.target.method === 'get') return
+  if ((event.submitter?.formMethod || event.target.method) !== 'post') return
   if (isSent) event.preventDefault()
   isSent = true
 })
