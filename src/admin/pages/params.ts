@@ -82,7 +82,9 @@ export const partForm = z.object({
   ids: optional(lines),
 })
 export const decisionForm = partForm.extend({
-  what: anyText.regex(/^(?:all|part|only:.+)$/).default('all'),
+  what: anyText
+    .regex(/^(?:all|part|only:.+)$/, 'must be all, part, or only: with the name of a guard')
+    .prefault(''),
   reason: optional(text(500)),
   seen: z.enum(['open', 'rejected']).default('open'),
 })

@@ -70,6 +70,14 @@ export const PAGES: readonly Protection[] = [
     only: 'is not decided by Enter',
   },
   {
+    name: 'pages-who-chooses-nothing-decides-nothing',
+    file: 'admin/pages/params.ts',
+    find: ".prefault('')",
+    replace: ".default('all')",
+    test: DONE,
+    only: 'nothing is chosen',
+  },
+  {
     name: 'pages-no-part-is-rejected',
     file: 'admin/pages/actions.ts',
     find: "    if (what === 'part')\n",
