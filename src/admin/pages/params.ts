@@ -90,8 +90,14 @@ export const decisionForm = partForm.extend({
 })
 export const runForm = z.object({ mode: z.enum(['sync', 'plan']) })
 export const pauseForm = z.object({ reason: optional(text(500)) })
-export const releaseForm = z.object({
-  sync: optional(anyText),
-  kind: optional(kind),
-  id: optional(encoded),
-})
+/** What is left out stands for all, and what is empty does not: somebody was to be named. */
+export const releaseForm = z
+  .object({
+    sync: anyText.min(1).optional(),
+    kind: kind.optional(),
+    id: encoded.pipe(anyText.min(1)).optional(),
+  })
+  .refine(
+    (form) => (form.kind === undefined) === (form.id === undefined),
+    'must have kind and id, or neither',
+  )

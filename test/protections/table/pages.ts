@@ -78,6 +78,22 @@ export const PAGES: readonly Protection[] = [
     only: 'nothing is chosen',
   },
   {
+    name: 'pages-no-id-is-not-everybody',
+    file: 'admin/pages/params.ts',
+    find: 'id: encoded.pipe(anyText.min(1)).optional()',
+    replace: 'id: optional(encoded)',
+    test: DONE,
+    only: 'an id to release is empty',
+  },
+  {
+    name: 'pages-an-id-is-released-with-its-kind',
+    file: 'admin/pages/params.ts',
+    find: '(form.kind === undefined) === (form.id === undefined)',
+    replace: "form.kind === undefined || form.id !== ''",
+    test: DONE,
+    only: 'a kind has no id',
+  },
+  {
     name: 'pages-no-part-is-rejected',
     file: 'admin/pages/actions.ts',
     find: "    if (what === 'part')\n",

@@ -616,6 +616,11 @@ describe('what a person does', () => {
     ['the reason is too long', '/runs/7/approve', `what=all&by=ada&reason=${'x'.repeat(501)}`, 'reason'],
     ['it is no plan of an undo', '/runs/7/put-back', 'by=ada', 'is no plan of an undo'],
     ['an id is not encoded', '/quarantine/release', 'kind=user&id=%25', 'id'],
+    ['an id to release is empty', '/quarantine/release', 'sync=corp&kind=user&id=', 'id must not be empty'],
+    ['a sync to release is empty', '/quarantine/release', 'sync=', 'sync must not be empty'],
+    ['an id has no kind', '/quarantine/release', 'sync=corp&id=a', 'must have kind and id, or neither'],
+    ['a kind has no id', '/quarantine/release', 'sync=corp&kind=user', 'must have kind and id, or neither'],
+    ['an id has an empty kind', '/quarantine/release', 'kind=&id=a', 'kind must be user or group'],
     ['an id has a NUL', '/quarantine/release', 'kind=user&id=%2500', 'id'],
     ['a reason has a NUL', '/syncs/corp/pause', 'by=ada&reason=a%00', 'reason'],
   ])('changes nothing where %s', async (_case, url, form, sentence) => {
