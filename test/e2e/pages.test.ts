@@ -142,6 +142,40 @@ test('whoever approves on an old page what was rejected is told, and overrules i
   await old.close()
 })
 
+test('an open page of a held run learns that somebody decided, and keeps what is typed', async () => {
+  await write(people.slice(0, 90))
+  await runNow()
+  const held = page.url()
+  const [idle, typed] = [await context.newPage(), await context.newPage()]
+  for (const each of [idle, typed]) {
+    await each.goto(held)
+    await each.clock.install()
+    await each.reload()
+  }
+  await typed.getByLabel(/^Why/).fill('half a reason')
+  await typed.locator('h1').click()
+  await typed.clock.runFor(11_000)
+  expect(await typed.getByRole('alert').count()).toBe(0)
+
+  const approved = await site.run('approve', held.split('/').at(-1)!)
+  expect([approved.code, approved.stderr]).toEqual([0, ''])
+  for (const each of [idle, typed]) await each.clock.runFor(11_000)
+  await expect
+    .poll(() => typed.getByRole('alert').allInnerTexts())
+    .toEqual([expect.stringContaining('Somebody has decided on this meanwhile, or it was replaced')])
+  expect(await typed.getByLabel(/^Why/).inputValue()).toBe('half a reason')
+  await idle.locator('h1 .badge', { hasText: 'held, then approved' }).waitFor()
+  expect(await idle.getByRole('button', { name: 'Approve' }).count()).toBe(0)
+  // Whoever gives up what he typed sees what is new.
+  await typed.getByLabel(/^Why/).fill('')
+  await typed.locator('h1').click()
+  await typed.clock.runFor(11_000)
+  await typed.locator('h1 .badge', { hasText: 'held, then approved' }).waitFor()
+  expect(await typed.getByRole('alert').count()).toBe(0)
+  await idle.close()
+  await typed.close()
+})
+
 function focusedText(): Promise<string> {
   return page.evaluate("document.activeElement?.textContent?.trim() ?? ''")
 }

@@ -7,9 +7,14 @@ export interface Page {
   readonly body: Html
   /** After how many seconds the page shows what is new. */
   readonly refresh?: number | undefined
+  /**
+   * Changes where what a form asks to decide on does. Without a script, such a page is not loaded again, which would lose
+   * what is typed into the form.
+   */
+  readonly state?: string | undefined
 }
 
-export function layout({ title, body, refresh }: Page, viewer: Viewer): string {
+export function layout({ title, body, refresh, state }: Page, viewer: Viewer): string {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -20,7 +25,7 @@ export function layout({ title, body, refresh }: Page, viewer: Viewer): string {
         <link rel="icon" href="${ASSETS.icon.path}" type="image/svg+xml" />
         <link rel="stylesheet" href="${ASSETS.style.path}" />
         <script src="${ASSETS.script.path}" defer></script>
-        ${refresh !== undefined && html`<noscript><meta http-equiv="refresh" content="${refresh}" /></noscript>`}
+        ${refresh !== undefined && state === undefined && html`<noscript><meta http-equiv="refresh" content="${refresh}" /></noscript>`}
       </head>
       <body>
         <a class="skip" href="#main">To the content</a>
@@ -33,7 +38,12 @@ export function layout({ title, body, refresh }: Page, viewer: Viewer): string {
           </nav>
           ${viewerBox(viewer)}
         </header>
-        <main id="main" tabindex="-1" ${refresh !== undefined && html`data-refresh="${refresh}"`}>
+        <main
+          id="main"
+          tabindex="-1"
+          ${refresh !== undefined && html`data-refresh="${refresh}"`}
+          ${state !== undefined && html`data-state="${state}"`}
+        >
           ${body}
         </main>
       </body>

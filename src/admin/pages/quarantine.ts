@@ -67,7 +67,7 @@ export function quarantinePage(
               </button>
             </form>`
     }`
-  return { title, body }
+  return { title, body, refresh: 10 }
 }
 
 function caption(all: number, { skip, shown }: { readonly skip: number; readonly shown: number }): string {

@@ -55,7 +55,15 @@ export function runPage({ run, changes, name, now }: RunPageParts): Page {
       </section>`
     }
     ${putBackForm(run, name)} ${changes} ${noticesSection(run)} ${downloads(run)}`
-  return { title, body, refresh: isUnderWay(run) ? 10 : undefined }
+  return { title, body, ...renewal(run) }
+}
+
+function renewal(run: ShownRun): Pick<Page, 'refresh' | 'state'> {
+  if (isUnderWay(run)) return { refresh: 10 }
+  const { state, hold, holdRun, openHold, decisions } = run
+  // A person may decide on what was rejected, too, and what waits for the hold of another run has none of its own.
+  const mayChange = hold === 'open' || hold === 'rejected' || (hold === null && holdRun !== null)
+  return mayChange ? { refresh: 10, state: [state, hold, openHold, decisions.length].join(' ') } : {}
 }
 
 function purpose({ undo, part, approvalOf, mode }: RunDetail): Html | false {

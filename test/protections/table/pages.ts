@@ -94,6 +94,14 @@ export const PAGES: readonly Protection[] = [
     only: 'a kind has no id',
   },
   {
+    name: 'pages-whoever-types-hears-that-others-decided',
+    file: 'admin/pages/assets/script.js',
+    find: 'if (fresh.dataset.state === main.dataset.state) return',
+    replace: 'if (fresh.dataset.state !== 0) return',
+    test: 'e2e/pages.test.ts',
+    only: 'signs in|learns that somebody decided',
+  },
+  {
     name: 'pages-no-part-is-rejected',
     file: 'admin/pages/actions.ts',
     find: "    if (what === 'part')\n",

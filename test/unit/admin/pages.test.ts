@@ -185,6 +185,10 @@ test.each(['changes.csv', 'changes.json', 'notices.csv', 'notices.json'])(
   },
 )
 
+test('the quarantine renews itself', async () => {
+  expect(await textOf({}, '/quarantine')).toContain('data-refresh="10"')
+})
+
 test('a quarantine that is long is shown in parts', async () => {
   const quarantine = Array.from({ length: 250 }, (_, nth) => quarantinedOf(`e-${nth}`))
   const [first, last] = [
@@ -354,6 +358,22 @@ describe('a run', () => {
     expect(form).toContain('name="by"')
     // Browsers press the first button on Enter.
     expect(form?.match(/<button[^>]*>/)?.[0]).toBe('<button hidden formmethod="dialog" formnovalidate>')
+  })
+
+  test.each([
+    [{ state: 'held', hold: 'open', holdRun: 7, breaches: [BREACH] }, 'held open 7 0'],
+    [{ state: 'done', hold: 'rejected', holdRun: 7, breaches: [EMPTIED] }, 'done rejected 7 0'],
+    [{ state: 'held', hold: null, holdRun: 3, breaches: [BREACH] }, 'held  7 0'],
+  ] as const)('that waits for a person renews itself, by a script only: %j', async (parts, state) => {
+    const page = await textOf({ runs: [runOf({ run: 7, ...parts })], openHold: 7 }, '/runs/7')
+    expect(page).toMatch(new RegExp(`<main\\s[^>]*data-refresh="10"\\s+data-state="${state}"`))
+    // Without a script, what is typed would be lost.
+    expect(page).not.toContain('http-equiv="refresh"')
+  })
+
+  test('on which nobody can decide any more stays as it is', async () => {
+    const run = runOf({ run: 7, state: 'held', hold: 'replaced', holdRun: 7, breaches: [BREACH] })
+    expect(await textOf({ runs: [run] }, '/runs/7')).not.toContain('data-refresh')
   })
 
   test('is undone only where it may have changed something', async () => {

@@ -22,14 +22,15 @@ function isBusy() {
 
 /** Nobody takes an old page for a new one. */
 function tellStale(why) {
-  let note = document.getElementById('stale')
-  if (why === undefined) return note?.remove()
-  if (note === null) {
-    note = Object.assign(document.createElement('p'), { id: 'stale', className: 'box bad' })
-    note.setAttribute('role', 'alert')
-    main.prepend(note)
-    note.textContent = `${why} This page shows what was so before ${new Date().toLocaleTimeString()}.`
-  }
+  const old = document.getElementById('stale')
+  if (old?.dataset.why === why) return
+  old?.remove()
+  if (why === undefined) return
+  const note = Object.assign(document.createElement('p'), { id: 'stale', className: 'box bad' })
+  note.dataset.why = why
+  note.setAttribute('role', 'alert')
+  main.prepend(note)
+  note.textContent = `${why} This page shows what was so before ${new Date().toLocaleTimeString()}.`
 }
 
 /** What went wrong, in a sentence; nothing where the page is new. */
@@ -39,8 +40,15 @@ async function refresh() {
   if (!response.ok) return 'dirsyncd could not answer.'
   const page = new DOMParser().parseFromString(await response.text(), 'text/html')
   const fresh = page.querySelector('main')
-  if (fresh === null || isBusy() || fresh.innerHTML === main.innerHTML) return
+  if (fresh === null) return
+  if (isBusy()) {
+    // What is typed stays; times change all the time and are not worth a word.
+    if (fresh.dataset.state === main.dataset.state) return
+    return 'Somebody has decided on this meanwhile, or it was replaced: load the page again.'
+  }
+  if (fresh.innerHTML === main.innerHTML) return
   main.replaceChildren(...fresh.childNodes)
+  main.dataset.state = fresh.dataset.state
   localTimes(main)
 }
 
