@@ -32,7 +32,13 @@ export interface SyncOverview {
   readonly failures: number
   readonly error: string | null
   /** What waits for a person. */
-  readonly hold: { readonly run: number; readonly changes: number; readonly expiresAt: string | null } | null
+  readonly hold: {
+    readonly run: number
+    /** `held` where the whole plan waits; another where the run left out what waits. */
+    readonly state: RunState
+    readonly changes: number
+    readonly expiresAt: string | null
+  } | null
   readonly quarantined: number
   /** Changes of the run under way without an outcome. */
   readonly pending: number
@@ -85,6 +91,7 @@ function ofFigures(figures: SyncFigures) {
     error: figures.error,
     hold: hold && {
       run: hold.run,
+      state: hold.state,
       changes: hold.undecided,
       expiresAt: hold.expiresAt?.toISOString() ?? null,
     },

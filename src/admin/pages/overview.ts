@@ -104,9 +104,7 @@ export function wishesOf(sync: SyncOverview, now: Date): readonly Html[] {
       html`${name}: ${failures === 1 ? 'the last run' : `the last ${digits(failures)} runs`} failed:
       ${error ?? 'see its runs'}`,
     hold &&
-      html`${name}: <a href="${path`/runs/${hold.run}`}">run ${hold.run} is held</a>;
-        ${amount(hold.changes, 'change')} wait for a
-        decision${hold.expiresAt !== null && html`, until ${at(hold.expiresAt, now)}`}`,
+      html`${name}: ${holdText(hold)}${hold.expiresAt !== null && html`, until ${at(hold.expiresAt, now)}`}`,
     paused && html`${pauseText(paused)}`,
     state === 'late' && html`${name} has not succeeded since its schedule called for it three times`,
     token?.isSoon === true && html`${name}: the access token ends ${tokenText(token.secondsLeft)}`,
@@ -117,6 +115,15 @@ export function wishesOf(sync: SyncOverview, now: Date): readonly Html[] {
         >`,
   ]
   return wishes.filter((wish) => wish !== false && wish !== null)
+}
+
+/** What of a run waits for a person. A run that is done is not held: only what it left out waits. */
+function holdText({ run, state, changes }: NonNullable<SyncOverview['hold']>): Html {
+  const waits = `${changes === 1 ? 'waits' : 'wait'} for a decision`
+  const link = (text: string) => html`<a href="${path`/runs/${run}`}">run ${run}${text}</a>`
+  if (changes === 0) return html`${link('')} waits for a decision`
+  if (state === 'held') return html`${link(' is held')}; ${amount(changes, 'change')} ${waits}`
+  return html`${link('')} has ${amount(changes, 'change')} that ${waits}`
 }
 
 export function tokenText(secondsLeft: number): string {

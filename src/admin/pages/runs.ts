@@ -101,7 +101,10 @@ function noteOf(summary: RunSummary): Html {
     undo && html`undo of <a href="${path`/runs/${undo.run}`}">run ${undo.run}</a>`,
     approvalOf !== null && html`approved in <a href="${path`/runs/${approvalOf}`}">run ${approvalOf}</a>`,
     hold === 'open' &&
-      html`<a href="${path`/runs/${held}`}">${digits(undecidedChanges)} wait for a decision</a>`,
+      html`<a href="${path`/runs/${held}`}"
+        >${undecidedChanges > 0 && `${digits(undecidedChanges)} `}${undecidedChanges > 1 ? 'wait' : 'waits'}
+        for a decision</a
+      >`,
     first !== undefined && html`behind the hold of <a href="${path`/runs/${first}`}">run ${first}</a>`,
     hold !== null && hold !== 'open' && !isHoldOver(summary) && html`hold ${hold}`,
     quarantined > 0 && html`${digits(quarantined)} quarantined`,

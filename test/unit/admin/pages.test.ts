@@ -26,7 +26,11 @@ describe('the overview', () => {
 
   test('names everything that a person has to do or know', async () => {
     const syncs = [
-      overviewOf({ sync: 'a', state: 'held', hold: { run: 7, changes: 4000, expiresAt: null } }),
+      overviewOf({
+        sync: 'a',
+        state: 'held',
+        hold: { run: 7, state: 'held', changes: 4000, expiresAt: null },
+      }),
       overviewOf({ sync: 'b', state: 'failing', failures: 3, error: 'ldap://x cannot be reached' }),
       overviewOf({ sync: 'c', state: 'late', quarantined: 2 }),
       overviewOf({ sync: 'd', token: { secondsLeft: 3 * 86_400, isSoon: true } }),
@@ -41,6 +45,26 @@ describe('the overview', () => {
       'the access token ends in 3 d',
     ])
       expect(page.replaceAll(/\s+/g, ' ').replaceAll(/<[^>]*>/g, '')).toContain(text)
+  })
+
+  test.each([
+    [{ state: 'held', changes: 1 }, 'run 7 is held; 1 change waits for a decision'],
+    [{ state: 'done', changes: 1 }, 'run 7 has 1 change that waits for a decision'],
+    [{ state: 'done', changes: 2 }, 'run 7 has 2 changes that wait for a decision'],
+    [{ state: 'done', changes: 0 }, 'run 7 waits for a decision'],
+  ] as const)('calls only a plan held that waits as a whole: %j', async (parts, sentence) => {
+    const hold = { run: 7, expiresAt: null, ...parts }
+    const page = await textOf({ syncs: [overviewOf({ state: 'held', hold })] }, '/')
+    expect(page.replaceAll(/\s+/g, ' ').replaceAll(/<[^>]*>/g, '')).toContain(`corp: ${sentence}`)
+  })
+
+  test.each([
+    [0, />waits for a decision</],
+    [1, />1 waits for a decision</],
+    [2, />2 wait for a decision</],
+  ])('counts in the list of runs %i that wait', async (undecidedChanges, text) => {
+    const runs = [runOf({ run: 7, hold: 'open', holdRun: 7, undecidedChanges })]
+    expect((await textOf({ runs }, '/runs')).replaceAll(/\s+/g, ' ')).toMatch(text)
   })
 
   test('says of a sync that has run, and was not done, that it has not succeeded', async () => {
