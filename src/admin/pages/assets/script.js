@@ -75,6 +75,12 @@ addEventListener('pageshow', () => {
   isSent = false
 })
 
+/** Whoever decides on a part sees where to say which. */
+addEventListener('change', ({ target }) => {
+  if (target.name === 'what' && target.value === 'part')
+    target.closest('fieldset').querySelector('details').open = true
+})
+
 localTimes(document)
 const seconds = Number(main?.dataset.refresh)
 if (seconds > 0) {
