@@ -151,20 +151,27 @@ test('an open page of a held run learns that somebody decided, and keeps what is
   await write(people.slice(0, 90))
   await runNow()
   const held = page.url()
-  const [idle, typed] = [await context.newPage(), await context.newPage()]
-  for (const each of [idle, typed]) {
+  const [idle, typed, chosen] = [await context.newPage(), await context.newPage(), await context.newPage()]
+  for (const each of [idle, typed, chosen]) {
     await each.goto(held)
     await each.clock.install()
     await each.reload()
   }
   await typed.getByLabel(/^Why/).fill('half a reason')
   await typed.locator('h1').click()
-  await typed.clock.runFor(11_000)
-  expect(await typed.getByRole('alert').count()).toBe(0)
+  const op = chosen.locator('select[name=op]')
+  await op.selectOption('delete-user')
+  await chosen.locator('h1').click()
+  for (const each of [typed, chosen]) {
+    await each.clock.runFor(11_000)
+    expect(await each.getByRole('alert').count()).toBe(0)
+  }
 
   const approved = await site.run('approve', held.split('/').at(-1)!)
   expect([approved.code, approved.stderr]).toEqual([0, ''])
-  for (const each of [idle, typed]) await each.clock.runFor(11_000)
+  for (const each of [idle, typed, chosen]) await each.clock.runFor(11_000)
+  await chosen.getByRole('alert').waitFor()
+  expect(await op.inputValue()).toBe('delete-user')
   await expect
     .poll(() => typed.getByRole('alert').allInnerTexts())
     .toEqual([expect.stringContaining('Somebody has decided on this meanwhile, or it was replaced')])
@@ -177,8 +184,7 @@ test('an open page of a held run learns that somebody decided, and keeps what is
   await typed.clock.runFor(11_000)
   await typed.locator('h1 .badge', { hasText: 'held, then approved' }).waitFor()
   expect(await typed.getByRole('alert').count()).toBe(0)
-  await idle.close()
-  await typed.close()
+  for (const each of [idle, typed, chosen]) await each.close()
 })
 
 function focusedText(): Promise<string> {

@@ -17,7 +17,12 @@ function isBusy() {
   const isEdited = fields.some(
     (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked,
   )
-  return isInside || isEdited || String(getSelection()) !== ''
+  const isChosen = [...main.querySelectorAll('select')].some(({ options, selectedIndex }) => {
+    const before = [...options].findIndex((option) => option.defaultSelected)
+    return selectedIndex !== Math.max(before, 0)
+  })
+  const isOpened = main.querySelector('details[open]') !== null
+  return isInside || isEdited || isChosen || isOpened || String(getSelection()) !== ''
 }
 
 /** Nobody takes an old page for a new one. */
