@@ -12,8 +12,9 @@ const HELP = `
 The held changes are not applied until they change; the next runs apply all others.
 
 --only NAME rejects only the guards or findings of this name, as the report prints it; the others stay open and can be
-decided on later. A change that is rejected is not applied, whatever else of the run is approved. Where guards held the
-whole plan, and everything is decided on now, a run applies what was approved.
+decided on later. A change that is rejected is not applied, whatever else of the run is approved. Where guards hold the
+whole plan, nothing is applied before all is decided on: until then what was approved can be rejected, and without --only
+all of it is; then a run applies what is still approved.
 
 Examples:
   dirsyncd reject 12
@@ -39,14 +40,22 @@ async function reject(session: Session, number: number, { only, reason }: Decisi
   const rejected = await control.reject({ run: number, by: whoAmI(), only, reason: reason || undefined })
   const applying = await approvalRuns(control, rejected)
   const rest = applying.map((run) => ` Run ${run} applies what was approved.`).join('')
+  const later = applying.length === 0 ? whatIsForLater(rejected) : ''
   if (!session.json)
     session.print(
-      `${whatIsDecided(rejected, only, 'rejected')}; ${whatFollows(rejected)}.${whatWaits(rejected)}${rest}`,
+      `${whatIsDecided(rejected, only, 'rejected')}; ${whatFollows(rejected)}.${whatWaits(rejected)}${rest}${later}`,
     )
   else if (applying.length === 0) session.printJson(rejected)
   const codes: number[] = []
   for (const run of applying) codes.push(await followRun(session, control, run, { all: false }))
   return worstExitCode(codes)
+}
+
+/** What was approved before, of a plan that is rejected while the sync is paused. */
+function whatIsForLater({ sync, state, hold, paused, breaches }: RunSummary): string {
+  const isApproved = breaches.some(({ decided }) => decided === 'approved')
+  if (paused === null || state !== 'held' || hold !== 'rejected' || !isApproved) return ''
+  return ` ${sync} is paused, so a run after dirsyncd resume ${sync} applies what was approved.`
 }
 
 /** The sync itself does not ask what was decided about an undo. */

@@ -30,6 +30,7 @@ export async function decideOn(
     requireInTime(run)
     if (run.hold === 'open' || run.hold === 'rejected') requireSameTarget(run, targets, 'be decided about')
     await requireHold(trx, run, decision)
+    requireWholeUndo(run, decision)
     requireNames(run, decision, breaches)
   })
 }
@@ -45,6 +46,16 @@ async function requireHold(db: Kysely<Tables>, run: RunRecord, { decision }: New
       })
     : whyNoHold(run, await openHoldOf(db, run.sync))
   throw new DirsyncdError('run-unknown', `Run ${run.run} has no open hold: ${why}.`)
+}
+
+/** A run that puts back plans all of the undo anew, and would not leave out what was rejected. */
+function requireWholeUndo({ run, undo }: RunRecord, { decision, only }: NewDecision): void {
+  if (undo === null || only === undefined) return
+  const what = decision === 'approved' ? 'approve' : 'reject'
+  throw new DirsyncdError(
+    'usage',
+    `Run ${run} is an undo: ${what} it as a whole, or undo a part with the options of dirsyncd undo ${undo.run}.`,
+  )
 }
 
 function requireNames(

@@ -62,7 +62,8 @@ export function countUndecided(
 
 /**
  * What a decision is about: what nobody has decided on yet. An approval after the end of the hold is about what was
- * rejected, and an approval by name may be about either.
+ * rejected, and an approval by name may be about either. A rejection of a held plan is about what was approved, too,
+ * because nothing of it was applied.
  */
 export function choices(
   { state, hold, breaches }: Hold,
@@ -72,6 +73,8 @@ export function choices(
   const before = breaches.filter((breach) => isForPerson(state, breach) && breach.changes.length > 0)
   if (decision === 'approved' && (byName || hold !== 'open'))
     return before.filter(({ decided }) => decided !== 'approved')
+  if (decision === 'rejected' && state === 'held')
+    return before.filter(({ decided }) => decided !== 'rejected')
   return before.filter(({ decided }) => decided === undefined)
 }
 

@@ -105,6 +105,21 @@ test.each([
   expect([users.size, users.get('u7')?.name]).toEqual([40, 'Renamed 7'])
 })
 
+test('whoever rejects a whole plan has nothing of it applied, whatever of it was approved before', async () => {
+  await site.write('users.csv', people(0, 40))
+  await site.run('sync', 'corp')
+  await site.write('users.csv', people(0, 25).replaceAll('Person', 'Renamed'))
+  expect(await site.run('sync', 'corp')).toMatchObject({ code: 3 })
+  expect(await site.run(...APPROVE)).toMatchObject({ code: 0 })
+  expect(await site.run('reject', '2')).toMatchObject({
+    code: 0,
+    stdout: expect.not.stringContaining('run 3'),
+  })
+  await site.run('sync', 'corp')
+  const { users } = await readService(eye)
+  expect([users.size, users.get('u7')?.name]).toEqual([40, 'Person 7'])
+})
+
 test('what was approved is not told as waiting, because a finding of its run still waits', async () => {
   const members = Array.from({ length: 10 }, (_, index) => `g,u${index}\n`)
   const source = {

@@ -125,6 +125,9 @@ test('an undo can be undone, with its deletes held', async () => {
     breaches: [{ guard: 'undo-deletes', changes: 1 }],
   })
   expect((await seen()).users.size).toBe(2)
+  const part = { run: held.run, by: 'ana', only: ['undo-deletes'] }
+  await expect(harness.control.approve(part)).rejects.toThrow('is an undo: approve it as a whole')
+  await expect(harness.control.reject(part)).rejects.toThrow('is an undo: reject it as a whole')
   expect(await harness.approve(held.run)).toMatchObject({ state: 'done' })
   expect(await seen()).toEqual(after)
 })

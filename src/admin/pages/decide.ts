@@ -111,7 +111,7 @@ function choiceFields(run: RunDetail, all: string, breaches: RunDetail['breaches
   return html`<fieldset>
     <legend>Decide on</legend>
     <label><input type="radio" name="what" value="all" checked /> ${all}</label>
-    ${names.length > 1 && names.map((each) => html`<label><input type="radio" name="what" value="only:${each}" /> only <code>${each}</code></label>`)}
+    ${names.length > 1 && run.undo === null && names.map((each) => html`<label><input type="radio" name="what" value="only:${each}" /> only <code>${each}</code></label>`)}
     ${run.state === 'held' && run.undo === null && partFields(run.hold === 'rejected' ? 'stays rejected' : 'waits on')}
   </fieldset>`
 }

@@ -219,6 +219,14 @@ export const PLAN: readonly Protection[] = [
     test: DECISIONS,
   },
   {
+    name: 'plan-whoever-rejects-all-has-nothing-applied',
+    file: 'plan/decide.ts',
+    find: "if (decision === 'rejected' && state === 'held')",
+    replace: "if (decision === 'rejected' && state === '')",
+    test: DECISIONS,
+    only: 'whoever rejects a held plan',
+  },
+  {
     name: 'plan-rejection-is-no-part-of-a-later-approval',
     file: 'plan/decide.ts',
     find: "(byName || hold !== 'open')",

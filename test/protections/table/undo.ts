@@ -206,4 +206,12 @@ export const UNDO_AND_PAUSE: readonly Protection[] = [
     test: UNDO,
     only: 'a run that waits does not begin',
   },
+  {
+    name: 'undo-is-decided-on-as-a-whole',
+    file: 'control/decide-on.ts',
+    find: 'if (undo === null || only === undefined) return',
+    replace: 'if (undo === null || only !== null) return',
+    test: UNDO,
+    only: 'with its deletes held',
+  },
 ]

@@ -52,6 +52,14 @@ test.each<[string, Decided[], ReturnType<typeof decideOneByOne>]>([
     { hold: 'rejected', made: { a: 'approved', b: 'rejected', c: 'rejected' } },
   ],
   [
+    'an approval is taken back while another guard holds the plan',
+    [
+      ['approved', 'low'],
+      ['rejected', 'low'],
+    ],
+    { hold: 'open', made: { a: 'rejected', b: 'rejected' } },
+  ],
+  [
     'and over a later one',
     [
       ['rejected', 'high'],
@@ -70,6 +78,14 @@ test.each<[string, Decided[], ReturnType<typeof decideOneByOne>]>([
   ],
 ])('%s', (_, decisions, expected) => {
   expect(decideOneByOne(decisions)).toEqual(expected)
+})
+
+test('whoever rejects a held plan rejects what was approved of it, too, and of a plan that was applied only what waits', () => {
+  const breaches = [{ ...LOW, decided: 'approved' as const }, HIGH]
+  const found = breaches.map((breach) => ({ ...breach, waitsFor: 'person' as const }))
+  const held = choices({ state: 'held', hold: 'open', breaches }, 'rejected', false)
+  const done = choices({ state: 'done', hold: 'open', breaches: found }, 'rejected', false)
+  expect([held, done].map((chosen) => chosen.map(({ guard }) => guard))).toEqual([['low', 'high'], ['high']])
 })
 
 test('a guard whose changes are all decided keeps no hold open', () => {
