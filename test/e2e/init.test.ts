@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { parse } from 'yaml'
 import { putEmptyStore } from '../support/empty-store.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import { isLong } from '../support/long.ts'
+import { isLong, longTest } from '../support/long.ts'
 import { ldif } from '../support/people.ts'
 import { runCommand, startProgram } from '../support/program.ts'
 import { readService } from '../support/read-service.ts'
@@ -437,7 +437,7 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
     [/Employee id from/, enter],
     [/Are these the right people/, enter],
     [/planned[^]*Write [^]*3 files beside it/, `n${enter}`],
-    [/What should be asked again[^]*Whether members/, `${down.repeat(5)}${enter}`],
+    [/What should be asked again[^]*Whether members/, `${down.repeat(7)}${enter}`],
     [/Members of groups[^]*write them/, `${down}${enter}`],
     [/planned[^]*Write [^]*3 files beside it/, enter],
   ]
@@ -469,6 +469,115 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
   })
   const check = await runCommand(['check', '--no-samples', '--config', at('dirsyncd.yaml')])
   expect(check).toMatchObject({ code: 0, stderr: '' })
+})
+
+longTest(
+  'whoever is asked again keeps what the options say with Enter, and may leave out files',
+  async () => {
+    await writeFile(file('people.csv'), 'id,mail,name\nu1,a@example.org,Ana\nu2,b@example.org,Ben\n')
+    await writeFile(file('groups.csv'), 'id,name\ng,Group\n')
+    await writeFile(file('members.csv'), 'group,user\ng,u1\n')
+    const files = ['--csv-users', 'people.csv', '--csv-groups', 'groups.csv', '--csv-members', 'members.csv']
+    const said = ['--map-name', '{name}!', '--membership', 'write', '--sync', 'hr', '--schedule', 'never']
+    const args = [
+      'init',
+      '--source',
+      'csv',
+      ...files,
+      ...said,
+      ...apiOptions(),
+      '--map-id',
+      'id',
+      '--map-email',
+      'mail',
+    ]
+    await using terminal = openTerminal(args, dir.path, { TOKEN: FIXTURE.token })
+    const answers: readonly (readonly [RegExp, string])[] = [
+      [/Id of a group from/, enter],
+      [/Name of a group from/, enter],
+      [/Id of the group from/, enter],
+      [/Id of the user from/, enter],
+      [/Are these the right people/, enter],
+      [/Write /, `n${enter}`],
+      [/What should be asked again/, `${down}${enter}`],
+      [/CSV file with the users/, enter],
+      [/CSV file with the groups/, enter],
+      [/CSV file with the members/, `${clear}${enter}`],
+      [/The id, which never changes/, enter],
+      [/E-mail address from/, enter],
+      [/Full name from[^]*\{name\}!/, enter],
+      [/Id of a group from/, enter],
+      [/Name of a group from/, enter],
+      [/Are these the right people/, enter],
+      [/Write /, `n${enter}`],
+      [/What should be asked again/, `${down.repeat(4)}${enter}`],
+      [/Members of groups[^]*write them/, enter],
+      [/Write /, enter],
+    ]
+    for (const [question, keys] of answers) await terminal.answer(question, keys)
+    expect(await terminal.ended).toBe(0)
+    const [{ source, directory }] = parse(
+      await readFile(join(dir.path, 'config', 'dirsyncd.yaml'), 'utf8'),
+    ).syncs
+    expect(Object.keys(source)).toEqual(['type', 'users', 'groups'])
+    expect([source.users.map.name, directory.membership]).toEqual(['{name}!', 'write'])
+  },
+)
+
+test('whoever is asked again keeps the filters of the options, and without them is asked who is left out', async () => {
+  const filters = ['--users-filter', '(uid=*)', '--groups-filter', '(cn=Team*)']
+  const args = ['init', ...ldapOptions(), ...filters, ...apiOptions(), '--nested', 'direct', '--sync', 'hr']
+  const env = { LDAP_PASSWORD: slapd.readers.reader.password, TOKEN: FIXTURE.token }
+  await using terminal = openTerminal(
+    [...args, '--schedule', 'never', '--membership', 'report'],
+    dir.path,
+    env,
+  )
+  const again = (keys: string): readonly (readonly [RegExp, string])[] => [
+    [/Are these the right people/, `n${enter}`],
+    [/What should be asked again/, enter],
+    [/Which entries are people[^]*as --users-filter says/, keys],
+  ]
+  const mapping: readonly (readonly [RegExp, string])[] = [
+    [/E-mail address from/, enter],
+    [/Full name from/, enter],
+    [/Employee id from/, enter],
+  ]
+  const groups: readonly (readonly [RegExp, string])[] = [
+    [/Which kind of groups[^]*as --groups-filter says/, enter],
+    [/Where are the groups/, enter],
+  ]
+  const answers: readonly (readonly [RegExp, string])[] = [
+    [/Where are the people/, enter],
+    ...mapping,
+    [/Where are the groups/, enter],
+    ...again(enter),
+    [/Where are the people/, enter],
+    ...mapping,
+    ...groups,
+    ...again(`${down}${enter}`),
+    [/Where are the people/, enter],
+    [/Who is left out/, enter],
+    ...mapping,
+    ...groups,
+    [/Are these the right people/, enter],
+    [/Write /, enter],
+  ]
+  for (const [question, keys] of answers) await terminal.answer(question, keys)
+  expect(await terminal.ended).toBe(0)
+  const [{ source }] = parse(await readFile(join(dir.path, 'config', 'dirsyncd.yaml'), 'utf8')).syncs
+  expect([source.users.filter, source.groups.filter]).toEqual([
+    '(objectClass=inetOrgPerson)',
+    '(&(objectClass=groupOfNames)(cn=Team*))',
+  ])
+})
+
+test('with --yes nobody is asked at a terminal either, and the first error ends it', async () => {
+  const args = ['init', ...ldapOptions(), ...apiOptions(), '--yes', '--users-filter', '(uid=nobody)']
+  const env = { LDAP_PASSWORD: slapd.readers.reader.password, TOKEN: FIXTURE.token }
+  await using terminal = openTerminal(args, dir.path, env)
+  expect(await terminal.ended).toBe(1)
+  expect(terminal.shown()).toContain('Nobody was found')
 })
 
 test('Ctrl-D at a question ends it, too', async () => {

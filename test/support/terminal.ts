@@ -22,7 +22,11 @@ export const KEYS = { enter: '\r', down: '\x1b[B', ctrlC: '\x03', ctrlD: '\x04',
 const PATIENCE_MS = 30_000
 
 /** Starts the program in `cwd`. util-linux's `script` makes the terminal. */
-export function openTerminal(args: readonly string[], cwd: string): Terminal {
+export function openTerminal(
+  args: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>> = {},
+): Terminal {
   const command = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ')
   const child = spawn(
     'setpriv',
@@ -46,6 +50,7 @@ export function openTerminal(args: readonly string[], cwd: string): Terminal {
         SHELL: '/bin/sh',
         TERM: 'xterm',
         NODE_COMPILE_CACHE: COMPILE_CACHE,
+        ...env,
       },
     },
   )

@@ -90,9 +90,10 @@ export const decisionForm = partForm.extend({
 })
 export const runForm = z.object({ mode: z.enum(['sync', 'plan']) })
 export const pauseForm = z.object({ reason: optional(text(500)) })
-/** What is left out stands for all, and what is empty does not: somebody was to be named. */
+/** Who is named, or that all are meant: what is empty or misspelled does not stand for all. */
 export const releaseForm = z
-  .object({
+  .strictObject({
+    all: z.literal('yes').optional(),
     sync: anyText.min(1).optional(),
     kind: kind.optional(),
     id: encoded.pipe(anyText.min(1)).optional(),
@@ -101,3 +102,4 @@ export const releaseForm = z
     (form) => (form.kind === undefined) === (form.id === undefined),
     'must have kind and id, or neither',
   )
+  .refine((form) => (form.all === undefined) === (form.id !== undefined), 'must have an id, or all=yes')

@@ -62,6 +62,7 @@ export function quarantinePage(
                   ${pager(all.length, { sync, skip })}`
             }
             <form method="post" action="/quarantine/release" class="actions">
+              <input type="hidden" name="all" value="yes" />
               ${sync !== undefined && html`<input type="hidden" name="sync" value="${sync}" />`}<button>
                 Release all${sync !== undefined && html` of <bdi>${sync}</bdi>`}
               </button>

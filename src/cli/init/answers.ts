@@ -89,7 +89,7 @@ export class Answers {
     if (known !== undefined) return known
     const [first] = hasProposal ? choices : []
     if (first !== undefined && this.#takesProposals(question)) return this.#keep(question.flag, first.value)
-    const before = this.#known.get(question.flag) as Value | undefined
+    const before = (this.#known.get(question.flag) as Value | undefined) ?? given
     const asked = { message: question.message, choices, ...(before !== undefined && { before }) }
     return this.#keep(question.flag, await this.#prompts(question, first).choose(asked, this.#parts.signal))
   }
@@ -146,13 +146,19 @@ export class Answers {
     for (const flag of flags) this.#again.add(flag)
   }
 
-  /** Tells a person what is wrong and asks again what may be. Without a person the first error is final. */
+  /** As if this question had never been asked. */
+  forgetAnswer(flag: string): void {
+    this.#known.delete(flag)
+  }
+
+  /** Tells a person what is wrong and asks again what may be. Without one, or with `--yes`, the first error is final. */
   async untilItWorks<Value>(again: Again, attempt: () => Promise<Value>): Promise<Value> {
     for (;;) {
       try {
         return await attempt()
       } catch (error) {
-        if (!(error instanceof DirsyncdError) || !this.hasPerson || this.#parts.signal.aborted) throw error
+        const { yes, signal } = this.#parts
+        if (!(error instanceof DirsyncdError) || !this.hasPerson || yes || signal.aborted) throw error
         if (FINAL.has(error.code)) throw error
         this.#parts.onProblem(sentence(error))
         this.forget(await again(error.code))

@@ -54,13 +54,13 @@ async function findGroups(
   { server, facts }: ReachedServer,
   bases: readonly string[],
 ): Promise<FoundGroups | undefined> {
-  const { options, steps, place } = init
+  const { answers, options, steps, place } = init
   const { groupsFilter: given } = options
   const looking = { vendor: facts.vendor, bases }
-  const isWhole = given !== undefined && namesKind(given)
+  const flag = '--groups-filter'
+  const isWhole = given !== undefined && namesKind(given) && answers.isOpen(flag)
   const kinds = isWhole ? [] : await steps.discoverKinds('group', server, looking, place())
   if (given === undefined && kinds.length === 0) return undefined
-  const flag = '--groups-filter'
   const chosen = await askKind(init, {
     flag,
     given,
@@ -71,7 +71,7 @@ async function findGroups(
   })
   const only = await askNarrower(init, {
     flag,
-    given,
+    given: chosen.isGiven ? given : undefined,
     what: 'a part of the groups',
     message: 'Only some of them? (an LDAP filter such as (cn=app-*); empty: all)',
     // Those of Windows itself, such as Domain Admins.

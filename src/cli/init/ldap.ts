@@ -51,13 +51,16 @@ export const LDAP_PARTS: readonly Choice<readonly string[]>[] = [
   { value: [SEARCH, ...OF_PEOPLE], name: 'Where to look for people, and then the same' },
   { value: [...MAPPING_FLAGS, RIGHT], name: 'Only how they are mapped' },
   { value: [...READER_FLAGS, RIGHT], name: 'The user that reads' },
-  { value: [...SERVER_FLAGS, ...READER_FLAGS, RIGHT], name: 'The server' },
+  {
+    value: [...SERVER_FLAGS, ...READER_FLAGS, SEARCH, ...OF_PEOPLE],
+    name: 'The server, and then all of the source',
+  },
 ]
 
 async function askPeople(init: Init, reached: ReachedServer): Promise<RawLdap['users']> {
   const { options, say } = init
   const bases = await searchedBases(init, reached.facts.contexts)
-  const people = await findPeople(init, reached, bases)
+  const { people, isGiven } = await findPeople(init, reached, bases)
   const base = await askPlace(init, {
     flag: '--users-base',
     given: options.usersBase,
@@ -67,7 +70,9 @@ async function askPeople(init: Init, reached: ReachedServer): Promise<RawLdap['u
     searched: bases,
     found: people,
   })
-  const filter = await askLeftOut(init, reached, { bases: [base].flat(), filter: people.filter })
+  const filter = isGiven
+    ? people.filter
+    : await askLeftOut(init, reached, { bases: [base].flat(), filter: people.filter })
   const chosen = await lookAt(init, reached, { base, filter, before: people })
   const leftOut = countAt(people, base) - chosen.entries
   if (filter !== people.filter && leftOut >= 0)
@@ -95,16 +100,16 @@ async function findPeople(
   init: Init,
   { server, facts }: ReachedServer,
   bases: readonly string[],
-): Promise<FoundPeople> {
+): Promise<{ readonly people: FoundPeople; readonly isGiven: boolean }> {
   const { answers, options, steps, say, place } = init
   const flag = '--users-filter'
-  const given = answers.isOpen(flag) ? options.usersFilter : undefined
+  const { usersFilter: given } = options
   const looking = { vendor: facts.vendor, bases }
   say(`Looking for people at and below ${bases.map(printable).join(' and ')} …`)
-  const isWhole = given !== undefined && namesKind(given)
+  const isWhole = given !== undefined && namesKind(given) && answers.isOpen(flag)
   const kinds = isWhole ? [] : await steps.discoverKinds('user', server, looking, place())
   if (!isWhole && kinds.length === 0 && answers.isOpen(flag)) throw nobody(bases)
-  const { kind, filter } = await askKind(init, {
+  const { kind, filter, isGiven } = await askKind(init, {
     flag,
     given,
     what: 'the kind of the people',
@@ -121,7 +126,7 @@ async function findPeople(
     const filters = kinds.filter((each) => each.filter !== kind && !each.isAll).map((each) => each.filter)
     warnUnasked(init, `${amount(others, 'other entry')} may be people, too: ${filters.join(', ')} (${flag})`)
   }
-  return found
+  return { people: found, isGiven }
 }
 
 function nobody(bases: readonly string[], filter?: string): DirsyncdError {

@@ -26,8 +26,7 @@ export async function askLeftOut(
   { server, facts }: ReachedServer,
   { bases, filter }: { readonly bases: readonly string[]; readonly filter: string },
 ): Promise<string> {
-  const { answers, options, steps, place } = init
-  if (options.usersFilter !== undefined) return filter
+  const { answers, steps, place } = init
   const isActiveDirectory = facts.vendor === 'active-directory'
   const marks = await steps.discoverMarks(server, { vendor: facts.vendor, bases, filter }, place())
   const usual = isActiveDirectory ? [OF_WINDOWS] : []

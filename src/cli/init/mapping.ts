@@ -75,6 +75,7 @@ async function askField(
     what,
     message,
     choices: [
+      ...(given === undefined ? [] : [{ value: given, name: printable(given) }]),
       ...proposals.map(({ expression, entries }) => ({
         value: JSON.stringify(expression),
         name: `${inWords(expression)}  (${entries === of ? `all ${digits(of)}` : `${digits(entries)} of ${digits(of)}`})`,

@@ -61,21 +61,7 @@ export function promptsOn({
 }): Prompts {
   const context = (signal: AbortSignal) => ({ input, output, signal })
   return {
-    text: ({ message, proposed, before, check }, signal) =>
-      interruptible(async () =>
-        (await load()).input(
-          {
-            message,
-            ...(proposed !== undefined && { default: proposed }),
-            ...(before !== undefined && { default: before, prefill: 'editable' as const }),
-            validate: (value) => {
-              const problem = check?.(value.trim())
-              return problem === undefined || `It ${problem}.`
-            },
-          },
-          context(signal),
-        ),
-      ).then((value) => value.trim()),
+    text: (question, signal) => askText(question, context(signal)),
     secret: ({ message }, signal) =>
       interruptible(async () =>
         (await load()).password(
@@ -110,6 +96,45 @@ export function promptsOn({
     confirm: ({ message, proposed }, signal) =>
       interruptible(async () => (await load()).confirm({ message, default: proposed }, context(signal))),
   }
+}
+
+type TextQuestion = Parameters<Prompts['text']>[0]
+
+interface Context {
+  readonly input: Readable
+  readonly output: Writable
+  readonly signal: AbortSignal
+}
+
+async function askText(
+  { message, proposed, before, check }: TextQuestion,
+  context: Context,
+): Promise<string> {
+  const mayBeEmpty = before !== undefined && check?.('') === undefined
+  let [typed, isEmptied] = ['', false]
+  const value = await interruptible(async () =>
+    (await load()).input(
+      {
+        message,
+        ...(proposed !== undefined && { default: proposed }),
+        ...(before !== undefined && { default: before, prefill: 'editable' as const }),
+        // The library takes the default for a text that was deleted.
+        ...(mayBeEmpty && {
+          transformer: (text: string, { isFinal }: { readonly isFinal: boolean }) => {
+            if (!isFinal) typed = text
+            return isFinal && isEmptied ? '' : text
+          },
+        }),
+        validate: (answer) => {
+          isEmptied = mayBeEmpty && typed === ''
+          const problem = check?.(isEmptied ? '' : answer.trim())
+          return problem === undefined || `It ${problem}.`
+        },
+      },
+      context,
+    ),
+  )
+  return isEmptied ? '' : value.trim()
 }
 
 /** As many choices as fit on the terminal, below the question. */

@@ -5,7 +5,7 @@ import { DirsyncdError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { hang, wrap } from '../render/wrap.ts'
 import { checkWith } from './check.ts'
-import { type Init, tellSlow } from './context.ts'
+import { type Init, isAsked, tellSlow } from './context.ts'
 import { fingerprintDigits } from './fingerprint.ts'
 import type { Check } from './prompts.ts'
 import { askSecret } from './secret.ts'
@@ -95,11 +95,8 @@ async function askStartTls({ answers, options, steps, say }: Init, url: string):
 }
 
 /** Throws `source-refused` where the certificate is not the one that was expected. */
-async function requireTrust(
-  { answers, options, say, compared, columns }: Init,
-  url: string,
-  certificate: ServerCertificate,
-): Promise<void> {
+async function requireTrust(init: Init, url: string, certificate: ServerCertificate): Promise<void> {
+  const { answers, options, say, compared, columns } = init
   const { fingerprint, anchor } = certificate
   if (compared.has(fingerprint)) return
   const expected = answers.isAskedAgain('--trust') ? undefined : options.trust
@@ -115,7 +112,7 @@ async function requireTrust(
       `${url} shows a certificate with the SHA-256 fingerprint ${fingerprint}, which is not that of --trust.`,
     )
   }
-  if (!answers.hasPerson)
+  if (!isAsked(init))
     throw new DirsyncdError(
       'usage',
       `Nobody whom this machine trusts has signed the certificate of ${url}: compare its SHA-256 fingerprint with that ` +

@@ -4,16 +4,18 @@ import type { Init } from './context.ts'
 
 type FilterFlag = '--users-filter' | '--groups-filter'
 
+const KIND = ' (kind)'
 const TYPED = ' (typed)'
 const NARROWER = ' (narrower)'
 
 /** The questions of this file. */
 export function filterFlags(flag: FilterFlag): readonly string[] {
-  return [flag, flag + TYPED, flag + NARROWER]
+  return [flag, flag + KIND, flag + TYPED, flag + NARROWER]
 }
 
 interface KindQuestion {
   readonly flag: FilterFlag
+  /** What the option says. */
   readonly given: string | undefined
   readonly what: string
   readonly message: string
@@ -21,12 +23,15 @@ interface KindQuestion {
   readonly count: (entries: number) => string
 }
 
+const GIVEN = '\0given'
 const OTHER = '\0other'
 
 /** What was chosen: a kind, and the filter of those of them that an option names. */
 export interface ChosenKind {
   readonly kind: string
   readonly filter: string
+  /** Whether the option says all, so that nobody is asked for a part of the kind. */
+  readonly isGiven: boolean
 }
 
 /**
@@ -34,11 +39,17 @@ export interface ChosenKind {
  * of the kind, unless it names a kind itself.
  */
 export async function askKind(init: Init, question: KindQuestion): Promise<ChosenKind> {
-  const { flag, given } = question
-  const filter = given !== undefined && init.answers.isOpen(flag) ? whole(given) : undefined
-  if (filter !== undefined && namesKind(filter)) return { kind: filter, filter }
-  const kind = await chooseKind(init, question, filter !== undefined)
-  return { kind, filter: filter === undefined ? kind : both(kind, filter) }
+  const { flag, given, kinds } = question
+  const named = kinds.map(({ filter }) => filter)
+  const chosen =
+    given !== undefined && init.answers.isOpen(flag) ? GIVEN : await chooseKind(init, question, flag)
+  if (chosen !== GIVEN || given === undefined) return { kind: chosen, filter: chosen, isGiven: false }
+  const filter = whole(given)
+  if (namesKind(filter)) return { kind: filter, filter, isGiven: true }
+  const [only, ...others] = named
+  const isCertain = only !== undefined && (others.length === 0 || !init.answers.hasPerson)
+  const kind = isCertain ? only : await chooseKind(init, { ...question, given: undefined }, flag + KIND)
+  return { kind, filter: both(kind, filter), isGiven: true }
 }
 
 /** Whether a filter says itself what kind of entries it finds. */
@@ -48,12 +59,11 @@ export function namesKind(filter: string): boolean {
 
 async function chooseKind(
   { answers, steps }: Init,
-  { flag, what, message, kinds, count }: KindQuestion,
-  isPartGiven: boolean,
+  { flag: option, given, what, message, kinds, count }: KindQuestion,
+  flag: string,
 ): Promise<string> {
   const [first, ...others] = kinds
-  const isCertain = others.length === 0 || (isPartGiven && !answers.hasPerson)
-  if (first !== undefined && isCertain && answers.isOpen(flag)) return first.filter
+  if (first !== undefined && others.length === 0 && answers.isOpen(flag)) return first.filter
   const name = ({ filter, entries, isAll }: EntryKind) =>
     entries === undefined ? filter : `${printable(filter)}  (${isAll ? 'all ' : ''}${count(entries)})`
   const chosen = await answers.choose({
@@ -62,13 +72,15 @@ async function chooseKind(
     what,
     message,
     choices: [
+      // Whoever is asked again need not take another one.
+      ...(given === undefined ? [] : [{ value: GIVEN, name: `${printable(given)}  (as ${option} says)` }]),
       ...kinds.map((kind) => ({ value: kind.filter, name: name(kind) })),
       { value: OTHER, name: 'Another LDAP filter' },
     ],
   })
   if (chosen !== OTHER) return chosen
   const typed = await answers.text({
-    flag: flag + TYPED,
+    flag: option + TYPED,
     given: undefined,
     what,
     message: 'LDAP filter, such as (&(objectClass=person)(mail=*)):',

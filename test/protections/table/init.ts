@@ -110,4 +110,12 @@ export const INIT: readonly Protection[] = [
     test: STAGE,
     only: 'another configuration',
   },
+  {
+    name: 'init-the-filter-of-an-option-is-kept',
+    file: 'cli/init/which.ts',
+    find: '...(given === undefined ? [] : [{ value: GIVEN, name: `${printable(given)}  (as ${option} says)` }]),',
+    replace: '',
+    test: 'e2e/init.test.ts',
+    only: 'keeps the filters',
+  },
 ]
