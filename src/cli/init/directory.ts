@@ -169,10 +169,13 @@ export function askMembership({ answers, options }: Init): Promise<'report' | 'w
     given: options.membership,
     what: 'the members of groups',
     message:
-      'Members of groups: the API describes no way to write them, and some services take external_member_ids. What does yours?',
+      'Members of groups: the API describes no way to write them, and some services take external_member_ids, as whoever runs yours knows. Does it?',
     choices: [
-      { value: 'report', name: 'It does not, or I do not know: only show who should be in which group' },
-      { value: 'write', name: 'It takes them, as the service does that comes with dirsyncd: write them' },
+      {
+        value: 'report',
+        name: 'No, or I do not know: new groups stay empty, and it is only shown who should be in which',
+      },
+      { value: 'write', name: 'Yes, as the service does that comes with dirsyncd: write them' },
     ],
   })
 }

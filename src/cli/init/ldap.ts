@@ -52,7 +52,7 @@ export const LDAP_PARTS: readonly Choice<readonly string[]>[] = [
   { value: [...MAPPING_FLAGS, RIGHT], name: 'Only how they are mapped' },
   { value: [...READER_FLAGS, RIGHT], name: 'The user that reads' },
   {
-    value: [...SERVER_FLAGS, ...READER_FLAGS, SEARCH, ...OF_PEOPLE],
+    value: [...SERVER_FLAGS, ...READER_FLAGS, ...OF_PEOPLE],
     name: 'The server, and then all of the source',
   },
 ]

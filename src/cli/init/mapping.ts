@@ -3,6 +3,7 @@ import { digits } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
 import { checkNotEmpty } from './check.ts'
 import { type Init, warnUnasked } from './context.ts'
+import type { Check } from './prompts.ts'
 
 /** How a value is made, as a configuration has it. */
 export type Expression = string | string[]
@@ -96,10 +97,14 @@ async function typed(answers: Init['answers'], flag: string, what: string): Prom
     given: undefined,
     what,
     message: 'Such as mail, or {givenName} {sn}, or = lower(mail):',
-    check: checkNotEmpty,
+    check: (value) => checkNotEmpty(value) ?? checkExpression(value),
   })
   return /^"([^"]+)"$/.exec(text)?.[1] ?? text
 }
+
+/** Nothing that is called by a name of its own ends like this. */
+const checkExpression: Check = (value) =>
+  /^\w+\(.*\)$/.test(value) ? `must begin with =, as every expression: = ${value}` : undefined
 
 function inWords(expression: Proposal['expression']): string {
   return printable([expression].flat().join(', else '))
