@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { RunSummary } from '../control/control.ts'
+import { isApprovedInPart, type RunSummary } from '../control/control.ts'
 import { approvalRuns, type DecisionOptions, whatIsDecided, whatWaits } from './approve.ts'
 import { reasonText, wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
@@ -52,9 +52,9 @@ async function reject(session: Session, number: number, { only, reason }: Decisi
 }
 
 /** What was approved before, of a plan that is rejected while the sync is paused. */
-function whatIsForLater({ sync, state, hold, paused, breaches }: RunSummary): string {
-  const isApproved = breaches.some(({ decided }) => decided === 'approved')
-  if (paused === null || state !== 'held' || hold !== 'rejected' || !isApproved) return ''
+function whatIsForLater(run: RunSummary): string {
+  const { sync, paused } = run
+  if (paused === null || !isApprovedInPart(run)) return ''
   return ` ${sync} is paused, so a run after dirsyncd resume ${sync} applies what was approved.`
 }
 

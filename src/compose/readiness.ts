@@ -29,8 +29,8 @@ async function problem(what: string, work: Promise<unknown>): Promise<string | u
 
 /**
  * Why a daemon is not ready, in a sentence: a store that is away, or a sync that has not succeeded since its schedule
- * called for it three times. A sync that is held or paused is not late. A person who decides or resumes
- * it, and the start of this daemon, give it the time of three calls again.
+ * called for it three times. A sync that is held or paused is not late. A person who decides or resumes it, and the start
+ * of this daemon, give it the time of three calls again.
  */
 export async function whyDaemonIsNotReady(
   site: Site,

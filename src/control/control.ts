@@ -242,6 +242,20 @@ export function isPlanStillHeld({ state, hold }: Pick<RunSummary, 'state' | 'hol
   return state === 'held' && hold === 'open'
 }
 
+/** Of a plan that guards held, a person rejected something, and what was approved is to be applied. */
+export function isApprovedInPart({
+  state,
+  hold,
+  breaches,
+}: {
+  readonly state: RunSummary['state']
+  readonly hold: RunSummary['hold']
+  readonly breaches: readonly Pick<BreachView, 'decided'>[] | null
+}): boolean {
+  const isAnyApproved = breaches?.some(({ decided }) => decided === 'approved') ?? false
+  return state === 'held' && hold === 'rejected' && isAnyApproved
+}
+
 /** What a run waits for, for a person. */
 export function waitText({ at, why, answer }: Wait): string {
   return why === 'limited'

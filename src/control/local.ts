@@ -12,6 +12,7 @@ import type { Kysely } from 'kysely'
 import type { Tables } from '../store/tables.ts'
 import {
   type Control,
+  isApprovedInPart,
   isPlanStillHeld,
   pauseText,
   type QuarantinedChange,
@@ -87,8 +88,7 @@ export function createLocalControl(deps: LocalControlDeps): LocalControl {
     reject: async (asked) => {
       const run = await decideOn(deps, asked.run, { ...asked, decision: 'rejected' })
       // Nothing was applied before all of the plan was decided on.
-      if (run.state === 'held' && run.hold === 'rejected' && isApprovedInPart(run))
-        await requestApproved({ db, request }, run, asked.by)
+      if (isApprovedInPart(run)) await requestApproved({ db, request }, run, asked.by)
       return summary(db, run)
     },
     undo: async (asked) => {
@@ -100,10 +100,6 @@ export function createLocalControl(deps: LocalControlDeps): LocalControl {
     quarantine: async (asked) => (await listQuarantine(db, filterOf(asked))).map(quarantinedChange),
     release: async (asked) => (await releaseQuarantine(db, filterOf(asked))).map(quarantinedChange),
   })
-}
-
-function isApprovedInPart({ breaches }: RunRecord): boolean {
-  return breaches?.some(({ decided }) => decided === 'approved') ?? false
 }
 
 /** An undo pauses its sync, also where somebody has resumed it since; any other run waits for its resumption. */

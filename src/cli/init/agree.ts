@@ -4,13 +4,13 @@ import type { BareSession } from '../context.ts'
 import { renderPlanCounts } from '../render/report.ts'
 import { askWhatAgain } from './again.ts'
 import type { Init } from './context.ts'
-import { askCsv, CSV_PARTS } from './csv.ts'
-import { askDirectory, askMembership, DIRECTORY_PARTS, MEMBERSHIP_PART, WHICH } from './directory.ts'
+import { askCsv, CSV_TOPICS } from './csv.ts'
+import { askDirectory, askMembership, DIRECTORY_TOPICS, MEMBERSHIP_TOPIC, WHICH } from './directory.ts'
 import { type Planned, planFirst, renderMembers, renderRenames } from './first-plan.ts'
-import { askLdap, LDAP_PARTS } from './ldap.ts'
+import { askLdap, LDAP_TOPICS } from './ldap.ts'
 import { RIGHT } from './preview.ts'
 import type { Choice } from './prompts.ts'
-import { askSync, SYNC_PARTS } from './sync.ts'
+import { askSync, SYNC_TOPICS } from './sync.ts'
 
 /** What was answered, as long as nobody wants to be asked for it again. */
 interface Known {
@@ -26,7 +26,7 @@ export function agreeOn(
   const { answers, say } = init
   const known: Known = {}
   return answers.untilItWorks(
-    () => askWhatAgain(init, partsOf(known)),
+    () => askWhatAgain(init, topicsOf(known)),
     async () => {
       if (answers.isAskedAgain(RIGHT)) delete known.source
       if (WHICH.some((flag) => answers.isAskedAgain(flag))) delete known.directory
@@ -43,12 +43,12 @@ export function agreeOn(
   )
 }
 
-function partsOf({ source }: Known): readonly Choice<readonly string[]>[] {
+function topicsOf({ source }: Known): readonly Choice<readonly string[]>[] {
   return [
-    ...(source === undefined ? [] : source.type === 'ldap' ? LDAP_PARTS : CSV_PARTS),
-    ...DIRECTORY_PARTS,
-    ...(source?.groups === undefined ? [] : [MEMBERSHIP_PART]),
-    ...SYNC_PARTS,
+    ...(source === undefined ? [] : source.type === 'ldap' ? LDAP_TOPICS : CSV_TOPICS),
+    ...DIRECTORY_TOPICS,
+    ...(source?.groups === undefined ? [] : [MEMBERSHIP_TOPIC]),
+    ...SYNC_TOPICS,
   ]
 }
 

@@ -88,7 +88,7 @@ const MEMBERS: FileQuestion = {
 }
 
 /** What can be asked again. */
-export const CSV_PARTS: readonly Choice<readonly string[]>[] = [
+export const CSV_TOPICS: readonly Choice<readonly string[]>[] = [
   { value: AGAIN, name: 'How the columns are mapped' },
   { value: [USERS.flag, GROUPS.flag, MEMBERS.flag, ...AGAIN], name: 'The files, and how they are mapped' },
 ]

@@ -31,12 +31,12 @@ export const WHICH: readonly string[] = ['--organization', '--directory']
 const MEMBERSHIP = '--membership'
 
 /** What can be asked again. */
-export const DIRECTORY_PARTS: readonly Choice<readonly string[]>[] = [
+export const DIRECTORY_TOPICS: readonly Choice<readonly string[]>[] = [
   { value: WHICH, name: 'Which directory' },
   { value: ['--api-url', '--token-file', ...WHICH], name: 'The service and its token' },
 ]
 
-export const MEMBERSHIP_PART: Choice<readonly string[]> = {
+export const MEMBERSHIP_TOPIC: Choice<readonly string[]> = {
   value: [MEMBERSHIP],
   name: 'Whether members of groups are written',
 }

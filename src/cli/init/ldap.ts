@@ -18,7 +18,7 @@ import { askKind, filterFlags, namesKind } from './which.ts'
 export async function askLdap(init: Init): Promise<RawLdap> {
   let reached: ReachedServer | undefined
   return init.answers.untilItWorks(
-    () => askWhatAgain(init, LDAP_PARTS),
+    () => askWhatAgain(init, LDAP_TOPICS),
     async () => {
       reached = await askServer(init, reached)
       const users = await askPeople(init, reached)
@@ -46,7 +46,7 @@ const OF_PEOPLE = [
 ]
 
 /** What can be asked again. */
-export const LDAP_PARTS: readonly Choice<readonly string[]>[] = [
+export const LDAP_TOPICS: readonly Choice<readonly string[]>[] = [
   { value: OF_PEOPLE, name: 'Which people and groups, and how they are mapped' },
   { value: [SEARCH, ...OF_PEOPLE], name: 'Where to look for people, and then the same' },
   { value: [...MAPPING_FLAGS, RIGHT], name: 'Only how they are mapped' },

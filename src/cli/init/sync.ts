@@ -17,7 +17,7 @@ const SCHEDULE = '15m'
 const ON_DEMAND = 'never'
 
 /** What can be asked again. */
-export const SYNC_PARTS: readonly Choice<readonly string[]>[] = [
+export const SYNC_TOPICS: readonly Choice<readonly string[]>[] = [
   { value: ['--sync', '--schedule', '--data-dir'], name: 'Name, schedule and folder of the sync' },
 ]
 

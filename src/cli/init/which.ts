@@ -39,16 +39,17 @@ export interface ChosenKind {
  * of the kind, unless it names a kind itself.
  */
 export async function askKind(init: Init, question: KindQuestion): Promise<ChosenKind> {
-  const { flag, given, kinds } = question
-  const named = kinds.map(({ filter }) => filter)
+  const { flag, given } = question
   const chosen =
     given !== undefined && init.answers.isOpen(flag) ? GIVEN : await chooseKind(init, question, flag)
   if (chosen !== GIVEN || given === undefined) return { kind: chosen, filter: chosen, isGiven: false }
   const filter = whole(given)
   if (namesKind(filter)) return { kind: filter, filter, isGiven: true }
-  const [only, ...others] = named
+  const [only, ...others] = question.kinds
   const isCertain = only !== undefined && (others.length === 0 || !init.answers.hasPerson)
-  const kind = isCertain ? only : await chooseKind(init, { ...question, given: undefined }, flag + KIND)
+  const kind = isCertain
+    ? only.filter
+    : await chooseKind(init, { ...question, given: undefined }, flag + KIND)
   return { kind, filter: both(kind, filter), isGiven: true }
 }
 

@@ -30,8 +30,8 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-who-rejects-the-rest-of-a-plan-has-the-approved-part-applied',
     file: 'control/local.ts',
-    find: "if (run.state === 'held' && run.hold === 'rejected' && isApprovedInPart(run))",
-    replace: "if (run.state === 'done' && isApprovedInPart(run))",
+    find: 'if (isApprovedInPart(run)) await requestApproved',
+    replace: "if (run.state === 'done' && isApprovedInPart(run)) await requestApproved",
     test: 'e2e/holds.test.ts',
     only: 'of two guards',
   },
