@@ -19,6 +19,7 @@ import {
 import { Logins } from '../source/ldap/connection/logins.ts'
 import { refusedLogins } from '../store/refused-logins.ts'
 import { mayHaveEmail } from '../plan/diff.ts'
+import { type EmailTally, tallyEmails } from '../source/email-tally.ts'
 import { checkAccess } from '../target/check-access.ts'
 import { createLimit } from './limit.ts'
 import { openClient, openSite, openSource, type Site } from './site.ts'
@@ -131,7 +132,17 @@ type Samples = { readonly users: number; readonly groups: number } | undefined
 /** Tests one source and shows what it has. Problems are lines, not errors. */
 export async function* checkSource(
   sync: SyncConfig,
-  { samples, log, logins }: { readonly samples: Samples; readonly log: Log; readonly logins: Logins },
+  {
+    samples,
+    log,
+    logins,
+    onEmails,
+  }: {
+    readonly samples: Samples
+    readonly log: Log
+    readonly logins: Logins
+    readonly onEmails?: (tally: EmailTally) => void
+  },
   signal: AbortSignal,
 ): AsyncGenerator<CheckItem> {
   const base = { type: 'line', sync: sync.name, part: 'source' } as const
@@ -144,6 +155,7 @@ export async function* checkSource(
     )
     for (const line of await source.probe(signal)) yield { ...base, ...line }
     const snapshot = await source.read(signal, { isAsked: true, isForDisplay: true })
+    onEmails?.(tallyEmails(snapshot.users.values()))
     yield { type: 'counts', sync: sync.name, ...countSource(snapshot) }
     yield* findings(sync, snapshot, samples !== undefined)
     if (samples !== undefined) yield* sampleEntries(sync.name, { source, snapshot, samples }, signal)
@@ -168,19 +180,23 @@ function* findings(
     const examples = samples ? finding.examples : []
     yield { type: 'finding', sync: sync.name, ...finding, examples, level }
   }
-  const domains = domainFinding(sync, snapshot, samples)
-  if (domains !== undefined) yield { type: 'finding', sync: sync.name, ...domains }
-  // Where the domains are known, the finding above has all others.
-  if (sync.directory.allowedDomains === undefined) yield* addressLines(sync.name, snapshot, samples)
+  const bad = badEmailFinding(sync, snapshot, samples)
+  if (bad !== undefined) yield { type: 'finding', sync: sync.name, ...bad }
+  yield* addressLines(sync, snapshot, samples)
   yield* nameLines(sync.name, snapshot, samples)
 }
 
 /** Many services refuse both: what is no address, and an address of a domain that is not the company's. */
-function* addressLines(sync: string, { users }: SourceSnapshot, samples: boolean): Generator<CheckLine> {
+function* addressLines(
+  { name: sync, directory }: SyncConfig,
+  { users }: SourceSnapshot,
+  samples: boolean,
+): Generator<CheckLine> {
+  // Where the domains are known, the finding has all others.
+  if (directory.allowedDomains !== undefined) return
   const base = { type: 'line', sync, part: 'source' } as const
-  const emails = [...users.values()].flatMap(({ email }) => (email === undefined ? [] : [email]))
-  const bad = emails.filter((email) => !isAddress(email))
-  if (bad.length > 0) {
+  const { bad, domains } = tallyEmails(users.values())
+  if (bad.length > 0 && !directory.dropBadEmails) {
     const named = bad.slice(0, 3).map((email) => `"${email}"`)
     const such = samples ? `, such as ${named.join(', ')}` : ''
     const are = bad.length === 1 ? '1 e-mail is no address' : `${digits(bad.length)} e-mails are no addresses`
@@ -188,16 +204,10 @@ function* addressLines(sync: string, { users }: SourceSnapshot, samples: boolean
       ...base,
       label: 'e-mail',
       level: 'warn',
-      detail: `${are}${such}; a service may refuse these users`,
+      detail: `${are}${such}; a service may refuse these users, whom directory.dropBadEmails: true writes without it`,
     }
   }
-  const domains = domainsOf(emails.filter(isAddress))
-  if (domains !== undefined) yield { ...base, label: 'domains', level: 'info', detail: domains }
-}
-
-/** As services check it: a name of at most 64 characters, and a domain. */
-function isAddress(text: string): boolean {
-  return /^[^\s@<>()[\],;:"‹›]{1,64}@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+$/u.test(text)
+  if (domains.length > 1) yield { ...base, label: 'domains', level: 'info', detail: inWords(domains) }
 }
 
 /** What is no part of a name, or puts its parts in another order: services cut names into first and last ones. */
@@ -222,17 +232,13 @@ function* nameLines(sync: string, { users }: SourceSnapshot, samples: boolean): 
 /** How many domains are named. */
 const DOMAINS = 8
 
-function domainsOf(emails: readonly string[]): string | undefined {
-  const counts = new Map<string, number>()
-  for (const email of emails) {
-    const domain = email.toLowerCase().slice(email.indexOf('@') + 1)
-    counts.set(domain, (counts.get(domain) ?? 0) + 1)
-  }
-  if (counts.size < 2) return undefined
-  const all = [...counts].toSorted(([, a], [, b]) => b - a)
-  const named = all.slice(0, DOMAINS).map(([domain, count]) => `${domain} (${digits(count)})`)
-  const more = all.length > DOMAINS ? ` and ${digits(all.length - DOMAINS)} more` : ''
-  return `${named.join(', ')}${more}; where the service takes only some, name them in directory.allowedDomains: people with others are left out then`
+function inWords(domains: EmailTally['domains']): string {
+  const named = domains.slice(0, DOMAINS).map(([domain, count]) => `${domain} (${digits(count)})`)
+  const more = domains.length > DOMAINS ? ` and ${digits(domains.length - DOMAINS)} more` : ''
+  return (
+    `${named.join(', ')}${more}; where the service takes only some, name them in directory.allowedDomains: ` +
+    'people with others are left out then, or written without it with directory.dropBadEmails: true'
+  )
 }
 
 /** `disabled` is no warning: a source reports it only when the configuration says what to do with such accounts. */
@@ -241,23 +247,26 @@ const LEVELS: ReadonlyMap<Finding['code'], CheckLevel> = new Map([
   ['disabled', 'info'],
 ])
 
-/** The users whose e-mail is outside `allowedDomains`: nothing is written for them. */
-function domainFinding(
+/** The users whose e-mail may not be written. */
+function badEmailFinding(
   { directory }: SyncConfig,
   { users }: SourceSnapshot,
   samples: boolean,
 ): Omit<CheckFinding, 'sync' | 'type'> | undefined {
-  const { allowedDomains = [] } = directory
+  const { allowedDomains = [], dropBadEmails } = directory
   const others = [...users.values()].filter(
-    ({ email }) => email !== undefined && !mayHaveEmail(email, undefined, allowedDomains),
+    ({ email }) => email !== undefined && !mayHaveEmail(email, undefined, { allowedDomains, dropBadEmails }),
   )
   if (others.length === 0) return undefined
   const who = others.length === 1 ? '1 user has' : `${digits(others.length)} users have`
+  const isNone = allowedDomains.length === 0 ? 'no address' : 'no address, or outside allowedDomains'
   return {
     level: 'warn',
-    code: 'email-not-allowed',
+    code: dropBadEmails ? 'email-dropped' : 'email-not-allowed',
     count: others.length,
-    sentence: `${who} an e-mail outside allowedDomains; nothing is written for them`,
+    sentence: dropBadEmails
+      ? `${who} an e-mail that is ${isNone}; it is not written`
+      : `${who} an e-mail outside allowedDomains; nothing is written for them`,
     examples: samples ? others.slice(0, 3).map(({ email = '' }) => email) : [],
   }
 }

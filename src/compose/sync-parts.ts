@@ -34,8 +34,8 @@ export function openSyncParts(stack: AsyncDisposableStack, sync: SyncConfig, sit
 }
 
 export function rulesOf({ policy, directory, entries }: SyncConfig): PlanRules {
-  const { membership, allowedDomains = [], emails } = directory
-  return { policy, membership, allowedDomains, emails, entries }
+  const { membership, allowedDomains = [], dropBadEmails, emails } = directory
+  return { policy, membership, allowedDomains, dropBadEmails, emails, entries }
 }
 
 /** A client of the sync's directory, until the stack is disposed. */

@@ -40,6 +40,7 @@ export interface DirectoryConfig {
   readonly token: SecretReader
   /** Lower-case; `undefined` allows every domain. */
   readonly allowedDomains: readonly string[] | undefined
+  readonly dropBadEmails: boolean
   readonly readConcurrency: number
   readonly writeConcurrency: number
   /** The most entries that one request creates. */

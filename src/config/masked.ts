@@ -8,7 +8,7 @@ const PLAIN =
   words(`dataDir listen level people time rows schedule timezone type ca certificate startTls external
   allowPlainText pageSize connect handshake bind firstAnswer answer read vendor referrals confirmAfter scope disabled
   nested membersFrom primaryGroup path delimiter quote encoding sha256 maxAge separator badRows settle
-  watch timeout maxOutput maxEntries organizationId directoryId allowedDomains readConcurrency writeConcurrency
+  watch timeout maxOutput maxEntries organizationId directoryId allowedDomains dropBadEmails readConcurrency writeConcurrency
   createBatch requests per membership emails policy deleteAfter runs maxDeletes maxDeletePercent maxDeletesPerDay
   maxUpdates maxUpdatePercent minSourceUsers maxSourceShrinkPercent maxMovedIds holdsExpireAfter keyFile trustedProxies fixture
   hosts userHeader failuresInRow events host port security eventRetention requestLog faults uniqueExternalIds withDaemon file`)

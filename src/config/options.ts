@@ -44,12 +44,14 @@ const WITHOUT_EFFECT = new RegExp(
  */
 export function decisiveOptions({ source, directory, entries, policy }: SyncConfig): Options {
   const { baseUrl, organizationId, directoryId, allowedDomains, membership, emails } = directory
+  // Runs of versions that did not have it are compared, too.
+  const dropBadEmails = directory.dropBadEmails || undefined
   const fromSource = Object.entries(flatOptions(source.options)).filter(([key]) => !WITHOUT_EFFECT.test(key))
   return {
     ...Object.fromEntries(fromSource),
     ...flatOptions({
       source: { type: source.type },
-      directory: { baseUrl, organizationId, directoryId, allowedDomains, membership, emails },
+      directory: { baseUrl, organizationId, directoryId, allowedDomains, dropBadEmails, membership, emails },
       entries,
       policy,
       ...(source.type === 'command' && programOf(source.options)),

@@ -109,7 +109,7 @@ const hostName = z
   })
   .meta({ title: 'host name' })
 
-const domain = z
+export const domain = z
   .string()
   .regex(/^[^\s@.]+(\.[^\s@.]+)*$/, { error: 'must be a domain such as example.org, without @' })
   .meta({ title: 'domain' })
@@ -137,7 +137,15 @@ const directory = z
       .array(domain)
       .min(1, { error: 'must name a domain; leave it out to allow every domain' })
       .optional()
-      .describe('E-mail domains that the organization allows; users with others are skipped and reported.'),
+      .describe(
+        'E-mail domains that the organization allows. Users with others are skipped and reported, unless dropBadEmails is true.',
+      ),
+    dropBadEmails: z
+      .boolean()
+      .default(false)
+      .describe(
+        'true writes users whose e-mail is no address, or of another domain, without it; an e-mail that the directory has stays.',
+      ),
     readConcurrency: z.int().min(1).max(64).default(4).describe('Pages read at once.'),
     writeConcurrency: z.int().min(1).max(256).default(8).describe('Changes written at once by one process.'),
     createBatch: z

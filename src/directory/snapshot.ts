@@ -30,6 +30,7 @@ export type NoticeCode =
   | 'shared-id' // several entries of the directory have this external id: none of them is ever deleted
   // planning
   | 'email-not-allowed'
+  | 'email-dropped' // the e-mail is none that may be written: the rest of the user is
   | 'no-email'
   | 'duplicate-email' // the e-mail belongs to another user: the rest of the user is written
   | 'email-swap' // users exchange their e-mails, which a service may refuse

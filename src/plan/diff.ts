@@ -1,8 +1,10 @@
 import type { DirectoryGroup, DirectoryUser, GroupEntry, UserEntry } from '../directory/entry.ts'
+import { addressFault } from '../directory/address.ts'
 import { canonicalName, isInDomains, isSameEmail } from '../directory/normalize.ts'
 import type { Notice } from '../directory/snapshot.ts'
 import { type Change, type CreateUser, fingerprint, type Takes, type UpdateUser } from './change.ts'
 import type { EmailRuling } from './emails.ts'
+import type { PlanRules } from './inputs.ts'
 import { isMovedId } from './moved.ts'
 
 /** The result of comparing one entry: at most one change, and notices. */
@@ -13,20 +15,24 @@ export interface Difference {
 
 const SAME: Difference = {}
 
+/** Which e-mails may be written, and what becomes of users with others. */
+export type EmailRules = Pick<PlanRules, 'allowedDomains' | 'dropBadEmails'>
+
 /** Compares one user of the source with the same user in the directory, `undefined` if there is none. */
 export function diffUser(
   want: UserEntry,
   have: DirectoryUser | undefined,
-  allowedDomains: readonly string[],
+  rules: EmailRules,
   ruling?: EmailRuling,
 ): Difference {
-  const email = ruling?.may === 'not-write' ? undefined : want.email
-  if (email !== undefined && !mayHaveEmail(email, have, allowedDomains)) {
-    return { notices: [notAllowed(want, email)] }
-  }
+  const wanted = ruling?.may === 'not-write' ? undefined : want.email
+  const isBad = wanted !== undefined && !mayHaveEmail(wanted, have, rules)
+  if (isBad && rules.dropBadEmails !== true) return { notices: [notAllowed(want, wanted)] }
+  const email = isBad ? undefined : wanted
   const takes = ruling?.may === 'take' ? ruling.takes : undefined
   const change = have === undefined ? createUser(want, email, takes) : updateUser(want, email, have, takes)
   const notices = [
+    ...(isBad ? [dropped(want, wanted, have, rules)] : []),
     ...emailNotices(want, ruling),
     ...missingNotices(want, have),
     ...movedNotices(want, change),
@@ -39,9 +45,9 @@ export function diffUser(
 export function wishOf(
   want: UserEntry,
   have: DirectoryUser | undefined,
-  allowedDomains: readonly string[],
+  rules: EmailRules,
 ): string | undefined {
-  const { change } = diffUser(want, have, allowedDomains)
+  const { change } = diffUser(want, have, rules)
   return change === undefined ? undefined : fingerprint(change)
 }
 
@@ -49,11 +55,11 @@ export function wishOf(
 export function mayHaveEmail(
   email: string,
   have: DirectoryUser | undefined,
-  allowedDomains: readonly string[],
+  { allowedDomains, dropBadEmails = false }: EmailRules,
 ): boolean {
-  if (allowedDomains.length === 0) return true
   if (have !== undefined && isSameEmail(email, have.email)) return true
-  return isInDomains(email, allowedDomains)
+  if (dropBadEmails) return addressFault(email, allowedDomains) === undefined
+  return allowedDomains.length === 0 || isInDomains(email, allowedDomains)
 }
 
 /** Compares one group of the source with the directory's, but not its members. */
@@ -146,4 +152,16 @@ function keptFields(want: UserEntry, have: DirectoryUser): string[] {
 function notAllowed(want: UserEntry, email: string): Notice {
   const detail = `the e-mail ${email} is outside the allowed domains (${want.from}); nothing is written for this user`
   return { kind: 'user', id: want.id, code: 'email-not-allowed', detail }
+}
+
+function dropped(
+  { id, from }: UserEntry,
+  email: string,
+  have: DirectoryUser | undefined,
+  { allowedDomains }: EmailRules,
+): Notice {
+  const fault = addressFault(email, allowedDomains)
+  const rest = have?.email ? 'the directory keeps its own' : 'this user is written without it'
+  const detail = `the e-mail ${email} ${fault} (${from}); ${rest}`
+  return { kind: 'user', id, code: 'email-dropped', detail }
 }

@@ -276,12 +276,12 @@ export class Draft {
   #wishOf(id: string): string | undefined {
     if (this.#emails.of(id) === undefined) return undefined
     const { source, directory, rules } = this.#inputs
-    return wishOf(source.users.get(id)!, directory.users.get(id), rules.allowedDomains)
+    return wishOf(source.users.get(id)!, directory.users.get(id), rules)
   }
 
   #diffUser(want: UserEntry): Difference {
     const { directory, rules } = this.#inputs
-    return diffUser(want, directory.users.get(want.id), rules.allowedDomains, this.#emails.of(want.id))
+    return diffUser(want, directory.users.get(want.id), rules, this.#emails.of(want.id))
   }
 
   #makeAgain(op: UserOp, id: string): Change {

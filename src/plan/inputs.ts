@@ -11,6 +11,8 @@ export interface PlanRules {
   readonly membership: Membership
   /** If empty, every domain is allowed. */
   readonly allowedDomains: readonly string[]
+  /** Whether a user whose e-mail is no address, or of another domain, is written without it. Default false. */
+  readonly dropBadEmails?: boolean
   /** Default `unique`. */
   readonly emails?: Emails
   readonly entries?: EntryRules | undefined

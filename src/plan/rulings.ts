@@ -34,9 +34,9 @@ export function* ruleUserEmails(
       const want = source.users.get(id)
       if (want === undefined || held.has(id)) return false
       const have = directory.users.get(id)
-      const { change } = diffUser(want, have, rules.allowedDomains, rulings.of(id))
+      const { change } = diffUser(want, have, rules, rulings.of(id))
       if (change === undefined) return false
-      const wish = wishOf(want, have, rules.allowedDomains)
+      const wish = wishOf(want, have, rules)
       return withheldBy(withheld, fingerprint(change), wish) !== undefined
     }
     // A user whose change is withheld keeps the e-mail, so nobody else may get it: rule again.
@@ -72,7 +72,7 @@ function* usersWithWritableEmail(
   for (const want of users) {
     if (want.email === undefined || selection.whyExcluded(want.id, want.from) !== undefined) continue
     const have = directory.users.get(want.id)
-    if (!mayHaveEmail(want.email, have, rules.allowedDomains)) continue
+    if (!mayHaveEmail(want.email, have, rules)) continue
     if (have === undefined || mayUpdateNow(inputs) || isSameEmail(have.email, want.email)) yield want
   }
 }
@@ -84,5 +84,5 @@ function canMove(id: string, inputs: PlanInputs, selection: Selection): boolean 
   if (want?.email === undefined || !mayUpdateNow(inputs)) return false
   if (only !== undefined && !only.users.includes(id)) return false
   if (selection.whyExcluded(id, want.from) !== undefined) return false
-  return mayHaveEmail(want.email, directory.users.get(id), rules.allowedDomains)
+  return mayHaveEmail(want.email, directory.users.get(id), rules)
 }

@@ -121,6 +121,21 @@ const SCENARIOS: readonly Scenario[] = [
     todo: /allowedDomains/,
   },
   {
+    title: 'an e-mail of another domain that is dropped',
+    sources: ALL_SOURCES,
+    act: async (scene) => {
+      await scene.configure({ directory: { allowedDomains: ['example.org'], dropBadEmails: true } })
+      await scene.runs([{ ...ana, mail: 'ana@elsewhere.example' }, ben])
+    },
+    verdict: {
+      code: 'no-email',
+      sentence:
+        /is in the directory without an e-mail, because the e-mail ana@elsewhere\.example is outside the allowed domains/,
+    },
+    next: /changes nothing of it but its groups/,
+    todo: /Give it an e-mail/,
+  },
+  {
     title: 'the e-mail of somebody else',
     sources: ALL_SOURCES,
     act: (scene) =>
@@ -292,7 +307,7 @@ const SCENARIOS: readonly Scenario[] = [
       sentence: /^The service did not create Ana Šimić \(user ana\), so the change is in quarantine: .*422/,
     },
     next: /a day after the last try/,
-    todo: /dirsyncd quarantine release --sync \S+ --user ana/,
+    todo: /directory\.dropBadEmails: true.*dirsyncd quarantine release --sync \S+ --user ana/,
   },
   {
     title: 'held by a guard',

@@ -170,6 +170,28 @@ test('whose e-mail is in a domain that is not allowed is counted', async () => {
   })
 })
 
+test('what is no address, or of another domain, is counted as not written where it is dropped', async () => {
+  await writeFile(join(dir, 'dropped.csv'), 'id,mail\n1,a@x\n2,b@elsewhere.test\n3,b b@example.org\n')
+  const users = { path: './dropped.csv', map: { external_id: 'id', email: 'mail' } }
+  const dropped = async (domains: object) => {
+    const items = await check({ type: 'csv', users }, true, { ...domains, dropBadEmails: true })
+    expect(addressLines(items)).toEqual([])
+    return items.filter((item) => item.type === 'finding' && item.code === 'email-dropped')
+  }
+  expect(await dropped(DOMAINS)).toMatchObject([
+    {
+      sentence: '2 users have an e-mail that is no address, or outside allowedDomains; it is not written',
+      examples: ['b@elsewhere.test', 'b b@example.org'],
+    },
+  ])
+  expect(await dropped({})).toMatchObject([
+    {
+      sentence: '2 users have an e-mail that is no address; it is not written',
+      examples: ['a@x', 'b b@example.org'],
+    },
+  ])
+})
+
 function addressLines(items: readonly CheckItem[]): readonly CheckItem[] {
   return items.filter((item) => item.type === 'line' && ['e-mail', 'domains'].includes(item.label))
 }
@@ -184,14 +206,14 @@ test('where no domains are named, those that there are are told, and what is no 
     ...base,
     label: 'e-mail',
     level: 'warn',
-    detail: `4 e-mails are no addresses${named}; a service may refuse these users`,
+    detail: `4 e-mails are no addresses${named}; a service may refuse these users, whom directory.dropBadEmails: true writes without it`,
   })
   const domains = {
     ...base,
     label: 'domains',
     level: 'info',
     detail:
-      'example.org (2), elsewhere.test (1); where the service takes only some, name them in directory.allowedDomains: people with others are left out then',
+      'example.org (2), elsewhere.test (1); where the service takes only some, name them in directory.allowedDomains: people with others are left out then, or written without it with directory.dropBadEmails: true',
   }
   const source = { type: 'csv', users }
   expect(addressLines(await check(source, true, {}))).toEqual([

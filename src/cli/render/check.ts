@@ -95,6 +95,7 @@ const LABELS: ReadonlyMap<string, string> = new Map([
   ['no-email', 'e-mail'],
   ['duplicate-email', 'e-mail'],
   ['email-not-allowed', 'e-mail'],
+  ['email-dropped', 'e-mail'],
   ['no-name', 'name'],
   ['unreadable', 'unreadable'],
   ['duplicate-id', 'ids'],

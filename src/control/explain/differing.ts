@@ -80,7 +80,7 @@ function changed(facts: VerdictFacts): Case | undefined {
   const { planned } = facts
   if (planned === undefined) return undefined
   if (planned.op === 'set-members') return withOtherMembers(facts, planned)
-  const what = whatDiffers(facts, planned)
+  const what = `${whatDiffers(facts, planned)}${withoutEmail(facts)}`
   const trouble = troubleOf(facts, planned)
   return {
     code: trouble === undefined ? 'changed' : 'failed',
@@ -89,6 +89,12 @@ function changed(facts: VerdictFacts): Case | undefined {
       !facts.sharesEmails && { but: 'its e-mail is not written while somebody else there keeps it' }),
     todo: remedyOf(facts, planned, trouble !== undefined),
   }
+}
+
+/** Said of an e-mail that may not be written. */
+function withoutEmail(facts: VerdictFacts): string {
+  const said = noticeOf(facts, 'email-dropped')
+  return said === undefined ? '' : `; ${said}`
 }
 
 function whatDiffers(facts: VerdictFacts, planned: Change): string {
@@ -122,15 +128,15 @@ export function same(facts: VerdictFacts): Case {
   const waiting = waitingGroups(facts)
   if (waiting !== undefined) return waiting
   if (facts.kind === 'user' && hasNoEmail(facts.directory)) {
-    const why = `${title} is in the directory without an e-mail, because the source has none that can be used`
+    const said = noticeOf(facts, 'email-dropped') ?? 'the source has none that can be used'
     return {
       code: 'no-email',
-      why,
+      why: `${title} is in the directory without an e-mail, because ${said}`,
       todo: 'Give it an e-mail in the source, or correct users.map.email of the sync',
     }
   }
   if (facts.kind === 'group') return sameGroup(facts)
-  const kept = noticeOf(facts, 'value-kept')
+  const kept = noticeOf(facts, 'value-kept') ?? noticeOf(facts, 'email-dropped')
   if (kept !== undefined) return { code: 'value-kept', why: `${title} is in the directory, and ${kept}` }
   return sameUser(facts)
 }

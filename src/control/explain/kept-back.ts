@@ -69,8 +69,17 @@ function refused(facts: VerdictFacts): Case | undefined {
     next:
       leftAlone(facts) ??
       'The next run leaves it alone: it is tried again when the entry changes, or a day after the last try',
-    todo: `Correct the entry in the source, or use ${release} and let the next run try again`,
+    todo: `Correct the entry in the source${withoutBadEmail(said)}, or use ${release} and let the next run try again`,
   }
+}
+
+/** What helps where the service refused an e-mail. */
+function withoutBadEmail(said: string): string {
+  if (!/\be-?mail\b/i.test(said)) return ''
+  return (
+    ', or set directory.dropBadEmails: true, which writes users without an e-mail that is no address or outside ' +
+    'directory.allowedDomains'
+  )
 }
 
 function held(facts: VerdictFacts): Case | undefined {

@@ -82,6 +82,8 @@ function unusable(facts: VerdictFacts): Case | undefined {
   const domain = noticeOf(facts, 'email-not-allowed')
   if (domain === undefined) return undefined
   const why = `Nothing is written for ${title}, because ${domain.replace(/ \(.*/, '')}`
-  const todo = 'Correct the e-mail in the source, or add its domain to directory.allowedDomains of the sync'
+  const todo =
+    'Correct the e-mail in the source, or add its domain to directory.allowedDomains of the sync; ' +
+    'directory.dropBadEmails: true writes such users without it'
   return { code: 'email-not-allowed', why, next, todo }
 }

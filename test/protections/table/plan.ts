@@ -603,6 +603,20 @@ export const PLAN: readonly Protection[] = [
     test: CHANGES,
   },
   {
+    name: 'plan-bad-email-is-dropped-and-not-written',
+    file: 'plan/diff.ts',
+    find: '  const email = isBad ? undefined : wanted\n',
+    replace: '  const email = wanted\n',
+    test: CHANGES,
+  },
+  {
+    name: 'plan-bad-email-is-dropped-only-where-asked',
+    file: 'plan/diff.ts',
+    find: '  if (isBad && rules.dropBadEmails !== true) return',
+    replace: '  if (isBad && rules.dropBadEmails === false) return',
+    test: CHANGES,
+  },
+  {
     name: 'plan-same-name-of-a-group-is-no-change',
     file: 'plan/diff.ts',
     find: 'canonicalName(want.name) === canonicalName(have.name)',
@@ -663,7 +677,7 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-email-of-a-user-in-a-foreign-domain-is-not-given-away',
     file: 'plan/rulings.ts',
-    find: '  return mayHaveEmail(want.email, directory.users.get(id), rules.allowedDomains)',
+    find: '  return mayHaveEmail(want.email, directory.users.get(id), rules)',
     replace: '  return directory.users.has(id)',
     test: EMAILS,
   },

@@ -88,6 +88,56 @@ describe('users', () => {
     expect(noticesOf(plan)).toEqual(['email-not-allowed a', 'email-not-allowed new'])
   })
 
+  test.each([
+    ['of another domain', 'new@elsewhere.example', ['example.org'], 'is outside the allowed domains'],
+    ['that is no address', 'new example.org', [], 'is no address'],
+    ['that is no address of the domain', 'n w@example.org', ['example.org'], 'is no address'],
+  ])(
+    'an e-mail %s is dropped where that is wanted, and the rest is written',
+    (_case, email, allowed, why) => {
+      const rules = {
+        policy: 'mirror',
+        membership: 'off',
+        allowedDomains: allowed,
+        dropBadEmails: true,
+      } as const
+      const plan = planOf(
+        sourceOf([
+          wantUser('new', 'New', email),
+          wantUser('a', 'Other', email),
+          wantUser('b', 'Ben', email),
+          wantUser('c', 'Cy', 'c@Example.org'),
+        ]),
+        directoryOf([haveUser('a', 'Ana', 'a@example.org'), { ...haveUser('b', 'Ben'), email }]),
+        { rules },
+      )
+      expect([...plan.changes].map(({ change }) => change)).toMatchObject([
+        { op: 'create-user', id: 'c', want: { email: 'c@Example.org' } },
+        { op: 'create-user', id: 'new', want: { name: 'New' } },
+        { op: 'update-user', id: 'a', want: { name: 'Other' } },
+      ])
+      const written = [...plan.changes].map(({ change }) => JSON.stringify('want' in change && change.want))
+      expect(written.filter((values) => values.includes(email))).toEqual([])
+      expect(plan.notices.map(({ id, code, detail }) => [id, code, detail])).toEqual([
+        ['a', 'email-dropped', `the e-mail ${email} ${why} (uid=a); the directory keeps its own`],
+        ['new', 'email-dropped', `the e-mail ${email} ${why} (uid=new); this user is written without it`],
+      ])
+    },
+  )
+
+  test('whoever is left with another e-mail than the dropped one still owns it', () => {
+    const rules = { policy: 'mirror', membership: 'off', allowedDomains: [], dropBadEmails: true } as const
+    const plan = planOf(
+      sourceOf([wantUser('a', 'Ana', 'broken'), wantUser('b', 'Ben', 'a@example.org')]),
+      directoryOf([haveUser('a', 'Ana', 'a@example.org')]),
+      { rules },
+    )
+    expect([...plan.changes].map(({ change }) => change)).toEqual([
+      { op: 'create-user', id: 'b', want: { name: 'Ben' } },
+    ])
+    expect(noticesOf(plan)).toEqual(['email-dropped a', 'duplicate-email b'])
+  })
+
   test('a name that the source lacks is kept, too', () => {
     const plan = planOf(
       sourceOf([{ ...wantUser('a', 'Ana', 'new@example.org'), name: undefined }]),

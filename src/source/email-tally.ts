@@ -1,0 +1,23 @@
+import { isAddress } from '../directory/address.ts'
+import type { UserEntry } from '../directory/entry.ts'
+import { emailDomain } from '../directory/normalize.ts'
+
+/** Which e-mails the users of a source have. */
+export interface EmailTally {
+  /** Those that are no addresses; personal data. */
+  readonly bad: readonly string[]
+  /** Of the others, with the number of users; the largest first. */
+  readonly domains: readonly (readonly [domain: string, users: number])[]
+}
+
+export function tallyEmails(users: Iterable<UserEntry>): EmailTally {
+  const bad: string[] = []
+  const counts = new Map<string, number>()
+  for (const { email } of users) {
+    if (email === undefined) continue
+    const domain = emailDomain(email)
+    if (isAddress(email)) counts.set(domain, (counts.get(domain) ?? 0) + 1)
+    else bad.push(email)
+  }
+  return { bad, domains: [...counts].toSorted(([, a], [, b]) => b - a) }
+}
