@@ -55,11 +55,22 @@ export function addInit(program: Command, run: Runner): void {
     .option('--directory <number>', 'Number of the directory.', wholeNumber)
     .option('--token-file <file>', 'File with the access token.')
     .option('--token-env <name>', 'Environment variable with the access token.')
+    .option(
+      '--allowed-domain <domain>',
+      'E-mail domain that the service takes; may be given several times (left out: every domain).',
+      repeated,
+    )
     .addOption(
-      new Option('--membership <how>', 'Whether members of groups are written, or only compared.').choices([
-        'report',
-        'write',
-      ]),
+      new Option(
+        '--bad-emails <how>',
+        'Whether e-mails that are no address, or of another domain, are dropped, or kept and their people perhaps refused.',
+      ).choices(['drop', 'keep']),
+    )
+    .addOption(
+      new Option(
+        '--membership <how>',
+        'Whether members of groups are written, or only compared; find-out tries it with a user and a group of its own.',
+      ).choices(['report', 'write', 'find-out']),
     )
     .option('--sync <name>', 'Name of the sync (proposed: corp).')
     .option('--schedule <when>', 'An interval, a cron expression or never (proposed: 15m).')
@@ -149,6 +160,7 @@ async function runInit(
     say,
     warnings: [],
     compared: new Set(),
+    emails: { found: undefined },
     rights: { mayWrite: true },
     file,
     files,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
@@ -39,12 +40,15 @@ import {
   usualDataDir,
 } from './init/stage.ts'
 import { configurationText, type RawConfiguration } from './init/yaml.ts'
+import type { EmailTally } from '../source/email-tally.ts'
+import { type TriedMembers, tryMembers } from '../target/try-members.ts'
 import { isThisMachine } from '../this-machine.ts'
-import { sourceProblem } from './site.ts'
+import { openClient, sourceProblem } from './site.ts'
 
 export type {
   CheckItem,
   DraftPlace,
+  EmailTally,
   EntryKind,
   FoundCsv,
   FoundGroups,
@@ -163,9 +167,13 @@ export class InitSteps {
   }
 
   /** What `dirsyncd check` shows of this source. */
-  async *preview(source: RawSync['source'], place: DraftPlace): AsyncGenerator<CheckItem> {
+  async *preview(
+    source: RawSync['source'],
+    place: DraftPlace,
+    onEmails: (tally: EmailTally) => void,
+  ): AsyncGenerator<CheckItem> {
     const sync = await resolveDraft({ name: 'init', source, directory: NO_DIRECTORY }, place)
-    const how = { samples: SAMPLES, log: this.#log, logins: this.#logins }
+    const how = { samples: SAMPLES, log: this.#log, logins: this.#logins, onEmails }
     yield* checkSource(sync, how, this.#signal)
   }
 
@@ -182,6 +190,20 @@ export class InitSteps {
   async *checkDirectory(directory: RawSync['directory'], place: DraftPlace): AsyncGenerator<CheckItem> {
     const sync = await resolveDraft({ name: 'init', source: NO_SOURCE, directory }, place)
     yield* checkDirectory(sync, { site: undefined, log: this.#log, writes: true }, this.#signal)
+  }
+
+  /** Whether the service takes the members of groups: a user and a group are made there, and deleted again. */
+  async tryMembers(directory: RawSync['directory'], place: DraftPlace): Promise<TriedMembers> {
+    const sync = await resolveDraft({ name: 'init', source: NO_SOURCE, directory }, place)
+    const deviceId = `dirsyncd-init-${randomUUID()}`
+    await using client = openClient(sync, {
+      deviceId,
+      limit: undefined,
+      onTokenLife: () => {},
+      log: this.#log,
+    })
+    // Closed only after that.
+    return await tryMembers(client, directory.directoryId, this.#signal)
   }
 
   /** Writes all into a folder of its own, and loads it from there as every command does. */

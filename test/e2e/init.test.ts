@@ -205,7 +205,7 @@ describe.skipIf(!isLong())('without a person', () => {
 
   test('CSV files by options: format and columns are found', async () => {
     const people =
-      'person_id;given_name;family_name;mail\n1;Ana;Šarić;ana@example.org\n2;Jürgen;Groß;j@example.org\n'
+      'person_id;given_name;family_name;mail\n1;Ana;Šarić;ana@example.org\n2;Jürgen;Groß;j@example.com\n'
     await writeFile(file('users.csv'), people)
     await writeFile(file('groups.csv'), 'group_id,title\ng1,Sales\n')
     await writeFile(file('members.csv'), 'group_id,person_id\ng1,1\n')
@@ -216,10 +216,24 @@ describe.skipIf(!isLong())('without a person', () => {
       stderr: `${file('headless.csv')}, line 1: "ana@example.org" is no name of a column; the first line must name the columns.\n`,
     })
     const files = ['users', 'groups', 'members'].flatMap((name) => [`--csv-${name}`, file(`${name}.csv`)])
-    const { code, stdout, stderr } = await init('--source', 'csv', ...files, ...apiOptions(), '--yes')
+    const emails = ['--allowed-domain', 'Example.org', '--membership', 'find-out']
+    const { code, stdout, stderr } = await init(
+      '--source',
+      'csv',
+      ...files,
+      ...emails,
+      ...apiOptions(),
+      '--yes',
+    )
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain('Jürgen Groß')
-    const [{ source }] = (await written()).syncs
+    const [{ source, directory }] = (await written()).syncs
+    expect(directory).toMatchObject({
+      allowedDomains: ['Example.org'],
+      dropBadEmails: true,
+      membership: 'write',
+    })
+    expect(stdout).toContain('1 person has an e-mail that is of another domain; it is not written')
     expect(source).toEqual({
       type: 'csv',
       users: {
@@ -439,12 +453,15 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
     [/Are these the right people/, enter],
     [/planned[^]*Write [^]*3 files beside it/, `n${enter}`],
     [/What should be asked again[^]*Whether members/, `${down.repeat(7)}${enter}`],
-    [/Members of groups[^]*write them/, `${down}${enter}`],
-    [/planned[^]*Write [^]*3 files beside it/, enter],
+    [/Members of groups[^]*write them[^]*Find out now/, `${down}${down}${enter}`],
+    [/The service shows the member[^]*planned[^]*Write [^]*3 files beside it/, enter],
   ]
   for (const [question, keys] of answers) await terminal.answer(question, keys)
   expect(await terminal.ended).toBe(0)
   expect(terminal.shown()).toContain('dirsyncd plan staff')
+  const { users, groups } = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
+  const probes = [...users.keys(), ...groups.keys()].filter((id) => id.startsWith('dirsyncd-check-'))
+  expect(probes).toEqual([])
 
   const at = (name: string) => join(dir.path, 'config', name)
   expect(await left()).toEqual([
@@ -524,6 +541,47 @@ longTest(
     expect([source.users.map.name, directory.membership]).toEqual(['{name}!', 'write'])
   },
 )
+
+longTest('whoever has an e-mail that the service may refuse is asked about', async () => {
+  const rows = [
+    'u1,a@example.org',
+    'u2,b@example.org',
+    'u3,c@elsewhere.test',
+    'u4,d@third.test',
+    'u5,kein',
+    'u6,',
+  ]
+  await writeFile(file('people.csv'), `id,mail\n${rows.join('\n')}\n`)
+  const said = [
+    '--source',
+    'csv',
+    '--csv-users',
+    'people.csv',
+    '--no-groups',
+    '--map-id',
+    'id',
+    '--map-email',
+  ]
+  const args = [...said, 'mail', '--map-name', '', '--sync', 'hr', '--schedule', 'never', ...apiOptions()]
+  await using terminal = openTerminal(['init', ...args], dir.path, { TOKEN: FIXTURE.token })
+  const answers: readonly (readonly [RegExp, string])[] = [
+    [/1 e-mail is no address, such as "kein"[^]*example.org \(2\)[^]*Are these the right people/, enter],
+    [/E-mails are of 3 domains/, enter],
+    [/1 person has an e-mail that is no address\./, enter],
+    [/planned +6 users to create[^]*Write /, `n${enter}`],
+    [/What should be asked again[^]*Which e-mails are written/, `${down.repeat(4)}${enter}`],
+    [/E-mails are of 3 domains/, `${down}${enter}`],
+    [/◉ example\.org {2}\(2 people\)/, `${down} ${enter}`],
+    [/2 people have an e-mail that is no address or is of another domain\./, `${down}${enter}`],
+    [/planned +4 users to create[^]*Write /, enter],
+  ]
+  for (const [question, keys] of answers) await terminal.answer(question, keys)
+  expect(await terminal.ended).toBe(0)
+  const config = join(dir.path, 'config', 'dirsyncd.yaml')
+  const [{ directory }] = parse(await readFile(config, 'utf8')).syncs
+  expect(directory.allowedDomains).toEqual(['example.org', 'elsewhere.test'])
+  expect(directory.dropBadEmails).toBeUndefined()
+})
 
 test('whoever is asked again keeps the filters of the options, and without them is asked who is left out', async () => {
   const filters = ['--users-filter', '(uid=*)', '--groups-filter', '(cn=Team*)']

@@ -4,8 +4,10 @@ import type { BareSession } from '../context.ts'
 import { renderPlanCounts } from '../render/report.ts'
 import { askWhatAgain } from './again.ts'
 import type { Init } from './context.ts'
+import { askEmails, EMAIL_FLAGS, EMAIL_TOPIC } from './emails.ts'
 import { askCsv, CSV_TOPICS } from './csv.ts'
-import { askDirectory, askMembership, DIRECTORY_TOPICS, MEMBERSHIP_TOPIC, WHICH } from './directory.ts'
+import { askDirectory, DIRECTORY_TOPICS, WHICH } from './directory.ts'
+import { askMembership, MEMBERSHIP, MEMBERSHIP_TOPIC } from './membership.ts'
 import { type Planned, planFirst, renderMembers, renderRenames } from './first-plan.ts'
 import { askLdap, LDAP_TOPICS } from './ldap.ts'
 import { RIGHT } from './preview.ts'
@@ -16,6 +18,7 @@ import { askSync, SYNC_TOPICS } from './sync.ts'
 interface Known {
   source?: RawSource
   directory?: RawDirectory
+  membership?: 'report' | 'write'
 }
 
 /** Asks and plans until a person agrees to what is going to be written. */
@@ -26,10 +29,15 @@ export function agreeOn(
   const { answers, say } = init
   const known: Known = {}
   return answers.untilItWorks(
-    () => askWhatAgain(init, topicsOf(known)),
+    () => askWhatAgain(init, topicsOf(init, known)),
     async () => {
-      if (answers.isAskedAgain(RIGHT)) delete known.source
+      if (answers.isAskedAgain(RIGHT)) {
+        delete known.source
+        // Others may have other e-mails.
+        for (const flag of EMAIL_FLAGS) answers.forgetAnswer(flag)
+      }
       if (WHICH.some((flag) => answers.isAskedAgain(flag))) delete known.directory
+      if (known.directory === undefined || answers.isAskedAgain(MEMBERSHIP)) delete known.membership
       const configuration = await askAll(init, known)
       await using stack = new AsyncDisposableStack()
       const planned = await planFirst(session, init, configuration)
@@ -43,10 +51,12 @@ export function agreeOn(
   )
 }
 
-function topicsOf({ source }: Known): readonly Choice<readonly string[]>[] {
+function topicsOf({ emails: { found } }: Init, { source }: Known): readonly Choice<readonly string[]>[] {
+  const mayAskEmails = found !== undefined && (found.domains.length > 1 || found.bad.length > 0)
   return [
     ...(source === undefined ? [] : source.type === 'ldap' ? LDAP_TOPICS : CSV_TOPICS),
     ...DIRECTORY_TOPICS,
+    ...(mayAskEmails ? [EMAIL_TOPIC] : []),
     ...(source?.groups === undefined ? [] : [MEMBERSHIP_TOPIC]),
     ...SYNC_TOPICS,
   ]
@@ -59,9 +69,11 @@ async function askAll(init: Init, known: Known): Promise<RawConfiguration> {
   known.directory ??= await askDirectory(init)
   say('')
   const { source, directory } = known
-  const membership = source.groups === undefined ? undefined : await askMembership(init)
+  const emails = await askEmails(init)
+  if (source.groups !== undefined) known.membership ??= await askMembership(init, directory)
+  const membership = source.groups === undefined ? undefined : known.membership
   const { name, schedule, dataDir } = await askSync(init)
-  const written = { ...directory, ...(membership !== undefined && { membership }) }
+  const written = { ...directory, ...emails, ...(membership !== undefined && { membership }) }
   const sync: RawSync = {
     name,
     ...(schedule !== undefined && { schedule }),

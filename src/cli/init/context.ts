@@ -1,4 +1,4 @@
-import type { DraftPlace, InitSteps, NewFile } from '../../compose/init.ts'
+import type { DraftPlace, EmailTally, InitSteps, NewFile } from '../../compose/init.ts'
 import { hang } from '../render/wrap.ts'
 import type { Answers } from './answers.ts'
 
@@ -36,7 +36,9 @@ export interface InitOptions {
   readonly directory?: number
   readonly tokenFile?: string
   readonly tokenEnv?: string
-  readonly membership?: 'report' | 'write'
+  readonly allowedDomain?: readonly string[]
+  readonly badEmails?: 'drop' | 'keep'
+  readonly membership?: 'report' | 'write' | 'find-out'
   readonly sync?: string
   readonly schedule?: string
   readonly dataDir?: string
@@ -54,6 +56,8 @@ export interface Init {
   readonly warnings: string[]
   /** Fingerprints of certificates that a person has compared: of one server by another name, too. */
   readonly compared: Set<string>
+  /** Which e-mails the people have; `undefined` before they were read. */
+  readonly emails: { found: EmailTally | undefined }
   /** What the token may do, as far as it was found out. */
   readonly rights: { mayWrite: boolean }
   /** How wide the terminal is. */

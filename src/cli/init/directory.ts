@@ -28,18 +28,11 @@ function whatToAskAgain(code: ErrorCode): readonly string[] {
 
 export const WHICH: readonly string[] = ['--organization', '--directory']
 
-const MEMBERSHIP = '--membership'
-
 /** What can be asked again. */
 export const DIRECTORY_TOPICS: readonly Choice<readonly string[]>[] = [
   { value: WHICH, name: 'Which directory' },
   { value: ['--api-url', '--token-file', ...WHICH], name: 'The service and its token' },
 ]
-
-export const MEMBERSHIP_TOPIC: Choice<readonly string[]> = {
-  value: [MEMBERSHIP],
-  name: 'Whether members of groups are written',
-}
 
 const OF_TOKEN: ReadonlySet<ErrorCode> = new Set(['token-refused', 'scope-missing', 'secret-unavailable'])
 
@@ -161,23 +154,6 @@ async function askWhich(
   if (given !== undefined)
     say(`  ${printable(listed.find((each) => each.id === id)?.name ?? '')}, number ${id}`)
   return id
-}
-
-export function askMembership({ answers, options }: Init): Promise<'report' | 'write'> {
-  return answers.choose({
-    flag: MEMBERSHIP,
-    given: options.membership,
-    what: 'the members of groups',
-    message:
-      'Members of groups: the API describes no way to write them, and some services take external_member_ids, as whoever runs yours knows. Does it?',
-    choices: [
-      {
-        value: 'report',
-        name: 'No, or I do not know: new groups stay empty, and it is only shown who should be in which',
-      },
-      { value: 'write', name: 'Yes, as the service does that comes with dirsyncd: write them' },
-    ],
-  })
 }
 
 /** Shows what the token may do. One that may only read is good enough for a plan. */

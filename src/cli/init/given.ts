@@ -1,4 +1,4 @@
-import { baseUrl, syncName } from '../../config/schema.ts'
+import { baseUrl, domain, syncName } from '../../config/schema.ts'
 import { ldapUrl } from '../../config/source-schema.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { checkWith } from './check.ts'
@@ -42,6 +42,7 @@ export function checkGiven(options: InitOptions, checkDataDir: Check): void {
     ['--trust', trust, checkFingerprint],
     ['--csv-delimiter', csvDelimiter, checkDelimiter],
     ['--api-url', options.apiUrl, checkWith(baseUrl)],
+    ...(options.allowedDomain ?? []).map((each) => ['--allowed-domain', each, checkWith(domain)] as const),
     ['--sync', options.sync, checkWith(syncName)],
     ['--schedule', options.schedule, checkSchedule],
     ['--data-dir', options.dataDir, checkDataDir],

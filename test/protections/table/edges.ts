@@ -470,6 +470,20 @@ export const EDGES: readonly Protection[] = [
     test: 'unit/target/check-access.test.ts',
   },
   {
+    name: 'edges-target-tried-members-are-deleted-again',
+    file: 'target/try-members.ts',
+    find: 'left = await deleteBoth(apply, id)',
+    replace: 'left = []',
+    test: 'unit/target/try-members.test.ts',
+  },
+  {
+    name: 'edges-target-member-counts-when-it-is-shown',
+    file: 'target/try-members.ts',
+    find: 'takes = group.external_member_ids.includes(id)',
+    replace: 'takes = group.external_id === id',
+    test: 'unit/target/try-members.test.ts',
+  },
+  {
     name: 'edges-config-url-holds-no-password',
     file: 'config/values.ts',
     find: "parsed.password !== '' || parsed.searchParams.has('password')",

@@ -1,0 +1,57 @@
+import type { RawDirectory } from '../../compose/init.ts'
+import { type Init, tellSlow } from './context.ts'
+import type { Choice } from './prompts.ts'
+
+export const MEMBERSHIP = '--membership'
+
+/** What can be asked again. */
+export const MEMBERSHIP_TOPIC: Choice<readonly string[]> = {
+  value: [MEMBERSHIP],
+  name: 'Whether members of groups are written',
+}
+
+/** Whether members are written. The API describes no way to do so, and few people know whether their service has one. */
+export async function askMembership(init: Init, directory: RawDirectory): Promise<'report' | 'write'> {
+  const { answers, options, rights } = init
+  const how = await answers.choose<'report' | 'write' | 'find-out'>({
+    flag: MEMBERSHIP,
+    given: options.membership,
+    what: 'the members of groups',
+    message:
+      'Members of groups: the API describes no way to write them, and some services take them as external_member_ids. Does yours?',
+    choices: [
+      { value: 'report', name: 'No: new groups stay empty, and it is only shown who should be in which' },
+      { value: 'write', name: 'Yes, as the service does that comes with dirsyncd: write them' },
+      ...(rights.mayWrite
+        ? [
+            {
+              value: 'find-out' as const,
+              name: 'Find out now: a user and a group are made in this directory, and deleted again',
+              short: 'Find out now',
+            },
+          ]
+        : []),
+    ],
+  })
+  return how === 'find-out' ? findOut(init, directory) : how
+}
+
+async function findOut(init: Init, directory: RawDirectory): Promise<'report' | 'write'> {
+  const { steps, say, warnings, place } = init
+  say('Writing a member into a group of its own …')
+  const { takes, detail, left } = await tellSlow(init, steps.tryMembers(directory, place()))
+  const why = detail === undefined ? '' : `: ${detail}`
+  if (takes === true) say('  The service shows the member: members of groups are written.')
+  else if (takes === false && detail === undefined)
+    say('  The service took the group and does not show the member: members are compared and not written.')
+  else if (takes === false)
+    say(`  The service refused the member, so members are compared and not written${why}`)
+  else {
+    const open = `Whether the service takes members could not be found out, so they are compared and not written${why}`
+    say(`  ${open}`)
+    warnings.push(open)
+  }
+  for (const sentence of left) say(`  ${sentence}`)
+  warnings.push(...left)
+  return takes === true ? 'write' : 'report'
+}

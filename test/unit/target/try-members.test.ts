@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest'
+import { tryMembers, type TriedMembers } from '../../../src/target/try-members.ts'
+import { clientOf, user } from '../client/fixtures.ts'
+import { type DirectoryServer, startDirectoryServer } from './directory-server.ts'
+
+async function tried(
+  server: DirectoryServer,
+  signal: AbortSignal = AbortSignal.timeout(5000),
+): Promise<TriedMembers> {
+  await using client = clientOf(server.baseUrl, { retries: { attempts: 1 } })
+  return await tryMembers(client, 7, signal)
+}
+
+const somebody = { ...user(1), external_id: 'u1' }
+
+async function startFilled(): Promise<DirectoryServer> {
+  const server = await startDirectoryServer()
+  server.users.push(somebody)
+  return server
+}
+
+/** Nothing of anybody was touched, and nothing stays. */
+function expectClean({ users, groups, seen }: DirectoryServer): void {
+  expect([users, groups]).toEqual([[somebody], []])
+  const written = seen.filter(({ method }) => method !== 'GET' && method !== 'POST')
+  expect(written.filter(({ url }) => !/\/dirsyncd-check-[0-9a-f-]{36}$/.test(url))).toEqual([])
+}
+
+test('a service that shows the member takes members', async () => {
+  await using server = await startFilled()
+  expect(await tried(server)).toEqual({ takes: true, detail: undefined, left: [] })
+  expectClean(server)
+  expect(server.calls().map((call) => call.replace(/dirsyncd-check-[0-9a-f-]{36}/, 'ID'))).toEqual([
+    'POST users',
+    'POST groups',
+    'PATCH groups/ID',
+    'GET groups/ID',
+    'DELETE groups/ID',
+    'DELETE users/ID',
+  ])
+})
+
+test('a service that ignores the member takes none', async () => {
+  await using server = await startFilled()
+  server.trouble.push({ method: 'PATCH', reaction: { status: 200, json: {} } })
+  expect(await tried(server)).toEqual({ takes: false, detail: undefined, left: [] })
+  expectClean(server)
+})
+
+test('a service that refuses the member takes none, and says why', async () => {
+  await using server = await startFilled()
+  server.trouble.push({ method: 'PATCH', reaction: { status: 422, json: { detail: 'no such field' } } })
+  expect(await tried(server)).toEqual({
+    takes: false,
+    detail: expect.stringContaining('no such field'),
+    left: [],
+  })
+  expectClean(server)
+})
+
+test('where the user or the group cannot be made, nothing is found out', async () => {
+  await using server = await startFilled()
+  server.trouble.push({ method: 'POST', reaction: { status: 422, json: { detail: 'email is missing' } } })
+  expect(await tried(server)).toEqual({
+    takes: undefined,
+    detail: expect.stringContaining('email is missing'),
+    left: [],
+  })
+  expectClean(server)
+})
+
+test('what was made without an answer is deleted, too', async () => {
+  await using server = await startFilled()
+  server.trouble.push({ method: 'POST', work: true, reaction: { status: 503 } })
+  expect(await tried(server)).toMatchObject({ left: [] })
+  expectClean(server)
+})
+
+test('what cannot be deleted is named', async () => {
+  await using server = await startFilled()
+  server.trouble.push({ method: 'DELETE', reaction: { status: 403, json: { detail: 'not yours' } } })
+  const { takes, left } = await tried(server)
+  expect(takes).toBe(true)
+  expect(left).toEqual([
+    expect.stringMatching(
+      /^The group dirsyncd-check-\S+ could not be deleted: .*not yours.* Delete it in the service\.$/,
+    ),
+  ])
+  expect(server.groups).toHaveLength(1)
+})
+
+test('whoever ends it in between leaves nothing behind', async () => {
+  await using server = await startFilled()
+  const ending = new AbortController()
+  server.trouble.push({
+    method: 'PATCH',
+    work: true,
+    reaction: { status: 200, json: {} },
+    meanwhile: () => ending.abort(),
+  })
+  await expect(tried(server, ending.signal)).rejects.toThrow(/abort/i)
+  expectClean(server)
+})
