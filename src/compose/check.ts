@@ -19,7 +19,7 @@ import {
 import { Logins } from '../source/ldap/connection/logins.ts'
 import { refusedLogins } from '../store/refused-logins.ts'
 import { mayHaveEmail } from '../plan/diff.ts'
-import { type EmailTally, tallyEmails } from '../source/email-tally.ts'
+import { domainsInWords, type EmailTally, tallyEmails } from '../source/email-tally.ts'
 import { checkAccess } from '../target/check-access.ts'
 import { createLimit } from './limit.ts'
 import { openClient, openSite, openSource, type Site } from './site.ts'
@@ -207,7 +207,11 @@ function* addressLines(
       detail: `${are}${such}; a service may refuse these users, whom directory.dropBadEmails: true writes without it`,
     }
   }
-  if (domains.length > 1) yield { ...base, label: 'domains', level: 'info', detail: inWords(domains) }
+  if (domains.length < 2) return
+  const hint =
+    'where the service takes only some, name them in directory.allowedDomains: people with others are left out then, ' +
+    'or written without it with directory.dropBadEmails: true'
+  yield { ...base, label: 'domains', level: 'info', detail: `${domainsInWords(domains)}; ${hint}` }
 }
 
 /** What is no part of a name, or puts its parts in another order: services cut names into first and last ones. */
@@ -227,18 +231,6 @@ function* nameLines(sync: string, { users }: SourceSnapshot, samples: boolean): 
   if (odd.length === 0) return
   const detail = `${odd.join(', ')}: a service may take them apart in another way than you`
   yield { type: 'line', sync, part: 'source', label: 'names', level: 'info', detail }
-}
-
-/** How many domains are named. */
-const DOMAINS = 8
-
-function inWords(domains: EmailTally['domains']): string {
-  const named = domains.slice(0, DOMAINS).map(([domain, count]) => `${domain} (${digits(count)})`)
-  const more = domains.length > DOMAINS ? ` and ${digits(domains.length - DOMAINS)} more` : ''
-  return (
-    `${named.join(', ')}${more}; where the service takes only some, name them in directory.allowedDomains: ` +
-    'people with others are left out then, or written without it with directory.dropBadEmails: true'
-  )
 }
 
 /** `disabled` is no warning: a source reports it only when the configuration says what to do with such accounts. */

@@ -40,7 +40,7 @@ import {
   usualDataDir,
 } from './init/stage.ts'
 import { configurationText, type RawConfiguration } from './init/yaml.ts'
-import type { EmailTally } from '../source/email-tally.ts'
+import { domainsInWords, type EmailTally } from '../source/email-tally.ts'
 import { type TriedMembers, tryMembers } from '../target/try-members.ts'
 import { isThisMachine } from '../this-machine.ts'
 import { openClient, sourceProblem } from './site.ts'
@@ -152,6 +152,8 @@ export class InitSteps {
 
   /** Why a text is no LDAP filter. */
   readonly filterProblem = filterProblem
+
+  readonly domainsInWords = domainsInWords
 
   /** Places in the order of a tree. */
   readonly treeOf = treeOf

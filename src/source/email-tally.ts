@@ -1,6 +1,7 @@
 import { isAddress } from '../directory/address.ts'
 import type { UserEntry } from '../directory/entry.ts'
 import { emailDomain } from '../directory/normalize.ts'
+import { digits } from '../directory/wording.ts'
 
 /** Which e-mails the users of a source have. */
 export interface EmailTally {
@@ -20,4 +21,14 @@ export function tallyEmails(users: Iterable<UserEntry>): EmailTally {
     else bad.push(email)
   }
   return { bad, domains: [...counts].toSorted(([, a], [, b]) => b - a) }
+}
+
+/** How many domains are named. */
+const NAMED = 8
+
+/** `example.org (1,230), example.net (27) and 3 more` */
+export function domainsInWords(domains: EmailTally['domains']): string {
+  const named = domains.slice(0, NAMED).map(([domain, users]) => `${domain} (${digits(users)})`)
+  const more = domains.length > NAMED ? ` and ${digits(domains.length - NAMED)} more` : ''
+  return `${named.join(', ')}${more}`
 }

@@ -17,29 +17,22 @@ export const EMAIL_TOPIC: Choice<readonly string[]> = {
   name: 'Which e-mails are written',
 }
 
-/** How many domains, and how many bad addresses, are named. */
-const NAMED = 8
+/** How many bad addresses are named. */
 const EXAMPLES = 3
 
 /** Shows what services often refuse. */
-export function tellEmails({ emails: { found }, say, columns }: Init): void {
+export function tellEmails({ emails: { found }, steps, say, columns }: Init): void {
   if (found === undefined) return
   const { bad, domains } = found
   if (bad.length > 0) {
     const examples = bad.slice(0, EXAMPLES).map((email) => `"${printable(email)}"`)
     say(...hang('  e-mail     ', `${noAddresses(bad.length)}, such as ${examples.join(', ')}`, columns))
   }
-  if (domains.length > 1) say(...hang('  domains    ', namesOf(domains), columns))
+  if (domains.length > 1) say(...hang('  domains    ', printable(steps.domainsInWords(domains)), columns))
 }
 
 function noAddresses(count: number): string {
   return count === 1 ? '1 e-mail is no address' : `${digits(count)} e-mails are no addresses`
-}
-
-function namesOf(domains: EmailTally['domains']): string {
-  const named = domains.slice(0, NAMED).map(([domain, users]) => `${printable(domain)} (${digits(users)})`)
-  const more = domains.length > NAMED ? ` and ${digits(domains.length - NAMED)} more` : ''
-  return `${named.join(', ')}${more}`
 }
 
 /** Asks which e-mails the service takes, and what becomes of people with others. Nobody is asked where all may be good. */
