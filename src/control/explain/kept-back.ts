@@ -11,7 +11,7 @@ import {
   verbOf,
   withoutStop,
 } from './case.ts'
-import { howToRelease, whoRejected } from './remedies.ts'
+import { howToRelease, whoRejected, writesEmail } from './remedies.ts'
 
 /** Where a person, an answer of the service or the evidence keeps a change back. */
 export function keptBack(facts: VerdictFacts): Case | undefined {
@@ -69,13 +69,14 @@ function refused(facts: VerdictFacts): Case | undefined {
     next:
       leftAlone(facts) ??
       'The next run leaves it alone: it is tried again when the entry changes, or a day after the last try',
-    todo: `Correct the entry in the source${withoutBadEmail(said)}, or use ${release} and let the next run try again`,
+    todo: `Correct the entry in the source${withoutBadEmail(facts, said)}, or use ${release} and let the next run try again`,
   }
 }
 
-/** What helps where the service refused an e-mail. */
-function withoutBadEmail(said: string): string {
-  if (!/\be-?mail\b/i.test(said)) return ''
+/** What helps where the service refused an e-mail as such, and not because somebody has it. */
+function withoutBadEmail({ change }: VerdictFacts, said: string): string {
+  if (change === null || !writesEmail(change)) return ''
+  if (!/\be-?mail\b/i.test(said) || /taken|exists|already|unique|duplicate|in use/i.test(said)) return ''
   return (
     ', or set directory.dropBadEmails: true, which writes users without an e-mail that is no address or outside ' +
     'directory.allowedDomains'
