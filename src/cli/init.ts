@@ -200,11 +200,8 @@ function summaryOf({ dataDir, syncs: [sync] }: RawConfiguration, { counts, breac
   return { sync, dataDir, plan: { counts, heldBy: breaches.map(({ guard }) => guard) } }
 }
 
-/** Where they are unless the configuration says something else. */
-const PAGES = 'http://127.0.0.1:8080 (admin.listen)'
-
 function renderEnd(
-  { syncs: [{ name, schedule }] }: RawConfiguration,
+  { admin: { listen }, syncs: [{ name, schedule }] }: RawConfiguration,
   {
     file,
     isUsual,
@@ -213,10 +210,11 @@ function renderEnd(
   written: readonly string[],
 ): string[] {
   const config = isUsual ? '' : ` --config ${file}`
+  const pages = `http://${listen} (admin.listen)`
   const daemon =
     schedule === undefined
-      ? `the daemon, with admin pages at ${PAGES}`
-      : `does the same at once, and then on schedule (${schedule}), with admin pages at ${PAGES}`
+      ? `the daemon, with admin pages at ${pages}`
+      : `does the same at once, and then on schedule (${schedule}), with admin pages at ${pages}`
   return [
     'Written:',
     ...written.map((path) => `  ${path}`),

@@ -29,6 +29,7 @@ import { parseEndpoints } from '../source/ldap/connection/endpoint.ts'
 import { Logins } from '../source/ldap/connection/logins.ts'
 import { type CheckItem, checkDirectory, checkSource, withoutWarnings } from './check.ts'
 import { listDirectories, type ListedDirectory } from './init/directories.ts'
+import { freePagesAddress } from './init/pages-address.ts'
 import { type DraftPlace, type NewFile, type RawServer, type RawSync, resolveDraft } from './init/draft.ts'
 import {
   dataDirProblem,
@@ -41,7 +42,7 @@ import {
 } from './init/stage.ts'
 import { configurationText, type RawConfiguration } from './init/yaml.ts'
 import { domainsInWords, type EmailTally } from '../source/email-tally.ts'
-import { type TriedMembers, tryMembers } from '../target/try-members.ts'
+import { tryDomains, type TryingOut, tryMembers } from '../target/try-out.ts'
 import { isThisMachine } from '../this-machine.ts'
 import { openClient, sourceProblem } from './site.ts'
 
@@ -109,6 +110,9 @@ export class InitSteps {
 
   /** Why a folder cannot be that of the data. */
   readonly dataDirProblem = dataDirProblem
+
+  /** Where the pages can be: the usual port, or the next one that nobody has. */
+  readonly freePagesAddress = freePagesAddress
 
   /** Whether what is sent to this server without encryption leaves the machine. */
   crossesNetwork(url: string): boolean {
@@ -195,7 +199,24 @@ export class InitSteps {
   }
 
   /** Whether the service takes the members of groups: a user and a group are made there, and deleted again. */
-  async tryMembers(directory: RawSync['directory'], place: DraftPlace): Promise<TriedMembers> {
+  tryMembers(directory: RawSync['directory'], place: DraftPlace): ReturnType<typeof tryMembers> {
+    return this.#tryOut(directory, place, tryMembers)
+  }
+
+  /** Of which domains the service takes e-mails: a user is made there, and deleted again. */
+  tryDomains(
+    domains: readonly string[],
+    directory: RawSync['directory'],
+    place: DraftPlace,
+  ): ReturnType<typeof tryDomains> {
+    return this.#tryOut(directory, place, (where) => tryDomains(where, domains))
+  }
+
+  async #tryOut<Found>(
+    directory: RawSync['directory'],
+    place: DraftPlace,
+    work: (where: TryingOut) => Promise<Found>,
+  ): Promise<Found> {
     const sync = await resolveDraft({ name: 'init', source: NO_SOURCE, directory }, place)
     const deviceId = `dirsyncd-init-${randomUUID()}`
     await using client = openClient(sync, {
@@ -204,8 +225,8 @@ export class InitSteps {
       onTokenLife: () => {},
       log: this.#log,
     })
-    // Closed only after that.
-    return await tryMembers(client, directory.directoryId, this.#signal)
+    // The client is closed only after that.
+    return await work({ client, directoryId: directory.directoryId, signal: this.#signal })
   }
 
   /** Writes all into a folder of its own, and loads it from there as every command does. */

@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { RawConfiguration, RawDirectory, RawSource, RawSync } from '../../compose/init.ts'
 import { DirsyncdError } from '../../errors.ts'
 import type { BareSession } from '../context.ts'
 import { renderPlanCounts } from '../render/report.ts'
 import { askWhatAgain } from './again.ts'
 import type { Init } from './context.ts'
-import { askEmails, EMAIL_FLAGS, EMAIL_TOPIC } from './emails.ts'
+import { askEmails, EMAIL_FLAGS, EMAIL_TOPIC, type EmailAnswers } from './emails.ts'
 import { askCsv, CSV_TOPICS } from './csv.ts'
 import { askDirectory, DIRECTORY_TOPICS, WHICH } from './directory.ts'
 import { askMembership, MEMBERSHIP, MEMBERSHIP_TOPIC } from './membership.ts'
@@ -18,7 +19,10 @@ import { askSync, SYNC_TOPICS } from './sync.ts'
 interface Known {
   source?: RawSource
   directory?: RawDirectory
+  /** And whose they are. */
+  emails?: { readonly of: unknown; readonly answers: EmailAnswers }
   membership?: 'report' | 'write'
+  listen?: string
 }
 
 /** Asks and plans until a person agrees to what is going to be written. */
@@ -31,11 +35,7 @@ export function agreeOn(
   return answers.untilItWorks(
     () => askWhatAgain(init, topicsOf(init, known)),
     async () => {
-      if (answers.isAskedAgain(RIGHT)) {
-        delete known.source
-        // Others may have other e-mails.
-        for (const flag of EMAIL_FLAGS) answers.forgetAnswer(flag)
-      }
+      if (answers.isAskedAgain(RIGHT)) delete known.source
       if (WHICH.some((flag) => answers.isAskedAgain(flag))) delete known.directory
       if (known.directory === undefined || answers.isAskedAgain(MEMBERSHIP)) delete known.membership
       const configuration = await askAll(init, known)
@@ -69,7 +69,7 @@ async function askAll(init: Init, known: Known): Promise<RawConfiguration> {
   known.directory ??= await askDirectory(init)
   say('')
   const { source, directory } = known
-  const emails = await askEmails(init)
+  const emails = await emailsOf(init, known, directory)
   if (source.groups !== undefined) known.membership ??= await askMembership(init, directory)
   const membership = source.groups === undefined ? undefined : known.membership
   const { name, schedule, dataDir } = await askSync(init)
@@ -82,7 +82,21 @@ async function askAll(init: Init, known: Known): Promise<RawConfiguration> {
     // The default; whoever reads the file should know of it.
     policy: 'mirror',
   }
-  return { dataDir, syncs: [sync] }
+  known.listen ??= await init.steps.freePagesAddress()
+  return { dataDir, admin: { listen: known.listen }, syncs: [sync] }
+}
+
+/** Asked again only where somebody wants that, or where the people have other e-mails than before. */
+async function emailsOf(init: Init, known: Known, directory: RawDirectory): Promise<EmailAnswers> {
+  const { answers, emails } = init
+  const of = { found: emails.found, baseUrl: directory.baseUrl, directoryId: directory.directoryId }
+  const isSame = isDeepStrictEqual(known.emails?.of, of)
+  if (known.emails !== undefined && isSame && !EMAIL_FLAGS.some((flag) => answers.isAskedAgain(flag)))
+    return known.emails.answers
+  if (known.emails !== undefined && !isSame) for (const flag of EMAIL_FLAGS) answers.forgetAnswer(flag)
+  const asked = await askEmails(init, directory)
+  known.emails = { of, answers: asked }
+  return asked
 }
 
 async function askSource(init: Init): Promise<RawSource> {

@@ -94,3 +94,9 @@ export async function tellSlow<T>({ say }: Init, answer: Promise<T>): Promise<T>
     clearTimeout(timer)
   }
 }
+
+/** Names what was made to find something out, and is still there. */
+export function tellLeft({ say, warnings }: Init, left: readonly string[]): void {
+  for (const each of left) say(`  ${each}`)
+  warnings.push(...left)
+}

@@ -1,8 +1,8 @@
 import type { EmailTally, RawDirectory } from '../../compose/init.ts'
 import { digits } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
-import { hang } from '../render/wrap.ts'
-import { type Init, warnUnasked } from './context.ts'
+import { renderCheckItem } from '../render/check.ts'
+import { type Init, tellLeft, tellSlow, warnUnasked } from './context.ts'
 import type { Choice } from './prompts.ts'
 
 const DOMAINS = '--allowed-domain'
@@ -17,28 +17,37 @@ export const EMAIL_TOPIC: Choice<readonly string[]> = {
   name: 'Which e-mails are written',
 }
 
+/** So many are tried; more are of customers and suppliers. */
+const MOST_TRIED = 50
+
 /** How many bad addresses are named. */
 const EXAMPLES = 3
 
-/** Shows what services often refuse. */
+/** Shows what services often refuse, as `dirsyncd check` shows its lines. */
 export function tellEmails({ emails: { found }, steps, say, columns }: Init): void {
   if (found === undefined) return
   const { bad, domains } = found
+  const base = { type: 'line', sync: 'init', part: 'source' } as const
   if (bad.length > 0) {
-    const examples = bad.slice(0, EXAMPLES).map((email) => `"${printable(email)}"`)
-    say(...hang('  e-mail     ', `${noAddresses(bad.length)}, such as ${examples.join(', ')}`, columns))
+    const examples = bad.slice(0, EXAMPLES).map((email) => `"${email}"`)
+    const detail = `${noAddresses(bad.length)}, such as ${examples.join(', ')}`
+    say(...renderCheckItem({ ...base, label: 'e-mail', level: 'warn', detail }, columns))
   }
-  if (domains.length > 1) say(...hang('  domains    ', printable(steps.domainsInWords(domains)), columns))
+  if (domains.length < 2) return
+  const detail = steps.domainsInWords(domains)
+  say(...renderCheckItem({ ...base, label: 'domains', level: 'info', detail }, columns))
 }
 
 function noAddresses(count: number): string {
   return count === 1 ? '1 e-mail is no address' : `${digits(count)} e-mails are no addresses`
 }
 
+export type EmailAnswers = Pick<RawDirectory, 'allowedDomains' | 'dropBadEmails'>
+
 /** Asks which e-mails the service takes, and what becomes of people with others. Nobody is asked where all may be good. */
-export async function askEmails(init: Init): Promise<Pick<RawDirectory, 'allowedDomains' | 'dropBadEmails'>> {
+export async function askEmails(init: Init, directory: RawDirectory): Promise<EmailAnswers> {
   const { bad, domains } = init.emails.found ?? { bad: [], domains: [] }
-  const allowed = await askDomains(init, domains)
+  const allowed = await askDomains(init, directory, domains)
   const others = allowed === undefined ? [] : domains.filter(([domain]) => !isAmong(allowed, domain))
   const otherUsers = others.reduce((sum, [, users]) => sum + users, 0)
   const isDropped = await askBad(init, { bad: bad.length, others: otherUsers })
@@ -54,22 +63,42 @@ function isAmong(allowed: readonly string[], domain: string): boolean {
 
 /** `undefined`: every domain. */
 async function askDomains(
-  { answers, options: { allowedDomain: given } }: Init,
+  init: Init,
+  directory: RawDirectory,
   domains: EmailTally['domains'],
 ): Promise<readonly string[] | undefined> {
+  const { answers, options, rights } = init
+  const { allowedDomain: given } = options
   if (given !== undefined && answers.isOpen(DOMAINS)) return given
   if (domains.length < 2) return given
-  const which = await answers.choose<'all' | 'some'>({
+  const mayFindOut = rights.mayWrite && domains.length <= MOST_TRIED
+  const which = await answers.choose<'all' | 'some' | 'find-out'>({
     flag: DOMAINS,
     given: undefined,
     what: 'the e-mail domains',
     message: `E-mails are of ${digits(domains.length)} domains, and some services take only those of the company. Yours?`,
     choices: [
-      { value: 'all', name: 'Takes all of them, or I do not know' },
+      { value: 'all', name: mayFindOut ? 'Takes all of them' : 'Takes all of them, or I do not know' },
       { value: 'some', name: 'Takes only some, which are chosen next' },
+      ...(mayFindOut
+        ? [
+            {
+              value: 'find-out' as const,
+              name: 'Find out now: a user is made in this directory, gets an e-mail of each, and is deleted again',
+              short: 'Find out now',
+            },
+          ]
+        : []),
     ],
   })
   if (which === 'all') return undefined
+  return which === 'some' ? chooseDomains(init, domains) : findOut(init, directory, domains)
+}
+
+function chooseDomains(
+  { answers, options }: Init,
+  domains: EmailTally['domains'],
+): Promise<readonly string[]> {
   return answers.chooseSeveral({
     flag: CHOSEN,
     what: 'the e-mail domains',
@@ -79,8 +108,30 @@ async function askDomains(
       name: `${printable(domain)}  (${digits(users)} ${users === 1 ? 'person' : 'people'})`,
       short: printable(domain),
     })),
-    proposed: given ?? domains.slice(0, 1).map(([domain]) => domain),
+    proposed: options.allowedDomain ?? domains.slice(0, 1).map(([domain]) => domain),
   })
+}
+
+async function findOut(
+  init: Init,
+  directory: RawDirectory,
+  domains: EmailTally['domains'],
+): Promise<readonly string[] | undefined> {
+  const { steps, say, warnings, place } = init
+  say('Writing an e-mail of each domain to a user of its own …')
+  const all = domains.map(([domain]) => domain)
+  const { found, detail, left } = await tellSlow(init, steps.tryDomains(all, directory, place()))
+  tellLeft(init, left)
+  if (found === undefined || found.length === 0) {
+    const why = found === undefined ? detail : 'The service refused an e-mail of each of them.'
+    const open = `Which domains the service takes could not be found out, so all are sent: ${why}`
+    say(`  ${open}`)
+    warnings.push(open)
+    return undefined
+  }
+  const isAll = found.length === all.length
+  say(`  The service takes ${isAll ? 'all of them' : `only ${found.map(printable).join(', ')}`}.`)
+  return isAll ? undefined : found
 }
 
 /** Whether bad e-mails are dropped. */

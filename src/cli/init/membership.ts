@@ -1,5 +1,5 @@
 import type { RawDirectory } from '../../compose/init.ts'
-import { type Init, tellSlow } from './context.ts'
+import { type Init, tellLeft, tellSlow } from './context.ts'
 import type { Choice } from './prompts.ts'
 
 export const MEMBERSHIP = '--membership'
@@ -39,19 +39,15 @@ export async function askMembership(init: Init, directory: RawDirectory): Promis
 async function findOut(init: Init, directory: RawDirectory): Promise<'report' | 'write'> {
   const { steps, say, warnings, place } = init
   say('Writing a member into a group of its own …')
-  const { takes, detail, left } = await tellSlow(init, steps.tryMembers(directory, place()))
-  const why = detail === undefined ? '' : `: ${detail}`
-  if (takes === true) say('  The service shows the member: members of groups are written.')
-  else if (takes === false && detail === undefined)
-    say('  The service took the group and does not show the member: members are compared and not written.')
-  else if (takes === false)
-    say(`  The service refused the member, so members are compared and not written${why}`)
-  else {
-    const open = `Whether the service takes members could not be found out, so they are compared and not written${why}`
+  const { found, detail, left } = await tellSlow(init, steps.tryMembers(directory, place()))
+  if (found === undefined) {
+    const open = `Whether the service takes members could not be found out, so they are compared and not written: ${detail}`
     say(`  ${open}`)
     warnings.push(open)
-  }
-  for (const sentence of left) say(`  ${sentence}`)
-  warnings.push(...left)
-  return takes === true ? 'write' : 'report'
+  } else if (found.isShown) say('  The service shows the member: members of groups are written.')
+  else if (found.why === undefined)
+    say('  The service took the group and does not show the member: members are compared and not written.')
+  else say(`  The service refused the member, so members are compared and not written: ${found.why}`)
+  tellLeft(init, left)
+  return found?.isShown === true ? 'write' : 'report'
 }

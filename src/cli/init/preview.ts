@@ -18,14 +18,16 @@ export async function preview(init: Init, source: RawSource): Promise<void> {
   const onEmails = (tally: EmailTally) => (emails.found = tally)
   for await (const item of steps.preview(source, place(), onEmails)) {
     if (item.type === 'line' && item.level === 'fail') failures.push(item.detail)
-    else if (isShown(item)) say(...renderCheckItem(item, columns))
+    else if (isShown(item)) {
+      if (item.type === 'samples') tellEmails(init)
+      say(...renderCheckItem(item, columns))
+    }
     if (item.type === 'finding' && item.level === 'fail') failures.push(item.sentence)
     if (item.type === 'finding' && item.level === 'warn') warnings.push(item.sentence)
     if (isShown(item) && item.type === 'line' && item.level === 'warn')
       warnings.push(`${item.label}: ${item.detail}`)
   }
   if (failures.length > 0) throw new DirsyncdError('source-refused', failures.join('; '))
-  tellEmails(init)
   say('')
   if (!answers.hasPerson) return
   const isRight = await answers.confirm({

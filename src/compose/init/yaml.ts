@@ -4,6 +4,7 @@ import { configJsonSchema, type RawSync } from '../../config/schema.ts'
 /** The whole of a configuration that is written anew. */
 export interface RawConfiguration {
   readonly dataDir: string
+  readonly admin: { readonly listen: string }
   readonly syncs: readonly [RawSync]
 }
 

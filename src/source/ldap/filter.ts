@@ -182,13 +182,18 @@ function parseComparison({ text, now }: Input, start: number): Parsed {
 /** From the beginning of 1601 (UTC), where the times of Active Directory begin, to that of 1970, in milliseconds. */
 const FILETIME_BEGINS_MS = 11_644_473_600_000
 
+/** As Active Directory counts: in tenths of a microsecond from 1601. */
+export function filetimeOf(time: Date): bigint {
+  return BigInt(time.getTime() + FILETIME_BEGINS_MS) * 10_000n
+}
+
 function timeIn(form: string, now: Date): string {
   switch (form.trim()) {
     case '':
       // GeneralizedTime (RFC 4517, 3.3.13).
       return now.toISOString().replace(/\.\d+|[-:T]/g, '')
     case 'filetime':
-      return String(BigInt(now.getTime() + FILETIME_BEGINS_MS) * 10_000n)
+      return String(filetimeOf(now))
     default:
       throw new Error(
         `"now(${form})" is not known; there are now(), such as 20260131235900Z, and now(filetime) of Active Directory`,

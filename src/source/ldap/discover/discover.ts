@@ -10,6 +10,7 @@ import {
   type Id,
   ID_ATTRIBUTES,
   idProposals,
+  isOddName,
   nameProposals,
   type Proposal,
   USER_ATTRIBUTES,
@@ -61,9 +62,12 @@ export async function discoverPeople(
   const tally = new Tally(USER_ATTRIBUTES)
   const search = { options, looking, filter: looking.filter, attributes: USER_ATTRIBUTES }
   let severalMails = 0
+  let oddDisplayNames = 0
   const cut = await count(search, log, signal, (entry) => {
     tally.add(entry)
-    if (lookupIn(entry)('mail').length > 1) severalMails += 1
+    const lookup = lookupIn(entry)
+    if (lookup('mail').length > 1) severalMails += 1
+    if (isOddName(lookup('displayName')[0] ?? '')) oddDisplayNames += 1
   })
   const disabled = new Tally([])
   if (disabledWhen !== undefined) {
@@ -76,7 +80,7 @@ export async function discoverPeople(
     disabled: disabled.entries,
     ids: idProposals(tally, idAttribute),
     emails: emailProposals(tally),
-    names: nameProposals(tally),
+    names: nameProposals(tally, oddDisplayNames),
     employeeIds: employeeIdProposals(tally),
   }
 }

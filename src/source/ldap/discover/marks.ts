@@ -1,22 +1,11 @@
 import type { Log } from '../../../log.ts'
 import type { LdapEntry } from '../entry.ts'
 import { count, type LookingFor } from './count.ts'
+import { Expired, EXPIRED_ATTRIBUTE } from './expired.ts'
+import type { Mark } from './mark.ts'
+import { PATTERN_ATTRIBUTES, Patterns } from './patterns.ts'
 import { USER_ATTRIBUTES } from './propose.ts'
 import type { ServerOptions } from './server.ts'
-
-/** An attribute with few values, by which a company may tell its people apart: who works there, and who has left. */
-export interface Mark {
-  readonly attribute: string
-  /** The most frequent first. */
-  readonly values: readonly MarkValue[]
-}
-
-export interface MarkValue {
-  readonly text: string
-  readonly entries: number
-  /** Finds the entries with this value. */
-  readonly filter: string
-}
 
 export interface Marks {
   readonly few: readonly Mark[]
@@ -51,13 +40,20 @@ export async function discoverMarks(
   const some = { options, looking, filter, attributes: ['*'], most: SAMPLE }
   await count(some, log, signal, (entry) => sample.add(entry))
   const seen = sample.marks()
-  const attributes = seen.few.map(({ attribute }) => attribute)
-  if (attributes.length === 0) return seen
-  const all = new Values()
-  await count({ options, looking, filter, attributes }, log, signal, (entry) => all.add(entry))
+  const candidates = seen.few.map(({ attribute }) => attribute)
+  const attributes = [...candidates, ...PATTERN_ATTRIBUTES, EXPIRED_ATTRIBUTE]
+  const [all, patterns, expired] = [new Values(candidates), new Patterns(), new Expired()]
+  await count({ options, looking, filter, attributes }, log, signal, (entry) => {
+    all.add(entry)
+    patterns.add(entry)
+    expired.add(entry)
+  })
   const { few, many } = all.marks()
   const telling = few.toSorted((a, b) => Number(isTelling(b.attribute)) - Number(isTelling(a.attribute)))
-  return { few: telling.slice(0, MOST_MARKS), many: [...seen.many, ...many] }
+  return {
+    few: [...expired.marks(), ...patterns.marks(escaped), ...telling.slice(0, MOST_MARKS)],
+    many: [...seen.many, ...many],
+  }
 }
 
 /** Attributes whose name says that they tell kinds apart. */
@@ -81,11 +77,17 @@ interface Counts {
 class Values {
   /** `undefined` for an attribute that cannot be a mark. */
   readonly #byAttribute = new Map<string, Counts | undefined>()
+  readonly #only: ReadonlySet<string> | undefined
   #entries = 0
+
+  constructor(only?: readonly string[]) {
+    this.#only = only && new Set(only)
+  }
 
   add(entry: LdapEntry): void {
     this.#entries += 1
     for (const [name, texts] of entry.attributes) {
+      if (this.#only?.has(name) === false) continue
       const counts = this.#byAttribute.has(name)
         ? this.#byAttribute.get(name)
         : { byText: new Map(), words: 0, others: 0 }
@@ -143,8 +145,12 @@ function shortened(text: string): string {
 }
 
 function filterOf(attribute: string, text: string): string {
-  const value = text.replaceAll(/[\\*()\0]/g, (sign) => `\\${Buffer.from(sign).toString('hex')}`)
-  return `(${attribute}=${value}${text.length === LONGEST_KEPT ? '*' : ''})`
+  return `(${attribute}=${escaped(text)}${text.length === LONGEST_KEPT ? '*' : ''})`
+}
+
+/** As a value of a filter. */
+function escaped(text: string): string {
+  return text.replaceAll(/[\\*()\0]/g, (sign) => `\\${Buffer.from(sign).toString('hex')}`)
 }
 
 /** No DN, no time, and a number only where it may stand for a kind. */

@@ -53,9 +53,14 @@ const NAMES: readonly Way[] = [
   { expression: 'displayName', needs: [['displayName']] },
   { expression: FULL_NAME, needs: [['givenName', 'sn']] },
   { expression: ['displayName', FULL_NAME], needs: [['displayName'], ['givenName', 'sn']] },
+  { expression: [FULL_NAME, 'displayName'], needs: [['givenName', 'sn'], ['displayName']] },
   {
     expression: ['displayName', FULL_NAME, 'cn'],
     needs: [['displayName'], ['givenName', 'sn'], ['cn']],
+  },
+  {
+    expression: [FULL_NAME, 'displayName', 'cn'],
+    needs: [['givenName', 'sn'], ['displayName'], ['cn']],
   },
   { expression: ['displayName', 'cn'], needs: [['displayName'], ['cn']] },
   { expression: [FULL_NAME, 'cn'], needs: [['givenName', 'sn'], ['cn']] },
@@ -72,9 +77,22 @@ export function emailProposals(tally: Tally): readonly Proposal[] {
   return waysOf(tally, EMAILS)
 }
 
-/** The first is the one that most people have. */
-export function nameProposals(tally: Tally): readonly Proposal[] {
-  return waysOf(tally, NAMES).toSorted((a, b) => b.entries - a.entries)
+/** What a display name has that is no part of a name, or that puts the family name first. */
+const ODD_NAME = /[,()[\]]|(?:^|\s)[^\p{L}\p{N}\s](?:\s|$)/u
+
+/** Whether services, which cut a name into a first and a last one, do so wrongly with this one. */
+export function isOddName(name: string): boolean {
+  return ODD_NAME.test(name)
+}
+
+/** So many odd display names are a habit of the company. */
+const HABIT = 0.05
+
+/** The first is the one that most people have; display names come last where many of them are odd. */
+export function nameProposals(tally: Tally, oddDisplayNames: number): readonly Proposal[] {
+  const isHabit = oddDisplayNames > tally.entries * HABIT
+  const isLater = ({ expression }: Proposal) => Number(isHabit && [expression].flat()[0] === 'displayName')
+  return waysOf(tally, NAMES).toSorted((a, b) => b.entries - a.entries || isLater(a) - isLater(b))
 }
 
 export function employeeIdProposals(tally: Tally): readonly Proposal[] {

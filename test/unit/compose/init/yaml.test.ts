@@ -4,6 +4,7 @@ import { configurationText, type RawConfiguration } from '../../../../src/compos
 
 const CONFIGURATION: RawConfiguration = {
   dataDir: './data',
+  admin: { listen: '127.0.0.1:8080' },
   syncs: [
     {
       name: 'corp',

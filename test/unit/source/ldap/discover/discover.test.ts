@@ -4,9 +4,12 @@ import {
   emailProposals,
   employeeIdProposals,
   idProposals,
+  isOddName,
   nameProposals,
   USER_ATTRIBUTES,
 } from '../../../../../src/source/ldap/discover/propose.ts'
+import { Expired } from '../../../../../src/source/ldap/discover/expired.ts'
+import { Patterns } from '../../../../../src/source/ldap/discover/patterns.ts'
 import { Tally, treeOf } from '../../../../../src/source/ldap/discover/tally.ts'
 
 function entry(dn: string, values: Readonly<Record<string, string>> = {}): LdapEntry {
@@ -81,14 +84,41 @@ describe('what is proposed', () => {
 
   test('the name that most have', () => {
     const only = { cn: 'B' }
-    expect(nameProposals(tallyOf(entry('a', { ...ANA, displayName: 'Ana' })))[0]?.expression).toBe(
+    expect(nameProposals(tallyOf(entry('a', { ...ANA, displayName: 'Ana' })), 0)[0]?.expression).toBe(
       'displayName',
     )
-    expect(nameProposals(tallyOf(entry('a', ANA)))[0]?.expression).toBe('{givenName} {sn}')
-    expect(nameProposals(tallyOf(entry('a', ANA), entry('b', only)))[0]).toEqual({
+    expect(nameProposals(tallyOf(entry('a', ANA)), 0)[0]?.expression).toBe('{givenName} {sn}')
+    expect(nameProposals(tallyOf(entry('a', ANA), entry('b', only)), 0)[0]).toEqual({
       expression: ['{givenName} {sn}', 'cn'],
       entries: 2,
     })
+  })
+
+  test('display names come later where many of them are odd, and none is lost', () => {
+    const ofTwo = { givenName: 'Ana', sn: 'A', cn: 'Ana A' }
+    const people = [
+      entry('a', { ...ofTwo, displayName: 'A, Ana' }),
+      entry('b', { displayName: 'B', cn: 'B' }),
+    ]
+    const expressions = (odd: number) =>
+      nameProposals(tallyOf(...people), odd)
+        .filter(({ entries }) => entries === 2)
+        .map(({ expression }) => expression)
+    expect(expressions(0)[0]).toBe('displayName')
+    expect(expressions(1)[0]).toEqual(['{givenName} {sn}', 'cn'])
+    expect(expressions(1)).toContain('displayName')
+    const mixed = tallyOf(...people, entry('c', { cn: 'C' }))
+    expect(nameProposals(mixed, 0)[0]?.expression).toEqual(['displayName', '{givenName} {sn}', 'cn'])
+    expect(nameProposals(mixed, 1)[0]?.expression).toEqual(['{givenName} {sn}', 'displayName', 'cn'])
+  })
+
+  test.each([
+    ['Kaya, Hans', true],
+    ['Hans Kaya (people)', true],
+    ['Hans Kaya - extern', true],
+    ['Hans-Jürgen O’Neill van der Kaya', false],
+  ])('the name %s is odd: %s', (name, isOdd) => {
+    expect(isOddName(name)).toBe(isOdd)
   })
 
   test('no employee id where nobody has one', () => {
@@ -102,5 +132,81 @@ describe('what is proposed', () => {
     expect(idProposals(tallyOf(entry('a', ANA), entry('b', { uid: 'b' })), undefined)).toEqual([
       { name: 'uid', isPermanent: false },
     ])
+  })
+})
+
+function patternsOf(...people: readonly Readonly<Record<string, string>>[]) {
+  const patterns = new Patterns()
+  for (const values of people) patterns.add(entry('x', values))
+  return patterns.marks((text) => text.replace('(', '\\28').replace(')', '\\29'))
+}
+
+describe('what tells apart who is no employee', () => {
+  test('what logins begin with, and what several names end with, once', () => {
+    const extern = { displayName: 'Schneider, Anke - extern', cn: 'Anke Schneider - Extern' }
+    expect(
+      patternsOf(
+        { uid: 'svc_backup', cn: 'Backup (IT)' },
+        { uid: 'SVC_scan', cn: 'Scan (it)' },
+        { uid: 'test3' },
+        { uid: 'testa', cn: 'Tes Ta (HR)' },
+        { uid: 'admiral' },
+        { uid: 'anna-lena.meier', cn: 'Anna-Lena Meier' },
+        extern,
+        extern,
+      ),
+    ).toEqual([
+      {
+        attribute: 'uid',
+        values: [
+          { text: 'svc_…', entries: 2, filter: '(uid=svc_*)' },
+          {
+            text: 'test0… to test9…',
+            entries: 1,
+            filter:
+              '(|(uid=test0*)(uid=test1*)(uid=test2*)(uid=test3*)(uid=test4*)(uid=test5*)(uid=test6*)(uid=test7*)(uid=test8*)(uid=test9*))',
+          },
+        ],
+      },
+      {
+        attribute: 'displayName',
+        values: [{ text: '… - extern', entries: 2, filter: '(displayName=* - extern)' }],
+      },
+      { attribute: 'cn', values: [{ text: '… (IT)', entries: 2, filter: '(cn=* \\28IT\\29)' }] },
+    ])
+  })
+
+  test('endings of which there are many are no pattern', () => {
+    const names = Array.from(
+      { length: 26 },
+      (_, at) => `Somebody (Unit ${String.fromCodePoint(97 + (at >> 1))})`,
+    )
+    expect(patternsOf(...names.map((cn) => ({ cn })))).toEqual([])
+  })
+
+  test('accounts that have expired, and not those that never do, or later', () => {
+    const expired = new Expired()
+    const times = [
+      '0',
+      '9223372036854775807',
+      '132223104000000000',
+      '132223104000000000',
+      'x',
+      '9'.repeat(19),
+    ]
+    for (const accountExpires of times) expired.add(entry('x', { accountExpires }))
+    expect(expired.marks()).toEqual([
+      {
+        attribute: 'accountExpires',
+        values: [
+          {
+            text: 'in the past',
+            entries: 2,
+            filter: '(&(accountExpires>=1)(accountExpires<=now(filetime)))',
+          },
+        ],
+      },
+    ])
+    expect(new Expired().marks()).toEqual([])
   })
 })

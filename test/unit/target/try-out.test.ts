@@ -1,14 +1,11 @@
 import { expect, test } from 'vitest'
-import { tryMembers, type TriedMembers } from '../../../src/target/try-members.ts'
+import { tryDomains, tryMembers } from '../../../src/target/try-out.ts'
 import { clientOf, user } from '../client/fixtures.ts'
 import { type DirectoryServer, startDirectoryServer } from './directory-server.ts'
 
-async function tried(
-  server: DirectoryServer,
-  signal: AbortSignal = AbortSignal.timeout(5000),
-): Promise<TriedMembers> {
+async function tried(server: DirectoryServer, signal: AbortSignal = AbortSignal.timeout(5000)) {
   await using client = clientOf(server.baseUrl, { retries: { attempts: 1 } })
-  return await tryMembers(client, 7, signal)
+  return await tryMembers({ client, directoryId: 7, signal })
 }
 
 const somebody = { ...user(1), external_id: 'u1' }
@@ -28,7 +25,7 @@ function expectClean({ users, groups, seen }: DirectoryServer): void {
 
 test('a service that shows the member takes members', async () => {
   await using server = await startFilled()
-  expect(await tried(server)).toEqual({ takes: true, detail: undefined, left: [] })
+  expect(await tried(server)).toEqual({ found: { isShown: true }, detail: undefined, left: [] })
   expectClean(server)
   expect(server.calls().map((call) => call.replace(/dirsyncd-check-[0-9a-f-]{36}/, 'ID'))).toEqual([
     'POST users',
@@ -43,7 +40,7 @@ test('a service that shows the member takes members', async () => {
 test('a service that ignores the member takes none', async () => {
   await using server = await startFilled()
   server.trouble.push({ method: 'PATCH', reaction: { status: 200, json: {} } })
-  expect(await tried(server)).toEqual({ takes: false, detail: undefined, left: [] })
+  expect(await tried(server)).toEqual({ found: { isShown: false }, detail: undefined, left: [] })
   expectClean(server)
 })
 
@@ -51,8 +48,8 @@ test('a service that refuses the member takes none, and says why', async () => {
   await using server = await startFilled()
   server.trouble.push({ method: 'PATCH', reaction: { status: 422, json: { detail: 'no such field' } } })
   expect(await tried(server)).toEqual({
-    takes: false,
-    detail: expect.stringContaining('no such field'),
+    found: { isShown: false, why: expect.stringContaining('no such field') },
+    detail: undefined,
     left: [],
   })
   expectClean(server)
@@ -62,7 +59,7 @@ test('where the user or the group cannot be made, nothing is found out', async (
   await using server = await startFilled()
   server.trouble.push({ method: 'POST', reaction: { status: 422, json: { detail: 'email is missing' } } })
   expect(await tried(server)).toEqual({
-    takes: undefined,
+    found: undefined,
     detail: expect.stringContaining('email is missing'),
     left: [],
   })
@@ -79,8 +76,8 @@ test('what was made without an answer is deleted, too', async () => {
 test('what cannot be deleted is named', async () => {
   await using server = await startFilled()
   server.trouble.push({ method: 'DELETE', reaction: { status: 403, json: { detail: 'not yours' } } })
-  const { takes, left } = await tried(server)
-  expect(takes).toBe(true)
+  const { found, left } = await tried(server)
+  expect(found).toEqual({ isShown: true })
   expect(left).toEqual([
     expect.stringMatching(
       /^The group dirsyncd-check-\S+ could not be deleted: .*not yours.* Delete it in the service\.$/,
@@ -99,5 +96,34 @@ test('whoever ends it in between leaves nothing behind', async () => {
     meanwhile: () => ending.abort(),
   })
   await expect(tried(server, ending.signal)).rejects.toThrow(/abort/i)
+  expectClean(server)
+})
+
+test('the domains that are refused are left out of those that the service takes', async () => {
+  await using server = await startFilled()
+  await using client = clientOf(server.baseUrl, { retries: { attempts: 1 } })
+  server.trouble.push(
+    { method: 'PATCH', work: true, reaction: { status: 200, json: {} } },
+    { method: 'PATCH', reaction: { status: 422, json: { detail: 'outside the domains' } } },
+  )
+  const where = { client, directoryId: 7, signal: AbortSignal.timeout(5000) }
+  expect(await tryDomains(where, ['a.example', 'b.example', 'ü.example'])).toEqual({
+    found: ['a.example', 'ü.example'],
+    detail: undefined,
+    left: [],
+  })
+  expectClean(server)
+  const bodies = server.seen
+    .filter(({ method }) => method === 'PATCH')
+    .map(({ body }) => decodeURIComponent(body))
+  expect(bodies.every((body) => /email=dirsyncd-check-[0-9a-f-]{36}@/.test(body))).toBe(true)
+})
+
+test('where nobody can be made, no domain is found out', async () => {
+  await using server = await startFilled()
+  await using client = clientOf(server.baseUrl, { retries: { attempts: 1 } })
+  server.trouble.push({ method: 'PATCH', reaction: { status: 403, json: { detail: 'not yours' } } })
+  const where = { client, directoryId: 7, signal: AbortSignal.timeout(5000) }
+  expect(await tryDomains(where, ['a.example'])).toMatchObject({ found: undefined, left: [] })
   expectClean(server)
 })

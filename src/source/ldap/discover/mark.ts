@@ -1,0 +1,13 @@
+/** An attribute with few values, or few forms of values, by which a company may tell its people apart. */
+export interface Mark {
+  readonly attribute: string
+  /** The most frequent first. */
+  readonly values: readonly MarkValue[]
+}
+
+export interface MarkValue {
+  readonly text: string
+  readonly entries: number
+  /** Finds the entries with this value. */
+  readonly filter: string
+}
