@@ -14,7 +14,8 @@ The held changes are not applied until they change; the next runs apply all othe
 --only NAME rejects only the guards or findings of this name, as the report prints it; the others stay open and can be
 decided on later. A change that is rejected is not applied, whatever else of the run is approved. Where guards hold the
 whole plan, nothing is applied before all is decided on: until then what was approved can be rejected, and without --only
-all of it is; then a run applies what is still approved.
+all of it is; then a run applies what is still approved. Of a plan that was approved as a whole, what no run has applied
+yet can be rejected, such as after dirsyncd pause.
 
 Examples:
   dirsyncd reject 12

@@ -31,6 +31,7 @@ export async function decideOn(
     if (run.hold === 'open' || run.hold === 'rejected') requireSameTarget(run, targets, 'be decided about')
     await requireHold(trx, run, decision)
     requireWholeUndo(run, decision)
+    requireWhole(run, decision)
     requireNames(run, decision, breaches)
   })
 }
@@ -39,12 +40,14 @@ export async function decideOn(
 async function requireHold(db: Kysely<Tables>, run: RunRecord, { decision }: NewDecision): Promise<void> {
   if (run.hold === 'open' || (run.hold === 'rejected' && decision === 'approved')) return
   const isDecided = run.hold === 'approved' || run.hold === 'rejected'
-  const why = isDecided
-    ? whoDecided(run, {
-        awaits: await awaitsApplying(db, run.run),
-        applying: await applyingRun(db, run.run),
-      })
-    : whyNoHold(run, await openHoldOf(db, run.sync))
+  const around = {
+    awaits: isDecided && (await awaitsApplying(db, run.run)),
+    applying: isDecided ? await applyingRun(db, run.run) : undefined,
+  }
+  // Whoever was wrong can take it back before it is done; an undo puts back what it reads anew.
+  const isOpenStill = run.hold === 'approved' && around.awaits && around.applying === undefined
+  if (isOpenStill && decision === 'rejected' && run.undo === null) return
+  const why = isDecided ? whoDecided(run, around) : whyNoHold(run, await openHoldOf(db, run.sync))
   throw new DirsyncdError('run-unknown', `Run ${run.run} has no open hold: ${why}.`)
 }
 
@@ -55,6 +58,15 @@ function requireWholeUndo({ run, undo }: RunRecord, { decision, only }: NewDecis
   throw new DirsyncdError(
     'usage',
     `Run ${run} is an undo: ${what} it as a whole, or undo a part with the options of dirsyncd undo ${undo.run}.`,
+  )
+}
+
+/** Which guard an approved change was held by is not kept. */
+function requireWhole({ run, hold }: RunRecord, { only }: NewDecision): void {
+  if (hold !== 'approved' || only === undefined) return
+  throw new DirsyncdError(
+    'usage',
+    `Run ${run} was approved: reject what of it is not applied yet as a whole.`,
   )
 }
 
@@ -84,13 +96,13 @@ interface Around {
 }
 
 /** Somebody else was quicker: who it was, when and what he decided. */
-function whoDecided({ sync, hold, undo, decisions }: RunRecord, { awaits, applying }: Around): string {
+function whoDecided({ run, hold, undo, decisions }: RunRecord, { awaits, applying }: Around): string {
   const decided = `it was ${decisionsText(decisions) ?? `${hold} before`}`
   if (hold !== 'approved') return decided
   if (applying !== undefined) return `${decided}; run ${applying} applies it`
   if (undo !== null) return `${decided}; dirsyncd undo ${undo.run} shows what is not put back yet`
   return awaits
-    ? `${decided}; what of it is not applied yet is for the next run: \`dirsyncd sync ${sync}\``
+    ? `${decided}; what of it is not applied yet is for the next run, unless \`dirsyncd reject ${run}\` takes it back`
     : decided
 }
 

@@ -6,6 +6,7 @@ import { isAway } from '../store/outage.ts'
 import { type Pause, pausesOf } from '../store/pause.ts'
 import { pausedSyncs, pauseOfSync, pauseSync } from '../store/paused-syncs.ts'
 import { changesOf, countChanges } from '../store/change-list.ts'
+import { approvalRunsOf } from '../store/decisions.ts'
 import { countNotices, lastFailureOf, noticesOf, sameNotices } from '../store/plans.ts'
 import { addRun, findRun, type ListedRun, listRuns, type RunRecord } from '../store/runs.ts'
 import type { Kysely } from 'kysely'
@@ -172,6 +173,7 @@ export async function detailOf(db: Kysely<Tables>, run: RunRecord): Promise<RunD
     applyingAt: run.applying_at?.toISOString() ?? null,
     evidence: run.evidence,
     lost: lostFor(run),
+    approvalRuns: run.decisions.length === 0 ? [] : await approvalRunsOf(db, run.run),
   }
 }
 

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { amount } from '../directory/wording.ts'
 import { DirsyncdError } from '../errors.ts'
 import { leaseHolder } from '../store/lease-rows.ts'
-import { countEndedMemberships, countInPart } from '../store/decisions.ts'
+import { countEndedMemberships, countInPart, takeBackApprovals } from '../store/decisions.ts'
 import { pauseSync } from '../store/paused-syncs.ts'
 import { countChanges } from '../store/change-list.ts'
 import { addRun, findRun, type RunRecord } from '../store/runs.ts'
@@ -43,7 +43,10 @@ export async function addUndo(
       `Run ${number} has no such change; dirsyncd runs ${number} --all shows them.`,
     )
   const { sync, target } = run
-  if (mode === 'sync') await pauseSync(db, { sync, by, reason: `undo of run ${number}` })
+  if (mode === 'sync') {
+    await pauseSync(db, { sync, by, reason: `undo of run ${number}` })
+    await takeBackApprovals(db, run)
+  }
   const added = await addRun(db, { sync, target, mode, trigger: 'demand', undo: { run: number, part } })
   return { run: added, sync }
 }

@@ -1,10 +1,12 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
+import type { Kind } from '../directory/entry.ts'
 import { pointInTime } from '../directory/wording.ts'
 import { choices, decidedChanges, type Decision, holdAfter, type RecordedBreach } from '../plan/decide.ts'
 import type { Breach } from '../plan/guards.ts'
 import { leftOut } from '../plan/left-out.ts'
 import { opsOfPart, type Part } from '../plan/part/part.ts'
-import { dropHeldChanges, heldBreaches, summaries } from './held-changes.ts'
+import { byCodeUnit } from '../directory/normalize.ts'
+import { dropHeldChanges, heldBreaches, storeHeldChanges, summaries } from './held-changes.ts'
 import { isOfEntries } from './of-entries.ts'
 import type { HoldState, RecordedDecision, RunState, SyncTarget, Undo } from './run-types.ts'
 import { storableJson } from './storable.ts'
@@ -43,11 +45,14 @@ export async function decide(
 ): Promise<RunRecord> {
   return db.transaction().execute(async (trx) => {
     const run = await lockRun(trx, number)
-    const before = { ...run, breaches: await heldBreaches(trx, number, run.breaches ?? []) }
+    const before = { ...run, breaches: await breachesOf(trx, run, decision) }
     const possible = choices(before, decision, only !== undefined)
     await check(trx, run, possible)
     const chosen = possible.filter(({ guard }) => only?.includes(guard) ?? true)
     await recordDecision(trx, run, { decision, by }, decidedChanges(before, decision, chosen))
+    // Whoever rejects a plan as a whole has decided on what another one left out of it.
+    if (decision === 'rejected' && only === undefined) await forgetLeftOut(trx, run)
+    if (run.hold === 'approved') await storeHeldChanges(trx, run.run, chosen)
     const breaches = before.breaches.map((breach) =>
       chosen.includes(breach) ? { ...breach, decided: decision } : breach,
     )
@@ -63,6 +68,22 @@ export async function decide(
       .execute()
     return lockRun(trx, run.run)
   })
+}
+
+/**
+ * The breaches of a run with the changes that they name. Of an approved hold these are not kept, only which of them
+ * still wait to be applied: each breach names them all.
+ */
+async function breachesOf(trx: Db, run: RunRecord, decision: Decision): Promise<readonly RecordedBreach[]> {
+  if (run.hold !== 'approved' || decision !== 'rejected')
+    return heldBreaches(trx, run.run, run.breaches ?? [])
+  const changes = [...(await approvedIn(trx, run.run))].toSorted(byCodeUnit)
+  return (run.breaches ?? []).map((breach) => ({ ...breach, changes }))
+}
+
+async function forgetLeftOut(trx: Db, { run, sync, target }: RunRecord): Promise<void> {
+  await sql`DELETE FROM dirsyncd.decisions WHERE sync = ${sync} AND target = ${target} AND run = ${run}
+    AND decision = 'left-out'`.execute(trx)
 }
 
 /** The decisions of a run with one more. */
@@ -323,6 +344,17 @@ export async function applyingRun(db: Db, run: number): Promise<number | undefin
   return (await query.where('finished_at', 'is', null).orderBy('run').limit(1).executeTakeFirst())?.run
 }
 
+/** The runs of a person's approvals of this run's hold, the first one first. */
+export async function approvalRunsOf(db: Db, run: number): Promise<readonly number[]> {
+  const rows = await db
+    .selectFrom('dirsyncd.runs')
+    .select('run')
+    .where('approval_of', '=', run)
+    .orderBy('run')
+    .execute()
+  return rows.map((row) => row.run)
+}
+
 /**
  * A hold that a newer run ended takes no decision any more: what was rejected there stays rejected until it changes. A
  * hold often has many changes, so a person is told how to release one alone.
@@ -345,14 +377,54 @@ function whatReleases({
 }
 
 /**
+ * Entries of which a run does not tell whether a change of theirs is still wanted, because it could not use or compare
+ * them.
+ */
+export type Unjudged = 'all' | Readonly<Record<Kind, readonly string[]>>
+
+/**
  * Forgets all decisions but those about these changes: a decision ends when its change is applied or no longer wanted.
+ * A rejection of what a run could not judge stays; an approval of that is given anew.
  */
 export async function forgetOtherDecisions(
   db: Db,
-  sync: string,
-  target: string,
-  fingerprints: readonly string[],
+  { sync, target }: SyncTarget,
+  wanted: readonly string[],
+  unjudged: () => Unjudged,
 ): Promise<void> {
-  await sql`DELETE FROM dirsyncd.decisions WHERE sync = ${sync} AND target = ${target}
-    AND fingerprint <> ALL(${fingerprints}::text[])`.execute(db)
+  const isOther = sql`sync = ${sync} AND target = ${target} AND fingerprint <> ALL(${wanted}::text[])`
+  const { rows } = await sql<{ run: number }>`SELECT DISTINCT run FROM dirsyncd.decisions
+    WHERE ${isOther} AND decision <> 'approved'`.execute(db)
+  const runs = rows.map(({ run }) => run)
+  const ids = runs.length === 0 ? { user: [], group: [] } : unjudged()
+  const isOver = ids === 'all' ? sql`false` : sql`fingerprint NOT IN (${printsOf(runs, ids)})`
+  await sql`DELETE FROM dirsyncd.decisions WHERE ${isOther} AND (decision = 'approved' OR ${isOver})`.execute(
+    db,
+  )
+}
+
+/** The fingerprints of the changes of some runs that concern these entries, as members too. */
+function printsOf(runs: readonly number[], { user, group }: Exclude<Unjudged, 'all'>): RawBuilder<string> {
+  const isMember = sql`(change -> 'want' ?| ${user}::text[] OR change -> 'have' ?| ${user}::text[])`
+  return sql<string>`SELECT print FROM dirsyncd.changes, unnest(ARRAY[fingerprint, wish]) AS print
+    WHERE run = ANY(${runs}::integer[]) AND print IS NOT NULL AND CASE
+      WHEN op LIKE '%-user' THEN entry_id = ANY(${user}::text[])
+      ELSE entry_id = ANY(${group}::text[]) OR op = 'set-members' AND ${isMember} END`
+}
+
+/** An approval is for once: it ends with the run that did what was approved. */
+export async function spendApprovals(db: Db, { run, sync, target }: RunRecord): Promise<void> {
+  await sql`DELETE FROM dirsyncd.decisions AS d USING dirsyncd.changes AS c
+    WHERE c.run = ${run} AND c.state IN ('applied', 'found', 'already') AND c.fingerprint = d.fingerprint
+      AND d.sync = ${sync} AND d.target = ${target} AND d.decision = 'approved'`.execute(db)
+}
+
+/** Whoever undoes a run takes back what was approved for it, also what of that it did not do. */
+export async function takeBackApprovals(
+  db: Db,
+  { run, sync, target, approval_of: hold }: RunRecord,
+): Promise<void> {
+  await sql`DELETE FROM dirsyncd.decisions AS d WHERE d.sync = ${sync} AND d.target = ${target}
+    AND d.decision = 'approved' AND (d.run = ${hold}
+      OR d.fingerprint IN (SELECT fingerprint FROM dirsyncd.changes WHERE run = ${run}))`.execute(db)
 }

@@ -9,7 +9,7 @@ import type { Plan } from '../plan/changes.ts'
 import type { ServerMemory } from '../plan/server.ts'
 import { absencesOf, countAbsences } from '../store/absences.ts'
 import { findBaseline, storeBaseline, addEmptied } from '../store/baselines.ts'
-import { decisionsOf, forgetOtherDecisions, leftOutOf } from '../store/decisions.ts'
+import { decisionsOf, forgetOtherDecisions, leftOutOf, type Unjudged } from '../store/decisions.ts'
 import { noteMissedCreates, quarantineUnconverged, settleWrites, unconverged } from '../store/convergence.ts'
 import { deletedLastDay } from '../store/journal.ts'
 import { refusedInLastRun, unfinishedChanges } from '../store/plans.ts'
@@ -102,8 +102,41 @@ export async function rememberRun(
   }
   await storeLastGood(db, run, good, options)
   for (const kind of ['user', 'group'] as const) await rememberPlaces(db, run, planned, kind, left[kind])
-  await forgetOtherDecisions(db, run.sync, run.target, open)
+  await forgetOtherDecisions(db, run, open, () => unjudgedIn(planned))
   await forgetOtherQuarantined(db, run.sync, run.target, open)
+}
+
+/** What is said of entries whose changes a run does not make, or makes otherwise than the source wants them. */
+const UNJUDGED: ReadonlySet<NoticeCode> = new Set([
+  'duplicate-id',
+  'no-name',
+  'value-failed',
+  'unknown-members',
+  'members-hidden',
+  'disabled',
+  'shared-id',
+  'email-not-allowed',
+  'email-dropped',
+  'duplicate-email',
+  'excluded',
+  'protected',
+  'in-grace',
+  'unproved',
+  'reborn',
+  'members-kept',
+  'seen-again',
+  'kept-by-policy',
+  'kept-unproved',
+])
+
+/** What was rejected of these may be wanted again when the next run can judge them. */
+function unjudgedIn({ source, plan }: Planned): Unjudged {
+  if (source.unreadable > 0) return 'all'
+  const ids = { user: new Set<string>(), group: new Set<string>() }
+  for (const { kind, id, code } of plan.notices) if (id !== undefined && UNJUDGED.has(code)) ids[kind].add(id)
+  for (const id of source.seen.user) if (!source.users.has(id)) ids.user.add(id)
+  for (const id of source.seen.group) if (!source.groups.has(id)) ids.group.add(id)
+  return { user: [...ids.user], group: [...ids.group] }
 }
 
 /**

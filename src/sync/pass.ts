@@ -37,7 +37,7 @@ import { lastGood } from '../store/last-good.ts'
 import { findRun, finishRun, type RunRecord, setRunState } from '../store/runs.ts'
 import type { Undo } from '../store/run-types.ts'
 import { settleUndone } from '../store/convergence.ts'
-import { approvedIn } from '../store/decisions.ts'
+import { approvedIn, spendApprovals } from '../store/decisions.ts'
 import type { Tables } from '../store/tables.ts'
 import {
   recall,
@@ -201,6 +201,7 @@ export class Pass implements Disposable {
     await this.#fenced.write(async (trx) => {
       const counts = await this.#finalCounts(trx)
       await storeNotices(trx, this.#run.run, [...this.#readBack.values()], -this.#readBack.size)
+      await spendApprovals(trx, this.#run)
       await finishRun(trx, this.#run.run, { state: 'failed', error, counts })
       if (this.#planned !== undefined) await this.#rememberAbsences(trx, this.#planned)
     })
@@ -309,6 +310,7 @@ export class Pass implements Disposable {
       const plan = { ...planned.plan, notices: [...lists, ...applying, ...planned.plan.notices] }
       const counts = countRun({ ...planned, plan }, await outcomesAtEnd(trx, run.run))
       const isWhole = incomplete.length === 0
+      await spendApprovals(trx, run)
       if (run.only_entries === null) await rememberRun(trx, run, planned, { isWhole, options })
       await this.#rememberAbsences(trx, planned)
       const { breaches, server } = planned

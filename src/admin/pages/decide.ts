@@ -171,7 +171,7 @@ function partFields(rest: string): Html {
 }
 
 /** Who decided what, when and why. */
-export function decisionsSection({ decisions }: RunDetail, now: Date): Html | false {
+export function decisionsSection({ decisions, approvalRuns }: RunDetail, now: Date): Html | false {
   if (decisions.length === 0) return false
   return html`<section>
     <h2>Decisions</h2>
@@ -187,5 +187,12 @@ export function decisionsSection({ decisions }: RunDetail, now: Date): Html | fa
         </li>`
       })}
     </ul>
+    ${
+      approvalRuns.length > 0 &&
+      html`<p>
+        What became of what was approved:
+        ${approvalRuns.map((run) => html` <a href="${path`/runs/${run}`}">run ${run}</a>`)}
+      </p>`
+    }
   </section>`
 }

@@ -226,12 +226,15 @@ function expiryLine({ holdExpiresAt, undo }: RunView): string[] {
 }
 
 /** Who decided what, when and why. */
-function decisionLines({ decisions }: RunView): string[] {
-  return decisions.map((decided) => {
+function decisionLines({ decisions, approvalRuns }: RunView): string[] {
+  const lines = decisions.map((decided) => {
     const text = decisionText(decided)
     const why = decided.reason === undefined ? '' : `: ${decided.reason}`
     return printable(`${text[0]!.toUpperCase()}${text.slice(1)}${why}`)
   })
+  if (approvalRuns.length === 0) return lines
+  const runs = approvalRuns.map((run) => `dirsyncd runs ${run}`)
+  return [...lines, `What became of what was approved: ${runs.join(', ')}`]
 }
 
 function afterHold(first: number): string {

@@ -51,6 +51,7 @@ export function runOf(parts: Partial<RunView>): RunView {
     applyingAt: null,
     evidence: null,
     lost: [],
+    approvalRuns: [],
     ...parts,
   }
 }

@@ -1,0 +1,208 @@
+import { beforeEach, expect, test } from 'vitest'
+import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
+import { noticesOf } from '../../src/store/plans.ts'
+import type { RunRecord } from '../../src/store/runs.ts'
+import type { SyncHarness } from '../support/sync-harness.ts'
+import { useTestBed } from '../support/test-bed.ts'
+
+const bed = useTestBed('decisions')
+const { company, hire, fire, seen } = bed
+
+let harness: SyncHarness
+/** What a read of the source shows. */
+let asRead: (snapshot: SourceSnapshot) => SourceSnapshot
+let onRead: () => Promise<void>
+
+beforeEach(async () => {
+  asRead = (snapshot) => snapshot
+  onRead = async () => undefined
+  hire('a', 'b', 'c', 'd', 'e', 'f')
+  company.groups.set('g', { name: 'Group', members: ['a', 'b', 'c', 'd', 'e', 'f'] })
+  harness = await bed.openWithWorker({
+    maxUserDeletes: 1,
+    giveUpMs: 100,
+    asRead: (snapshot) => asRead(snapshot),
+    onRead: () => onRead(),
+  })
+  await harness.sync()
+})
+
+const there = async () => [...(await seen()).users.keys()].toSorted().join('')
+
+/** Of which users a run says this. */
+async function noticed({ run }: RunRecord, code: string): Promise<string[]> {
+  const notices = await noticesOf(bed.db, run, 1000)
+  return notices.flatMap(({ kind, id, code: said }) => (kind === 'user' && said === code ? [id ?? ''] : []))
+}
+
+/** Somebody whose row nobody understands. */
+const withUnreadable =
+  (...ids: readonly string[]) =>
+  (snapshot: SourceSnapshot): SourceSnapshot => ({
+    ...withoutUse(...ids)(snapshot),
+    seen: { ...snapshot.seen, user: new Set([...snapshot.seen.user].filter((id) => !ids.includes(id))) },
+    unreadable: ids.length,
+  })
+
+/** Somebody whom the read knows to be there, and cannot use. */
+const withoutUse =
+  (...ids: readonly string[]) =>
+  (snapshot: SourceSnapshot): SourceSnapshot => ({
+    ...snapshot,
+    users: new Map([...snapshot.users].filter(([id]) => !ids.includes(id))),
+  })
+
+test('what was rejected stays so over a read with an entry that nobody understands', async () => {
+  fire('a', 'b', 'c')
+  company.groups.set('g', { name: 'Group', members: [] })
+  const held = await harness.sync()
+  await harness.control.reject({ run: held.run, by: 'ana' })
+  expect(await noticed(await harness.sync(), 'rejected')).toEqual(['a', 'b', 'c'])
+  asRead = (snapshot) => ({ ...snapshot, unreadable: 1 })
+  expect(await noticed(await harness.sync(), 'kept-unproved')).toEqual(['a', 'b', 'c'])
+  asRead = (snapshot) => snapshot
+  hire('b', 'c')
+  expect(await noticed(await harness.sync(), 'rejected')).toEqual(['a'])
+  expect(await there()).toBe('abcdef')
+})
+
+test('a rejected create stays so over a read that does not understand the entry', async () => {
+  fire('a', 'b', 'c')
+  hire('new')
+  const held = await harness.sync()
+  await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['a', 'b', 'c'] } })
+  await harness.work()
+  await harness.control.reject({ run: (await harness.newestRun()).run, by: 'ana' })
+  expect(await noticed(await harness.sync(), 'rejected')).toEqual(['new'])
+  asRead = withUnreadable('new')
+  expect(await noticed(await harness.sync(), 'rejected')).toEqual([])
+  asRead = (snapshot) => snapshot
+  expect([await noticed(await harness.sync(), 'rejected'), await there()]).toEqual([['new'], 'def'])
+})
+
+test('a rejected update stays so over a read that cannot use the entry', async () => {
+  fire('c', 'd')
+  company.users.set('a', { name: 'Somebody else', email: 'a@example.org' })
+  company.users.set('b', { name: 'Somebody else', email: 'b@example.org' })
+  const held = await harness.sync()
+  await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['b', 'c', 'd'] } })
+  await harness.work()
+  const { run } = await harness.newestRun()
+  await harness.control.reject({ run, by: 'ana' })
+  expect(await noticed(await harness.sync(), 'rejected')).toEqual(['a'])
+  asRead = withoutUse('a')
+  expect(await noticed(await harness.sync(), 'rejected')).toEqual([])
+  asRead = (snapshot) => snapshot
+  expect(await noticed(await harness.sync(), 'rejected')).toEqual(['a'])
+  expect((await seen()).users.get('a')?.name).toBe('Person a')
+  company.users.set('a', { name: 'Person a', email: 'a@example.org' })
+  await harness.sync()
+  company.users.set('a', { name: 'Somebody else', email: 'a@example.org' })
+  expect(await noticed(await harness.sync(), 'rejected')).toEqual([])
+})
+
+test('an approval is for once: who is there again is held anew', async () => {
+  fire('a', 'b', 'c', 'd')
+  const held = await harness.sync()
+  await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['a', 'b'] } })
+  await harness.work()
+  const rest = await harness.newestRun()
+  for (const id of ['a', 'b'])
+    await bed.call('POST', '/users', { 'users[][external_id]': id, 'users[][name]': 'By hand' })
+  const again = await harness.sync()
+  expect(again).toMatchObject({ state: 'held', hold: 'open', hold_run: again.run })
+  expect(await harness.control.run(again.run)).toMatchObject({ undecidedChanges: 4 })
+  await expect(harness.control.approve({ run: rest.run, by: 'ana' })).rejects.toThrow('no open hold')
+  expect(await there()).toBe('abcdef')
+})
+
+test('an approval is for once: what was undone is held anew', async () => {
+  fire('a', 'b', 'c', 'd')
+  const held = await harness.sync()
+  await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['a', 'b'] } })
+  await harness.work()
+  const rest = await harness.newestRun()
+  expect([rest.state, await there()]).toEqual(['held', 'cdef'])
+  await harness.undo(rest.run - 1)
+  await harness.control.resume(bed.sync)
+  const again = await harness.sync()
+  expect(again).toMatchObject({ state: 'held', hold: 'open', hold_run: again.run })
+  const view = (await harness.control.run(again.run))!
+  expect(view).toMatchObject({ undecidedChanges: 4 })
+  await expect(harness.control.approve({ run: rest.run, by: 'ana' })).rejects.toThrow('no open hold')
+  expect(await there()).toBe('abcdef')
+})
+
+/** The service does two deletes and then nothing more. */
+function failAfterTwo(): void {
+  let deletes = 0
+  bed.proxy.intercept = ({ method }) => {
+    if (method !== 'DELETE') return undefined
+    deletes += 1
+    return deletes > 2 ? { status: 503 } : undefined
+  }
+}
+
+test('an undo takes back what was approved for the run, also what of that was not done', async () => {
+  fire('a', 'b', 'c', 'd', 'e')
+  const held = await harness.sync()
+  failAfterTwo()
+  const broken = await harness.approve(held.run)
+  expect(broken).toMatchObject({ state: 'failed' })
+  bed.proxy.intercept = () => undefined
+  const left = await there()
+  await harness.undo(broken.run)
+  expect([left.length, await there()]).toEqual([4, 'abcdef'])
+  hire(...['a', 'b', 'c', 'd', 'e'].filter((id) => !left.includes(id)))
+  await harness.control.resume(bed.sync)
+  expect(await harness.sync()).toMatchObject({ state: 'held', hold: 'open' })
+  expect(await there()).toBe('abcdef')
+})
+
+test('an approval of which nothing, or a part, is done can be taken back, and given again', async () => {
+  fire('a', 'b', 'c')
+  const held = await harness.sync()
+  onRead = () => Promise.reject(new Error('the disk is gone'))
+  await harness.approve(held.run)
+  await expect(
+    harness.control.reject({ run: held.run, by: 'bob', only: ['max-deletes-users'] }),
+  ).rejects.toThrow(`Run ${held.run} was approved: reject what of it is not applied yet as a whole.`)
+  await harness.control.reject({ run: held.run, by: 'bob' })
+  onRead = async () => undefined
+  const kept = await harness.sync()
+  expect([kept.state, await noticed(kept, 'rejected'), await there()]).toEqual([
+    'done',
+    ['a', 'b', 'c'],
+    'abcdef',
+  ])
+  await expect(harness.control.reject({ run: held.run, by: 'bob' })).rejects.toThrow('has no open hold')
+  failAfterTwo()
+  expect(await harness.approve(held.run).then(({ state }) => state, String)).toBe('failed')
+  bed.proxy.intercept = () => undefined
+  await harness.control.reject({ run: held.run, by: 'bob' })
+  expect(await noticed(await harness.sync(), 'rejected')).toHaveLength(1)
+  const approved = await harness.approve(held.run).then(() => 'approved', String)
+  expect([approved, await there()]).toEqual(['approved', 'def'])
+  await expect(harness.control.reject({ run: held.run, by: 'bob' })).rejects.toThrow('has no open hold')
+})
+
+test('while a run applies what was approved, it is not taken back', async () => {
+  fire('a', 'b', 'c')
+  const held = await harness.sync()
+  await harness.control.approve({ run: held.run, by: 'ana' })
+  const [next] = await harness.control.runs({ sync: bed.sync, limit: 1 })
+  await expect(harness.control.reject({ run: held.run, by: 'bob' })).rejects.toThrow(
+    `run ${next!.run} applies it`,
+  )
+})
+
+test('whoever rejects a plan as a whole has decided on what was left out of a part of it', async () => {
+  fire('a', 'b', 'c')
+  hire('new')
+  const held = await harness.sync()
+  await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['a'] } })
+  await harness.control.reject({ run: held.run, by: 'bob' })
+  await harness.work()
+  const last = await harness.newestRun()
+  expect([last.state, await there()]).toEqual(['done', 'abcdefnew'])
+})
