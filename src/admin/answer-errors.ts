@@ -64,7 +64,8 @@ export function read<T extends z.ZodType>(schema: T, value: unknown): z.output<T
 /** One sentence about all that is wrong with a request. */
 function faultsOf({ issues }: z.ZodError): string {
   const faults = issues.map((issue) => {
-    if (issue.code === 'unrecognized_keys') return `nobody knows ${issue.keys.join(', ')}`
+    if (issue.code === 'unrecognized_keys')
+      return `${issue.keys.join(', ')} ${issue.keys.length === 1 ? 'is' : 'are'} not known here`
     const name = issue.path.filter((part) => typeof part === 'string').join('.')
     return `${name === '' ? 'what was sent' : name} ${issue.message}`
   })

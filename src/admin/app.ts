@@ -36,9 +36,9 @@ const undoRequest = z.strictObject({
 })
 const syncName = z.strictObject({ sync: z.string() })
 const pauseRequest = z.strictObject({ by: z.string().min(1), reason: z.string().optional() })
-const quarantineFilter = z.object({ sync: z.string().optional() })
+const quarantineFilter = z.strictObject({ sync: z.string().optional() })
 const releaseRequest = z.strictObject({ sync: z.string().optional(), only: onlyEntries.optional() })
-const explainRequest = z.object({
+const explainRequest = z.strictObject({
   sync: z.string(),
   who: z.string(),
   kind: z.enum(['user', 'group']).optional(),
@@ -51,11 +51,11 @@ const decision = z.strictObject({
 })
 const approval = decision.extend({ part: part.optional(), seen: z.enum(['open', 'rejected']).optional() })
 // No upper limits: through a daemon, a command must be able to read everything that it could read itself.
-const runFilter = z.object({
+const runFilter = z.strictObject({
   sync: z.string().optional(),
   limit: z.coerce.number().int().min(1).default(20),
 })
-const runDetail = z.object({ limit: z.coerce.number().int().min(0).default(1000) })
+const runDetail = z.strictObject({ limit: z.coerce.number().int().min(0).default(1000) })
 
 const diagnosticsRequest = z.strictObject({ salt: z.string().min(32), shown: z.array(z.string()) })
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { stringifySetCookie } from 'cookie'
+import type { z } from 'zod'
 import { type Control, earlierPauseText, type RunSummary } from '../../control/control.ts'
 import { notReleasedText } from '../../control/released.ts'
 import { DirsyncdError } from '../../errors.ts'
@@ -18,24 +19,25 @@ export function addActions(app: FastifyInstance, control: Operations): void {
   addUndo(app, control)
   app.post('/syncs/:sync/run', async (request, reply) => {
     const { sync } = read(params.syncParams, request.params)
-    const { mode } = read(params.runForm, request.body)
+    const { mode } = formOf(params.runForm, request)
     return toRun(reply, await control.requestRun({ sync, mode }))
   })
   app.post('/syncs/:sync/pause', async (request, reply) => {
     const { sync } = read(params.syncParams, request.params)
-    const { reason } = read(params.pauseForm, request.body)
-    const asked = { sync, by: whoActs(request, reply), ...(reason !== undefined && { reason }) }
+    const { by, reason } = formOf(params.pauseForm, request)
+    const asked = { sync, by: whoActs(request, reply, by), ...(reason !== undefined && { reason }) }
     const earlier = earlierPauseText((await control.pause(asked)).pause, asked)
     if (earlier !== undefined) throw new DirsyncdError('sync-paused', `${earlier}.`)
     return reply.redirect(path`/syncs/${sync}`, 303)
   })
   app.post('/syncs/:sync/resume', async (request, reply) => {
     const { sync } = read(params.syncParams, request.params)
+    formOf(params.byForm, request)
     await control.resume(sync)
     return reply.redirect(path`/syncs/${sync}`, 303)
   })
   app.post('/quarantine/release', async (request, reply) => {
-    const { sync, kind, id } = read(params.releaseForm, request.body ?? {})
+    const { sync, kind, id } = formOf(params.releaseForm, request)
     const only =
       id === undefined
         ? undefined
@@ -50,20 +52,25 @@ export function addActions(app: FastifyInstance, control: Operations): void {
 function addDecisions(app: FastifyInstance, control: Operations): void {
   app.post('/runs/:run/approve', async (request, reply) => {
     const { run } = read(params.runParams, request.params)
-    const { what, reason, seen, ...part } = read(params.decisionForm, request.body)
+    const { by, what, reason, seen, ...part } = formOf(params.decisionForm, request)
     const choice = what === 'part' ? { part: partOf(part) } : chosen(what, part)
-    const approved = await control.approve({ run, by: whoActs(request, reply), reason, seen, ...choice })
+    const approved = await control.approve({ run, by: whoActs(request, reply, by), reason, seen, ...choice })
     return toRun(reply, (await applying(control, approved)) ?? run)
   })
   app.post('/runs/:run/reject', async (request, reply) => {
     const { run } = read(params.runParams, request.params)
-    const { what, reason, ...part } = read(params.decisionForm, request.body)
+    const { by, what, reason, ...part } = formOf(params.decisionForm, request)
     if (what === 'part')
       throw new DirsyncdError(
         'usage',
         'A part of a plan is approved, not rejected: what is left out waits on.',
       )
-    const rejected = await control.reject({ run, by: whoActs(request, reply), reason, ...chosen(what, part) })
+    const rejected = await control.reject({
+      run,
+      by: whoActs(request, reply, by),
+      reason,
+      ...chosen(what, part),
+    })
     return toRun(reply, (await applying(control, rejected)) ?? run)
   })
 }
@@ -71,16 +78,24 @@ function addDecisions(app: FastifyInstance, control: Operations): void {
 function addUndo(app: FastifyInstance, control: Operations): void {
   app.post('/runs/:run/undo', async (request, reply) => {
     const { run } = read(params.runParams, request.params)
-    const part = namedPart(read(params.partForm, request.body))
-    return toRun(reply, await control.undo({ run, part, mode: 'plan', by: whoActs(request, reply) }))
+    const { by, ...chosenPart } = formOf(params.partForm, request)
+    const asked = { run, part: namedPart(chosenPart), by: whoActs(request, reply, by) }
+    return toRun(reply, await control.undo({ ...asked, mode: 'plan' }))
   })
   app.post('/runs/:run/put-back', async (request, reply) => {
     const { run } = read(params.runParams, request.params)
+    const { by } = formOf(params.byForm, request)
     const plan = await control.run(run, { limit: 0 })
     if (plan?.undo == null) throw new DirsyncdError('run-unknown', `Run ${run} is no plan of an undo.`)
     const { run: undone, part } = plan.undo
-    return toRun(reply, await control.undo({ run: undone, part, mode: 'sync', by: whoActs(request, reply) }))
+    const asked = { run: undone, part, by: whoActs(request, reply, by) }
+    return toRun(reply, await control.undo({ ...asked, mode: 'sync' }))
   })
+}
+
+/** What the fields of a form say; one without fields has no body. */
+function formOf<T extends z.ZodType>(schema: T, { body }: FastifyRequest): z.output<T> {
+  return read(schema, body ?? {})
 }
 
 function toRun(reply: FastifyReply, run: number): FastifyReply {
@@ -103,7 +118,7 @@ function chosen(what: string, part: ChosenPart): { readonly only?: readonly stri
   return what.startsWith('only:') ? { only: [what.slice('only:'.length)] } : {}
 }
 
-type ChosenPart = ReturnType<typeof params.partForm.parse>
+type ChosenPart = Omit<z.output<typeof params.partForm>, 'by'>
 
 function partOf(chosenPart: ChosenPart): Part {
   const part = namedPart(chosenPart)
@@ -128,9 +143,8 @@ function namedPart({ names, kinds, ids }: ChosenPart): Part {
 const REMEMBERED_S = 365 * 86_400
 
 /** Who is signed in, or who somebody says that he is where nobody has to sign in; then the browser remembers it. */
-function whoActs({ viewer, body }: FastifyRequest, reply: FastifyReply): string {
+function whoActs({ viewer }: FastifyRequest, reply: FastifyReply, by: string | undefined): string {
   if (viewer.user !== undefined) return printable(viewer.user).slice(0, 100)
-  const { by } = read(params.byForm, body)
   if (by === undefined) throw new DirsyncdError('usage', 'Give your name, so that others know who it was.')
   const name = printable(by)
   void reply.header(

@@ -73,10 +73,11 @@ const lines = anyText.transform((value) => value.split(/\r?\n/).filter((each) =>
 
 const name = text(100).refine((value) => !isNothing(value), 'must be a name')
 
-export const signInForm = z.object({ user: name, token: z.string(), to: optional(encoded) })
+// Of a form every field must be known: one that is misspelt, such as a part of a plan, must not widen what is done.
+export const signInForm = z.strictObject({ user: name, token: z.string(), to: optional(encoded) })
 /** Who acts, where that is not known otherwise. */
-export const byForm = z.object({ by: optional(text(100)) })
-export const partForm = z.object({
+export const byForm = z.strictObject({ by: optional(text(100)) })
+export const partForm = byForm.extend({
   names: several(z.enum(PART_NAMES)),
   kinds: several(kind),
   ids: optional(lines),
@@ -88,8 +89,8 @@ export const decisionForm = partForm.extend({
   reason: optional(text(500)),
   seen: z.enum(['open', 'rejected']).default('open'),
 })
-export const runForm = z.object({ mode: z.enum(['sync', 'plan']) })
-export const pauseForm = z.object({ reason: optional(text(500)) })
+export const runForm = z.strictObject({ mode: z.enum(['sync', 'plan']) })
+export const pauseForm = byForm.extend({ reason: optional(text(500)) })
 /** Who is named, or that all are meant: what is empty or misspelled does not stand for all. */
 export const releaseForm = z
   .strictObject({

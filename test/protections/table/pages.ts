@@ -126,6 +126,14 @@ export const PAGES: readonly Protection[] = [
     only: 'a part is named',
   },
   {
+    name: 'pages-a-field-that-is-misspelt-is-refused',
+    file: 'admin/pages/params.ts',
+    find: 'export const byForm = z.strictObject(',
+    replace: 'export const byForm = z.object(',
+    test: DONE,
+    only: 'a part is misspelt',
+  },
+  {
     name: 'pages-a-form-without-tls-says-whose-it-is',
     file: 'admin/access.ts',
     find: "'referrer-policy': 'same-origin'",

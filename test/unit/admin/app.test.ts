@@ -58,6 +58,22 @@ test.each([
   expect(asked).toEqual([])
 })
 
+test('no question is answered for which a name is misspelled', async () => {
+  for (const url of [
+    '/quarantine?syc=corp',
+    '/runs?syc=corp',
+    '/runs/7?limits=1',
+    '/explain?sync=a&who=b&kid=c',
+  ]) {
+    const answer = await app.inject({ url })
+    expect([answer.statusCode, answer.json().message]).toEqual([
+      400,
+      expect.stringContaining('is not known here'),
+    ])
+  }
+  expect(asked).toEqual([])
+})
+
 test('nothing is released for a request whose limit is misspelled', async () => {
   for (const payload of [{ syncs: 'corp' }, { only: { user: ['a'] } }]) {
     const answer = await app.inject({ method: 'POST', url: '/quarantine/release', payload })

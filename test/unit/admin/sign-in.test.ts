@@ -78,6 +78,12 @@ test('a form of a stranger signs nobody in', async () => {
   expect([answer.statusCode, answer.headers['set-cookie']]).toEqual([403, undefined])
 })
 
+test('a field that the form for signing in does not have is refused', async () => {
+  const payload = `user=ada&token=${TOKEN}&name=ada`
+  const answer = await open().app.inject({ method: 'POST', url: '/sign-in', headers: FORM, payload })
+  expect([answer.statusCode, answer.json().message]).toEqual([400, 'name is not known here.'])
+})
+
 test('a program that shows the token may act, with its name', async () => {
   const { app, asked } = open()
   const post = (authorization: string) =>
