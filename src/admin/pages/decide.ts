@@ -47,7 +47,7 @@ function whatToDo(run: ShownRun, name: Html, now: Date): Html | false {
   if (why !== undefined) return (hold === 'open' || hold === 'rejected') && html`<p>${why}</p>`
   const isOwn = (run.holdRun ?? run.run) === run.run
   return html`${whereToDecide(run)}
-  ${holdExpiresAt !== null && hold === 'open' && html`<p>It expires at ${at(holdExpiresAt, now)}; then the next run asks again.</p>`}
+  ${holdExpiresAt !== null && hold === 'open' && html`<p>It expires at ${at(holdExpiresAt, now)}; then ${asksAgain(run)} asks again.</p>`}
   ${isOwn && hold === 'open' && decisionForm(run, name)}
   ${isOwn && hold === 'rejected' && overruleForm(run, name)}`
 }
@@ -65,7 +65,7 @@ function whereToDecide(run: ShownRun): Html | false {
       ? html`The hold of ${runLink(first)} was of the whole sync and came first.`
       : holdRun !== null && holdRun !== run.run
         ? html`The same was held in ${runLink(holdRun)}.`
-        : hold !== null && ENDS[hold]
+        : hold !== null && (run.undo === null ? ENDS : UNDO_ENDS)[hold]
   if (what === undefined || what === false) return false
   const now = openHold !== null && html`What waits now is held in ${runLink(openHold)}.`
   return html`<p>${what} ${now}</p>`
@@ -75,10 +75,23 @@ function runLink(run: number): Html {
   return html`<a href="${path`/runs/${run}`}">run ${run}</a>`
 }
 
-const ENDS: Partial<Record<NonNullable<RunDetail['hold']>, string>> = {
+/** An undo is no matter of the next run, which only does what the source says. */
+function asksAgain({ undo }: RunDetail): Html {
+  return undo === null ? html`the next run` : html`only a new undo of ${runLink(undo.run)}`
+}
+
+type Ends = Partial<Record<NonNullable<RunDetail['hold']>, string>>
+
+const ENDS: Ends = {
   replaced: 'A newer run held something else, so nobody can decide here any more.',
   closed: 'A newer run had nothing to hold.',
   expired: 'Nobody decided in time; the next run holds again what is still to be decided.',
+}
+const ENDED = 'A later run ended this undo, so nothing of it was put back.'
+const UNDO_ENDS: Ends = {
+  replaced: ENDED,
+  closed: ENDED,
+  expired: 'Nobody decided in time, so nothing was put back.',
 }
 
 function decisionForm(run: RunDetail, name: Html): Html {
@@ -99,7 +112,10 @@ function overruleForm(run: RunDetail, name: Html): Html {
   const rejected = run.breaches.filter(({ decided }) => decided === 'rejected')
   return html`<form class="stacked" method="post" action="${path`/runs/${run.run}/approve`}">
     ${ENTER_SENDS_NOTHING}
-    <p>It was rejected, and is left alone until it changes. Whoever approves it overrules that.</p>
+    <p>
+      It was rejected, ${run.undo === null ? 'and is left alone until it changes' : 'so nothing is put back'}.
+      Whoever approves it overrules that.
+    </p>
     <input type="hidden" name="seen" value="rejected" />
     ${choiceFields(run, 'all that was rejected', rejected)} ${reasonField()} ${name}
     <p class="actions"><button class="danger">Approve all the same</button></p>
@@ -132,9 +148,10 @@ function allThatWaits(run: RunDetail): string {
     : `the whole plan (${amount(total(run.counts?.planned ?? {}), 'change')})`
 }
 
-/** A plan is sent as a whole, so what no guard holds waits with the rest. */
+/** A plan is sent as a whole, so what no guard holds waits with the rest. An undo is also rejected as a whole. */
 function othersWait(run: RunDetail): string {
   const nothing = 'Nothing of it has been sent'
+  if (run.undo !== null) return `${nothing}. Approved, all of it is sent; rejected, nothing of it is.`
   if (isRejectedInPart(run))
     return `${nothing}. Approved, all of it is sent but what was rejected; rejected, what waits is left out, too.`
   const others = total(run.counts?.planned ?? {}) - run.undecidedChanges

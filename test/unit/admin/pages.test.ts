@@ -307,6 +307,24 @@ describe('a run', () => {
     expect(findings).toBe('Not proved, so it is no part of this plan group-emptied nobody is left 1 change')
   })
 
+  test.each([
+    [{ hold: 'open', undecidedChanges: 9 }, 'Approved, all of it is sent; rejected, nothing of it is.'],
+    [{ hold: 'open', undecidedChanges: 434 }, 'Approved, all of it is sent; rejected, nothing of it is.'],
+    [
+      { hold: 'open', holdExpiresAt: '2026-11-28T07:29:03.000Z' },
+      '; then only a new undo of run 3 asks again.',
+    ],
+    [{ hold: 'rejected' }, 'It was rejected, so nothing is put back.'],
+    [{ hold: 'expired' }, 'Nobody decided in time, so nothing was put back.'],
+    [{ hold: 'closed' }, 'A later run ended this undo'],
+    [{ hold: 'replaced' }, 'A later run ended this undo'],
+  ] as const)('that is an undo is decided on as a whole: %j', async (hold, sentence) => {
+    const parts = { ...BEYOND, breaches: [BREACH], run: 7, state: 'held', holdRun: 7, ...hold } as const
+    const { guards } = await sectionsOf({ ...parts, undo: { run: 3, part: {} } })
+    expect(guards).toContain(sentence)
+    expect(guards).not.toMatch(/next run|until it changes|newer run/)
+  })
+
   test('of whose plan something was rejected does not promise to send all of it', async () => {
     const moved = { guard: 'max-moved-ids', detail: 'why', changes: 3, decided: 'rejected' } as const
     const parts = { ...BEYOND, run: 7, state: 'held', hold: 'open', holdRun: 7 } as const
