@@ -23,12 +23,14 @@ import { addWatching, type Watching } from './watching.ts'
 export interface PagesOptions extends PageSources {
   readonly watching: Watching
   readonly access: Access
+  /** Hears who resumed a sync. */
+  readonly resumed: (sync: string, by: string) => void
 }
 
 const SIGN_IN = '/sign-in'
 
 /** The admin pages. Never listens by itself. */
-export function buildPages({ watching, access, ...sources }: PagesOptions): FastifyInstance {
+export function buildPages({ watching, access, resumed, ...sources }: PagesOptions): FastifyInstance {
   const app = Fastify({ forceCloseConnections: true, frameworkErrors: refuseAddress })
   answerErrors(app, ({ message }, { viewer }, reply) => sendProblem(message, viewer, reply))
   app.setNotFoundHandler(({ viewer }, reply) =>
@@ -43,7 +45,7 @@ export function buildPages({ watching, access, ...sources }: PagesOptions): Fast
   addPages(app, sources)
   addDownloads(app, sources.browse)
   addEvents(app, sources.browse)
-  addActions(app, sources.control)
+  addActions(app, sources.control, resumed)
   return app
 }
 

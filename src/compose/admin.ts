@@ -14,7 +14,7 @@ import { listen } from './service.ts'
 export async function listenForAdmin(
   stack: AsyncDisposableStack,
   { dataDir, admin }: Config,
-  options: AdminOptions & Omit<PagesOptions, 'access'>,
+  options: AdminOptions & Omit<PagesOptions, 'access' | 'resumed'>,
   { log, announce }: { readonly log: Log; readonly announce: (line: string) => void },
 ): Promise<void> {
   const socket = socketPath(dataDir)
@@ -24,7 +24,8 @@ export async function listenForAdmin(
   await commands.listen({ path: socket })
   await chmod(socket, 0o600)
   if (admin.listen === undefined) return
-  const pages = buildPages({ ...options, access: await accessOf(admin, log) })
+  const resumed = (sync: string, by: string): void => log.info({ sync, by }, 'somebody resumed the sync')
+  const pages = buildPages({ ...options, access: await accessOf(admin, log), resumed })
   stack.defer(() => pages.close())
   announce(`The admin page is at ${await listen(pages, admin.listen)}`)
 }

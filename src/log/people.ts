@@ -19,12 +19,15 @@ export function withoutPeople(text: string, isConfigured: IsConfigured): string 
   return quotes.replace(EMAIL, '[e-mail]').replaceAll('""', () => kept[place++] ?? '""')
 }
 
-/** The fields of a line without what may name a person; an `id` stays, be it that it is an e-mail address. */
+/** Stay as they are, be it an e-mail address: whom a line is about, and who did by hand what it tells. */
+const KEPT: ReadonlySet<string> = new Set(['id', 'by'])
+
+/** The fields of a line without what may name a person. */
 export function fieldsWithoutPeople(fields: object, isConfigured: IsConfigured): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
       name,
-      typeof value === 'string' && name !== 'id' ? withoutPeople(value, isConfigured) : value,
+      typeof value === 'string' && !KEPT.has(name) ? withoutPeople(value, isConfigured) : value,
     ]),
   )
 }

@@ -13,6 +13,7 @@ const TOKEN = 'the-admin-token-of-this-test'
 const stack = new AsyncDisposableStack()
 let service: ServiceSite
 let site: Site
+let daemon: ReturnType<Site['start']>
 let browser: Browser
 let context: BrowserContext
 let page: Page
@@ -42,7 +43,7 @@ beforeAll(async () => {
     ]),
     admin: { listen, token: { file: './admin-token' }, hosts: [OTHER_MACHINE] },
   })
-  const daemon = stack.use(site.start('start'))
+  daemon = stack.use(site.start('start'))
   await daemon.waitForOutput(/daemon started/)
   context = await browser.newContext()
   page = await context.newPage()
@@ -204,6 +205,7 @@ test('a sync is paused and resumed, and the overview says so', async () => {
   expect(await page.locator('main').innerText()).toMatch(/paused since .* by ada \(the LDAP is being moved\)/)
   await page.goto(`${origin}/syncs/corp`)
   await page.getByRole('button', { name: 'Resume' }).click()
+  await daemon.waitForOutput(/"by":"ada","msg":"somebody resumed the sync"/)
   await page.getByRole('button', { name: 'Pause' }).waitFor()
 })
 

@@ -92,6 +92,13 @@ test.each([
   expect(withoutPeople(text, configuredTexts({ written, syncs: [] }))).toBe(shown)
 })
 
+test('a line keeps who did something', () => {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  createLog('info', { destination, isConfigured: () => false }).info({ by: 'ana@example.org' }, 'resumed')
+  expect(JSON.parse(lines[0]!)).toMatchObject({ by: 'ana@example.org' })
+})
+
 test('a line keeps its ids and leaves out people, in its fields and in the error that it shows', () => {
   const lines: string[] = []
   const destination = { write: (line: string) => void lines.push(line) }

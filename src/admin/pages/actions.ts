@@ -14,7 +14,11 @@ import * as params from './params.ts'
 type Operations = Omit<Control, typeof Symbol.asyncDispose>
 
 /** What people do on pages; each answer leads to the page that shows what came of it. */
-export function addActions(app: FastifyInstance, control: Operations): void {
+export function addActions(
+  app: FastifyInstance,
+  control: Operations,
+  resumed: (sync: string, by: string) => void,
+): void {
   addDecisions(app, control)
   addUndo(app, control)
   app.post('/syncs/:sync/run', async (request, reply) => {
@@ -32,8 +36,10 @@ export function addActions(app: FastifyInstance, control: Operations): void {
   })
   app.post('/syncs/:sync/resume', async (request, reply) => {
     const { sync } = read(params.syncParams, request.params)
-    formOf(params.byForm, request)
-    await control.resume(sync)
+    const by = whoActs(request, reply, formOf(params.byForm, request).by)
+    if ((await control.resume(sync)) === null)
+      throw new DirsyncdError('usage', `The sync ${sync} is not paused.`)
+    resumed(sync, by)
     return reply.redirect(path`/syncs/${sync}`, 303)
   })
   app.post('/quarantine/release', async (request, reply) => {

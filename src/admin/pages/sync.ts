@@ -78,7 +78,7 @@ function actions({ sync, paused }: SyncOverview, name: Html): Html {
             </button>
           </form>`
         : html`<form method="post" action="${to('resume')}">
-            <span>${pauseText(paused)}</span><button>Resume</button>
+            <span>${pauseText(paused)}</span>${name}<button>Resume</button>
           </form>`
     }
   </div>`

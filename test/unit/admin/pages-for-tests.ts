@@ -80,7 +80,7 @@ export function buildPagesForTests(shown: Shown) {
         const pause = { reason: null, since: '2026-11-21T07:29:03.000Z', ...request }
         return { pause: shown.paused ?? pause, stopped: null }
       },
-      resume: recorded('resume', null),
+      resume: async () => shown.paused ?? null,
       release: async (request) => {
         asked.push(['release', request])
         const { only } = request
@@ -109,6 +109,7 @@ export function buildPagesForTests(shown: Shown) {
       metrics: async () => ({ contentType: 'text/plain', text: 'up 1\n' }),
     },
     access: shown.access ?? OPEN_TO_ALL,
+    resumed: (...whatAndWho) => asked.push(['resume', ...whatAndWho]),
   })
   return { app, asked }
 }

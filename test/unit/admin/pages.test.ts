@@ -551,6 +551,7 @@ describe('what a person does', () => {
   const OWN = { 'sec-fetch-site': 'same-origin' }
   const shown: Shown = {
     syncs: [overviewOf()],
+    paused: { sync: 'corp', by: 'ada', reason: 'why', since: '2026-11-21T07:29:03.000Z' },
     quarantine: [quarantinedOf('a b')],
     runs: [
       runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7 }),
@@ -622,7 +623,7 @@ describe('what a person does', () => {
       ['pause', { sync: 'corp', by: 'ada', reason: 'why' }],
       '/syncs/corp',
     ],
-    ['/syncs/corp/resume', '', ['resume', 'corp'], '/syncs/corp'],
+    ['/syncs/corp/resume', 'by=ada', ['resume', 'corp', 'ada'], '/syncs/corp'],
     ['/quarantine/release', 'all=yes', ['release', {}], '/quarantine'],
     ['/quarantine/release', 'all=yes&sync=corp', ['release', { sync: 'corp' }], '/quarantine?sync=corp'],
     [
@@ -662,9 +663,23 @@ describe('what a person does', () => {
     expect((await pause('by=bob')).statusCode).toBe(303)
   })
 
+  test('ends no pause where there is none, and says so', async () => {
+    const { app, asked } = buildPagesForTests({})
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', ...OWN }
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/syncs/corp/resume',
+      payload: 'by=ada',
+      headers,
+    })
+    expect([answer.statusCode, answer.json().message]).toEqual([400, 'The sync corp is not paused.'])
+    expect(asked).toEqual([])
+  })
+
   test.each([
     ['nobody says who he is', '/runs/7/approve', 'what=all&by=', 'Give your name'],
     ['a name is a blank', '/runs/7/approve', 'what=all&by=+', 'Give your name'],
+    ['nobody says who resumes', '/syncs/corp/resume', '', 'Give your name'],
     ['nobody sees the name', '/syncs/corp/pause', 'by=%E2%80%8B+%E2%80%AE', 'Give your name'],
     ['a part is rejected', '/runs/7/reject', 'what=part&by=ada', 'is approved, not rejected'],
     ['a part is named and not chosen', '/runs/7/approve', 'what=all&by=ada&names=updates', 'and not chosen'],
