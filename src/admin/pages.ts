@@ -13,7 +13,7 @@ import { addDownloads } from './pages/downloads.ts'
 import { addEvents } from './pages/events.ts'
 import { html, type Html, path } from './pages/html.ts'
 import { layout } from './pages/layout.ts'
-import { signInForm, signInQuery } from './pages/params.ts'
+import { runParams, signInForm, signInQuery } from './pages/params.ts'
 import { addPages, type PageSources, sendPage } from './pages/routes.ts'
 import { signInPage } from './pages/sign-in.ts'
 import { refuseForeignForms } from './same-origin.ts'
@@ -32,7 +32,9 @@ const SIGN_IN = '/sign-in'
 /** The admin pages. Never listens by itself. */
 export function buildPages({ watching, access, resumed, ...sources }: PagesOptions): FastifyInstance {
   const app = Fastify({ forceCloseConnections: true, frameworkErrors: refuseAddress })
-  answerErrors(app, ({ message }, { viewer }, reply) => sendProblem(message, viewer, reply))
+  answerErrors(app, ({ message }, { viewer, params }, reply) =>
+    sendProblem(message, viewer, reply, runParams.safeParse(params).data?.run),
+  )
   app.setNotFoundHandler(({ viewer }, reply) =>
     sendProblem('There is no such page.', viewer, reply.status(404)),
   )
@@ -61,19 +63,24 @@ function refuseAddress(
   else void reply.send(asJson({ code: 'usage', message }))
 }
 
-function sendProblem(message: string, viewer: Viewer, reply: FastifyReply): FastifyReply {
+/** @param run the run that was asked for, or acted upon */
+function sendProblem(message: string, viewer: Viewer, reply: FastifyReply, run?: number): FastifyReply {
+  const isNamed = new RegExp(`\\brun ${run}\\b`, 'i').test(message)
   const title = 'That did not work'
   const body = html`<h1>${title}</h1>
     <p class="box bad" role="alert">${withLinks(message)}</p>
+    ${run !== undefined && !isNamed && html`<p>${runLink(`Run ${run}`)}</p>`}
     <p><a href="/">Overview</a></p>`
   return sendPage(reply, layout({ title, body }, viewer))
 }
 
 /** A message whose runs are links, but for one that there is not. */
 function withLinks(message: string): readonly (Html | string)[] {
-  return message
-    .split(/(?<!no )\b([Rr]un \d+)\b/)
-    .map((part, at) => (at % 2 === 0 ? part : html`<a href="${path`/runs/${part.slice(4)}`}">${part}</a>`))
+  return message.split(/(?<!no )\b([Rr]un \d+)\b/).map((part, at) => (at % 2 === 0 ? part : runLink(part)))
+}
+
+function runLink(words: string): Html {
+  return html`<a href="${path`/runs/${words.slice(4)}`}">${words}</a>`
 }
 
 const PUBLIC = { config: { isPublic: true } }

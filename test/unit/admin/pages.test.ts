@@ -537,6 +537,25 @@ test('the runs that an error names are links, but for one that there is not', as
   expect(await page('/runs/9')).not.toContain('href="/runs/9"')
 })
 
+test('an error about a run that does not name it leads there, too', async () => {
+  const { app } = buildPagesForTests({ runs: [runOf({ run: 7 })] })
+  const page = async (url: string) => (await app.inject({ url, headers: { accept: 'text/html' } })).body
+  expect(await page('/runs/7?op=none')).toContain('<a href="/runs/7">Run 7</a>')
+  expect((await page('/runs/7/changes/3')).match(/href="\/runs\/7"/g)).toHaveLength(1)
+  expect(await page('/runs/0')).not.toContain('href="/runs/')
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/runs/7/approve',
+    headers: {
+      accept: 'text/html',
+      'sec-fetch-site': 'same-origin',
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    payload: 'what=all&by=',
+  })
+  expect(answer.body).toContain('<a href="/runs/7">Run 7</a>')
+})
+
 test.each(['/runs/7?search=a%00', '/syncs/corp/people?who=%00', '/syncs/c%00'])(
   'a character that no text has is refused in %s',
   async (url) => {
