@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { cut } from '../directory/wording.ts'
 import { DirsyncdError, type ErrorCode, sentence } from '../errors.ts'
 import { sentenceOf } from '../issue-sentence.ts'
 import { printable } from '../printable.ts'
@@ -58,14 +59,23 @@ function problemOf(error: unknown): Problem {
 
 /** What a request says, as the schema has it. Throws with what is wrong in it. */
 export function read<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
-  return schema.parse(value, { error: sentenceOf })
+  return schema.parse(value, { error: (issue) => (hasSeveral(issue) ? SEVERAL : sentenceOf(issue)) })
+}
+
+const SEVERAL = 'must have one value, not several'
+
+/** A field that a form has twice is a list. */
+function hasSeveral(issue: z.core.$ZodRawIssue): boolean {
+  const isForOne =
+    issue.code === 'invalid_value' || (issue.code === 'invalid_type' && issue.expected === 'string')
+  return isForOne && Array.isArray(issue.input)
 }
 
 /** One sentence about all that is wrong with a request. */
 function faultsOf({ issues }: z.ZodError): string {
   const faults = issues.map((issue) => {
     if (issue.code === 'unrecognized_keys')
-      return `${issue.keys.join(', ')} ${issue.keys.length === 1 ? 'is' : 'are'} not known here`
+      return `${issue.keys.map(cut).join(', ')} ${issue.keys.length === 1 ? 'is' : 'are'} not known here`
     const name = issue.path.filter((part) => typeof part === 'string').join('.')
     return `${name === '' ? 'what was sent' : name} ${issue.message}`
   })

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { examples, pointInTime } from '../directory/wording.ts'
+import { cut, examples, pointInTime } from '../directory/wording.ts'
 import { DirsyncdError } from '../errors.ts'
 import { approvePart } from '../store/decisions.ts'
 import { pauseOfSync } from '../store/paused-syncs.ts'
@@ -59,7 +59,7 @@ export async function approvePartOf(
 const IDS_NAMED = 20
 
 function noSuchChange({ run, hold }: RunRecord, ids: readonly string[]): string {
-  const whose = ids.length === 0 ? '' : ` of ${examples(ids, ids.length, IDS_NAMED)}`
+  const whose = ids.length === 0 ? '' : ` of ${examples(ids.map(cut), ids.length, IDS_NAMED)}`
   const what =
     hold === 'open'
       ? `Run ${run} holds no such change${whose}`

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { cut } from '../directory/wording.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { RecordedBreach } from '../plan/decide.ts'
 import { applyingRun, awaitsApplying, decide, type NewDecision } from '../store/decisions.ts'
@@ -83,7 +84,7 @@ function requireNames(
   const why = before === undefined ? '' : `, because it was ${before}`
   throw new DirsyncdError(
     'usage',
-    `Run ${run} has nothing called ${unknown.join(' or ')} to ${what}${why}; it has ${[...names].join(', ')}.`,
+    `Run ${run} has nothing called ${unknown.map(cut).join(' or ')} to ${what}${why}; it has ${[...names].join(', ')}.`,
   )
 }
 

@@ -1,3 +1,4 @@
+import { cut } from '../directory/wording.ts'
 import { DirsyncdError, sentence } from '../errors.ts'
 import { undecidedOf } from '../store/held-changes.ts'
 import { endedHolds } from '../store/holds.ts'
@@ -146,7 +147,7 @@ export function explainingOutage<Args extends unknown[], T>(
 }
 
 export function unknownSync(sync: string, known: readonly string[]): DirsyncdError {
-  return new DirsyncdError('usage', `There is no sync "${sync}"; configured are: ${known.join(', ')}.`)
+  return new DirsyncdError('usage', `There is no sync "${cut(sync)}"; configured are: ${known.join(', ')}.`)
 }
 
 async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<RunView> {

@@ -1,4 +1,5 @@
 import type { Kind } from '../directory/entry.ts'
+import { cut } from '../directory/wording.ts'
 import type { QuarantinedChange, ReleaseRequest } from './control.ts'
 
 /** Who was named and not released, in a sentence; `undefined` where there is nobody. */
@@ -15,5 +16,5 @@ export function notReleasedText(
 
 function notAmong(released: readonly QuarantinedChange[], kind: Kind, ids: readonly string[]): string[] {
   const found = new Set(released.filter((change) => change.kind === kind).map(({ id }) => id))
-  return ids.filter((id) => !found.has(id)).map((id) => `${kind} ${id}`)
+  return ids.filter((id) => !found.has(id)).map((id) => `${kind} ${cut(id)}`)
 }

@@ -40,3 +40,12 @@ export function examples(values: readonly string[], total = values.length, most 
   const more = total - shown.length
   return more > 0 ? `${shown.join(', ')} and ${digits(more)} more` : shown.join(', ')
 }
+
+/** So much is shown of a text of others that is longer than the second. */
+const SHOWN = 200
+const LONGEST = 300
+
+/** A text of others, of any length, in a list or a sentence. */
+export function cut(text: string): string {
+  return text.length > LONGEST ? `${text.slice(0, SHOWN)}… (${digits(text.length)} characters)` : text
+}

@@ -2,8 +2,8 @@ import type { ChangeFilter, ChangePage } from '../../control/browse.ts'
 import { CHANGE_STATES, type ChangeView, type RunDetail } from '../../control/control.ts'
 import { DELETE_REASONS } from '../../control/meanings.ts'
 import { type Change, membersDifference, OPS } from '../../plan/change.ts'
-import { amount, digits } from '../../directory/wording.ts'
-import { cut, html, type Html, path, withQuery } from './html.ts'
+import { amount, cut, digits } from '../../directory/wording.ts'
+import { html, type Html, path, withQuery } from './html.ts'
 import { badge, table } from './layout.ts'
 
 /** How many changes a page shows. */

@@ -1,5 +1,4 @@
 import { html as escaping } from 'hono/html'
-import { digits } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
 
 /** A part of a page, whose texts are escaped. */
@@ -20,14 +19,6 @@ function shown(value: Value): unknown {
   if (Array.isArray(value)) return value.map(shown)
   // Escaped HTML is an object of the class String.
   return typeof value === 'string' ? printable(value) : value
-}
-
-/** In a list, so much is shown of a text that is longer than the second; downloads have all of it. */
-const SHOWN = 200
-const LONGEST = 300
-
-export function cut(text: string): string {
-  return text.length > LONGEST ? `${text.slice(0, SHOWN)}… (${digits(text.length)} characters)` : text
 }
 
 /** A path of this program; each value is encoded as it is. */

@@ -29,8 +29,14 @@ const anyText = z.string().refine((value) => !value.includes('\0'), 'has a chara
 
 /** As large as a number of the store. */
 const MOST = 2_147_483_647
-const place = z.coerce.number().int().min(0).max(MOST)
-const positive = z.coerce.number().int().min(1).max(MOST)
+
+/** What is beyond a limit is not looked at any more: a whole number has limits of its own. */
+function whole(least: number) {
+  return z.coerce.number().min(least, { abort: true }).max(MOST, { abort: true }).int()
+}
+
+const place = whole(0)
+const positive = whole(1)
 const text = (longest: number) => anyText.trim().max(longest)
 const kind = z.enum(['user', 'group'])
 
@@ -49,7 +55,7 @@ export const changesQuery = z.object({
 const CODES = Object.keys(NOTICE_MEANINGS) as [NoticeCode, ...NoticeCode[]]
 export const noticesQuery = z.object({
   code: optional(z.enum(CODES)),
-  after: optional(z.coerce.number().int().max(MOST)),
+  after: optional(z.coerce.number().max(MOST, { abort: true }).int()),
 })
 export const peopleQuery = z.object({ who: anyText.min(1).max(2000), kind: optional(kind) })
 export const quarantineQuery = z.object({ sync: optional(anyText), skip: optional(place) })
@@ -100,7 +106,8 @@ export const releaseForm = z
     id: encoded.pipe(anyText.min(1)).optional(),
   })
   .refine(
-    (form) => (form.kind === undefined) === (form.id === undefined),
-    'must have kind and id, or neither',
+    (form) =>
+      (form.kind === undefined) === (form.id === undefined) &&
+      (form.all === undefined) === (form.id !== undefined),
+    'must have kind and id, or all=yes in their place',
   )
-  .refine((form) => (form.all === undefined) === (form.id !== undefined), 'must have an id, or all=yes')

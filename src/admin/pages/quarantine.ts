@@ -1,6 +1,6 @@
 import type { QuarantinedChange } from '../../control/control.ts'
-import { amount, digits } from '../../directory/wording.ts'
-import { cut, html, type Html, path, withQuery } from './html.ts'
+import { amount, cut, digits } from '../../directory/wording.ts'
+import { html, type Html, path, withQuery } from './html.ts'
 import { type Page, table } from './layout.ts'
 import { at } from './time.ts'
 

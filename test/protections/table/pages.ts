@@ -91,7 +91,7 @@ export const PAGES: readonly Protection[] = [
     find: '(form.kind === undefined) === (form.id === undefined)',
     replace: "form.kind === undefined || form.id !== ''",
     test: DONE,
-    only: 'a kind has no id',
+    only: 'an id has no kind',
   },
   {
     name: 'pages-whoever-types-hears-that-others-decided',

@@ -578,6 +578,8 @@ describe('what a person does', () => {
     ],
   }
 
+  const WHOM = '"what was sent must have kind and id, or all=yes in their place."'
+
   async function post(url: string, form: string, headers: Record<string, string> = OWN) {
     const { app, asked } = buildPagesForTests(shown)
     const answer = await app.inject({
@@ -665,6 +667,12 @@ describe('what a person does', () => {
     expect(answer.body).toContain(sentence)
   })
 
+  test('is not answered with an id of any length', async () => {
+    const answer = await post('/quarantine/release', `kind=user&id=${'x'.repeat(70_000)}`)
+    expect(answer.body).toContain('x… (70,000 characters); dirsyncd quarantine list shows')
+    expect(answer.body.length).toBeLessThan(500)
+  })
+
   test('is not recorded where the sync was paused before, and whoever asks is told', async () => {
     const since = '2026-11-21T07:29:03.000Z'
     const { app } = buildPagesForTests({ paused: { sync: 'corp', by: 'bob', reason: 'a move', since } })
@@ -715,9 +723,9 @@ describe('what a person does', () => {
     ['an id is not encoded', '/quarantine/release', 'kind=user&id=%25', 'id'],
     ['an id to release is empty', '/quarantine/release', 'sync=corp&kind=user&id=', 'id must not be empty'],
     ['a sync to release is empty', '/quarantine/release', 'sync=', 'sync must not be empty'],
-    ['an id has no kind', '/quarantine/release', 'sync=corp&id=a', 'must have kind and id, or neither'],
-    ['a kind has no id', '/quarantine/release', 'sync=corp&kind=user', 'must have kind and id, or neither'],
-    ['nobody is named to release', '/quarantine/release', 'sync=corp', 'must have an id, or all=yes'],
+    ['an id has no kind', '/quarantine/release', 'sync=corp&id=a', WHOM],
+    ['a kind has no id', '/quarantine/release', 'sync=corp&kind=user', WHOM],
+    ['nobody is named to release', '/quarantine/release', 'sync=corp', WHOM],
     ['a field to release is unknown', '/quarantine/release', 'all=yes&syc=corp', 'syc is not known here'],
     ['a part is misspelt', '/runs/7/approve', 'what=all&by=ada&name=updates', 'name is not known here'],
     ['two fields are unknown', '/runs/7/approve', 'what=all&by=ada&id=a&foo=1', 'id, foo are not known here'],
@@ -727,11 +735,33 @@ describe('what a person does', () => {
     ['a field of a run is unknown', '/syncs/corp/run', 'mode=sync&user=a', 'user is not known here'],
     ['a field of a pause is unknown', '/syncs/corp/pause', 'by=ada&why=x', 'why is not known here'],
     ['a field to resume is unknown', '/syncs/corp/resume', 'by=ada&after=9', 'after is not known here'],
+    ['an id is named beside all', '/quarantine/release', 'all=yes&kind=user&id=a', WHOM],
     [
-      'an id is named beside all',
-      '/quarantine/release',
-      'all=yes&kind=user&id=a',
-      'must have an id, or all=yes',
+      'there are two names',
+      '/runs/7/approve',
+      'what=all&by=ada&by=bob',
+      '"by must have one value, not several."',
+    ],
+    ['there are two choices', '/runs/7/reject', 'what=all&what=part&by=ada', 'what must have one value'],
+    ['there are two kinds', '/quarantine/release', 'kind=user&kind=group&id=a', 'kind must have one value'],
+    ['there are two modes', '/syncs/corp/run', 'mode=sync&mode=plan', '"mode must have one value'],
+    [
+      'the run is far too large',
+      `/runs/${'9'.repeat(20)}/approve`,
+      'what=all&by=ada',
+      '"run must not be more than 2147483647."',
+    ],
+    [
+      'the run is far too small',
+      `/runs/-${'9'.repeat(20)}/approve`,
+      'what=all&by=ada',
+      '"run must not be less than 1."',
+    ],
+    [
+      'a field has a long name',
+      '/runs/7/approve',
+      `what=all&by=ada&${'x'.repeat(70_000)}=1`,
+      'x… (70,000 characters) is not known',
     ],
     ['an id has an empty kind', '/quarantine/release', 'kind=&id=a', 'kind must be user or group'],
     ['an id has a NUL', '/quarantine/release', 'kind=user&id=%2500', 'id'],
