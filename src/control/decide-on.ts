@@ -80,10 +80,11 @@ function requireNames(
   const unknown = only?.filter((name) => !names.has(name)) ?? []
   if (unknown.length === 0) return
   const what = decision === 'approved' ? 'approve' : 'reject'
-  const before = decisionOn(decisions, unknown[0]!)
-  const why = before === undefined ? '' : `, because it was ${before}`
+  const before = unknown.map((name) => decisionOn(decisions, name))
+  const isDecided = !before.includes(undefined)
+  const why = isDecided ? `, because it was ${before[0]}` : ''
   throw new DirsyncdError(
-    'usage',
+    isDecided ? 'run-unknown' : 'usage',
     `Run ${run} has nothing called ${unknown.map(cut).join(' or ')} to ${what}${why}; it has ${[...names].join(', ')}.`,
   )
 }

@@ -563,11 +563,17 @@ describe('findings of opposite danger in one hold', () => {
     expect(guardsOf(first)).toEqual(['container-emptied 6 person'])
     expect((await seen()).users).toEqual(['o1', ...everybody].toSorted())
     expect(await harness.getRun(held.run)).toMatchObject({ hold: 'open' })
-    await expect(harness.control.approve({ run: held.run, by: 'ada', only: ['reborn'] })).rejects.toThrow(
+    const again = harness.control.approve({ run: held.run, by: 'ada', only: ['reborn'] })
+    // As of a whole hold that was decided on: the command is right, but too late.
+    await expect(again).rejects.toMatchObject({ code: 'run-unknown' })
+    await expect(again).rejects.toThrow(
       new RegExp(
         `^Run ${held.run} has nothing called reborn to approve, because it was approved by \\S+ at .*Z \\(reborn\\); it has container-emptied.$`,
       ),
     )
+
+    const misspelt = harness.control.approve({ run: held.run, by: 'ada', only: ['reborn', 'emptied'] })
+    await expect(misspelt).rejects.toMatchObject({ code: 'usage' })
 
     const second = await harness.approve(held.run, { only: ['container-emptied'] })
     expect(second).toMatchObject({ state: 'done', hold: null })
