@@ -79,7 +79,7 @@ export const METRICS = {
   },
   dirsyncd_sync_failures: {
     type: 'gauge',
-    help: 'How many runs in a row have failed.',
+    help: 'How many runs in a row have failed; plans, undos, and runs that a pause or an orderly stop of their process ended are not counted.',
     labels: ['sync'],
     from: 'daemon',
   },
@@ -110,7 +110,7 @@ export const METRICS = {
   },
   dirsyncd_planned_changes: {
     type: 'gauge',
-    help: 'Changes in the newest plan of the sync.',
+    help: 'Changes that the newest run of the whole sync planned; runs of `dirsyncd plan` and undos are not counted.',
     labels: ['sync', 'op'],
     from: 'daemon',
   },
