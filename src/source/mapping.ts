@@ -1,3 +1,4 @@
+import { addressFault } from '../directory/address.ts'
 import { isInDomains } from '../directory/normalize.ts'
 import { digits } from '../directory/wording.ts'
 import { sentence } from '../errors.ts'
@@ -7,7 +8,7 @@ import {
   Fault,
   type Formula,
   type Lookup,
-  type Preference,
+  type Rank,
   show,
   begin,
   createContext,
@@ -88,8 +89,8 @@ const UNMAPPED: ValueMapping = {
 }
 
 /**
- * Of several values of an attribute, `email` takes one in `allowedDomains` first. Throws `config-invalid` with a
- * sentence that begins with the key, such as `users.map.name: unclosed "{"`.
+ * Of several values of an attribute, `email` takes one first that is an address, in `allowedDomains` where there are
+ * some. Throws `config-invalid` with a sentence that begins with the key, such as `users.map.name: unclosed "{"`.
  */
 export function compileUserMap(
   map: UserMap,
@@ -98,8 +99,8 @@ export function compileUserMap(
   allowedDomains: readonly string[] = [],
 ): UserMapping {
   const id = compileAttribute(map.external_id, `${key}.external_id`, check)
-  const isAllowed = (value: string) => isInDomains(value, allowedDomains)
-  const email = compileMapping(map.email, `${key}.email`, check, isAllowed)
+  const rankOf = (value: string) => emailRank(value, allowedDomains)
+  const email = compileMapping(map.email, `${key}.email`, check, rankOf)
   const name = compileMapping(map.name, `${key}.name`, check)
   const employeeId = compileMapping(map.employee_id, `${key}.employee_id`, check)
   const attributes = distinct([id], email.attributes, name.attributes, employeeId.attributes)
@@ -120,6 +121,12 @@ export function compileUserMap(
       }
     },
   }
+}
+
+/** An expression may make an address of a value in an allowed domain, such as `SMTP:anna@example.org`. */
+function emailRank(value: string, allowedDomains: readonly string[]): number {
+  if (addressFault(value, allowedDomains) === undefined) return 2
+  return isInDomains(value, allowedDomains) ? 1 : 0
 }
 
 /** Throws like `compileUserMap`. */
@@ -145,11 +152,11 @@ function compileMapping(
   expression: ValueExpression | undefined,
   key: string,
   check: NameCheck,
-  prefers?: Preference,
+  rankOf?: Rank,
 ): ValueMapping {
   if (expression === undefined) return UNMAPPED
   const formula = compileValue(expression, key, check)
-  const context = createContext({ prefers })
+  const context = createContext({ rankOf })
   return {
     attributes: distinct(formula.attributes),
     valueOf(lookup, onFault) {
@@ -160,7 +167,7 @@ function compileMapping(
         return undefined
       }
     },
-    trace: (lookup) => traceOf(formula, (steps) => begin(createContext({ steps, prefers }), lookup)),
+    trace: (lookup) => traceOf(formula, (steps) => begin(createContext({ steps, rankOf }), lookup)),
   }
 }
 

@@ -23,13 +23,13 @@ export interface Context {
   readonly items: string[]
   /** `undefined` when no trace is wanted. */
   readonly steps: TraceStep[] | undefined
-  /** Which of several values of an attribute go before the others; `undefined` where all are equal. */
-  readonly prefers: Preference | undefined
+  /** Of several values of an attribute those of the highest rank count; `undefined` where all are equal. */
+  readonly rankOf: Rank | undefined
   /** The units that are left; reading one character costs about one unit. */
   budget: number
 }
 
-export type Preference = (value: string) => boolean
+export type Rank = (value: string) => number
 
 /** Why a value cannot be computed for one entry. Its message is part of a notice. */
 export class Fault extends Error {
@@ -44,8 +44,8 @@ const MAX_LIST = 10_000
 
 const BUDGET = 4_000_000
 
-export function createContext({ steps, prefers }: Partial<Pick<Context, 'steps' | 'prefers'>> = {}): Context {
-  return { lookup: () => [], items: [], steps, prefers, budget: BUDGET }
+export function createContext({ steps, rankOf }: Partial<Pick<Context, 'steps' | 'rankOf'>> = {}): Context {
+  return { lookup: () => [], items: [], steps, rankOf, budget: BUDGET }
 }
 
 /** Makes the context that of another entry. One serves all entries, because no evaluation is open while another begins. */
@@ -109,22 +109,22 @@ export function noteChoice(
 }
 
 /**
- * The attribute's first value by code unit, of those that the context prefers if there are such. Servers return values
- * in any order, and the same entry must have the same value in every run.
+ * The attribute's first value by code unit, of those of the highest rank. Servers return values in any order, and the
+ * same entry must have the same value in every run.
  */
 export function readFirst(context: Context, attribute: string): string | null {
   const values = context.lookup(attribute)
-  const prefers = values.length > 1 ? context.prefers : undefined
+  const rankOf = values.length > 1 ? context.rankOf : undefined
   let first: string | null = null
-  let isPreferred = false
+  let highest = 0
   for (const value of values) {
     charge(context, value.length + 1)
     const text = value.trim()
     if (text === '') continue
-    const goesFirst = prefers?.(text) === true
-    if (first !== null && (goesFirst === isPreferred ? text >= first : isPreferred)) continue
+    const rank = rankOf?.(text) ?? 0
+    if (first !== null && (rank === highest ? text >= first : rank < highest)) continue
     first = text
-    isPreferred = goesFirst
+    highest = rank
   }
   noteAttribute(context, attribute, values, first)
   return first

@@ -136,6 +136,14 @@ export const SOURCES: readonly Protection[] = [
     test: 'unit/source/mapping.test.ts',
   },
   {
+    name: 'sources-email-that-is-an-address-goes-first',
+    file: 'source/mapping.ts',
+    find: '  if (addressFault(value, allowedDomains) === undefined) return 2\n',
+    replace: '',
+    test: 'unit/source/mapping.test.ts',
+    only: 'one that is an address goes first',
+  },
+  {
     name: 'sources-value-with-half-a-character-is-no-value',
     file: 'source/mapping.ts',
     find: "  if (!value.isWellFormed()) throw new Fault('it is not well-formed Unicode')\n",
@@ -203,15 +211,15 @@ export const SOURCES: readonly Protection[] = [
   {
     name: 'sources-email-in-an-allowed-domain-goes-first',
     file: 'source/mapping/formula.ts',
-    find: 'const goesFirst = prefers?.(text) === true',
-    replace: 'const goesFirst = prefers?.(text) === undefined',
+    find: 'const rank = rankOf?.(text) ?? 0',
+    replace: 'const rank = 0',
     test: 'unit/source/mapping.test.ts',
   },
   {
     name: 'sources-order-of-values-decides-nothing',
     file: 'source/mapping/formula.ts',
-    find: '(goesFirst === isPreferred ? text >= first : isPreferred)',
-    replace: '(goesFirst === isPreferred || isPreferred)',
+    find: '(rank === highest ? text >= first : rank < highest)',
+    replace: 'rank <= highest',
     test: 'unit/source/mapping.test.ts',
   },
   {

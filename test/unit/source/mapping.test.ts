@@ -40,6 +40,25 @@ test.each<[string, string[], string | undefined]>([
   expect(name.valueOf(lookup)).toBe(mail.map((each) => each.trim()).toSorted()[0])
 })
 
+test.each<[string, string[], string[], string]>([
+  ['a prefix', ['a.example'], ['p2@a.example', 'SMTP:p2@a.example'], 'p2@a.example'],
+  ['a blank', ['a.example'], ['a b@a.example', 'good@a.example'], 'good@a.example'],
+  ['nothing before the @', ['a.example'], ['@a.example', 'good@a.example'], 'good@a.example'],
+  ['two @', ['a.example'], ['aa@x@a.example', 'good@a.example'], 'good@a.example'],
+  ['a prefix, and no address is there', ['a.example'], ['EX:/o=a', 'SMTP:p@a.example'], 'SMTP:p@a.example'],
+  ['no domain, where all are allowed', [], ['broken', 'good@a.example'], 'good@a.example'],
+  [
+    'a name, where all are allowed',
+    [],
+    ['Alpha <good@a.example>', 'good@a.example', 'z@a.example'],
+    'good@a.example',
+  ],
+])('of several e-mails one that is an address goes first: %s', (_, domains, mail, expected) => {
+  const { email } = compileUserMap({ external_id: 'id', email: 'mail' }, 'users.map', ANY_NAME, domains)
+  expect(email.valueOf(lookupOf({ mail }))).toBe(expected)
+  expect(email.valueOf(lookupOf({ mail: mail.toReversed() }))).toBe(expected)
+})
+
 test.each<[string, ValueExpression, Record<string, string[]>, string | undefined]>([
   ['an attribute', 'cn', { cn: ['Anna'] }, 'Anna'],
   ['an attribute that is missing', 'cn', {}, undefined],
