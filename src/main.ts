@@ -11,9 +11,9 @@ if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1
   process.exitCode = 1
 } else {
   await keepCompiled()
-  // A closed pipe, as in `dirsyncd runs | head`, must not stop the work.
-  process.stdout.on('error', ignoreClosedPipe)
-  process.stderr.on('error', ignoreClosedPipe)
+  // A closed pipe, as in `dirsyncd runs | head`, or a closed terminal must not stop the work.
+  process.stdout.on('error', ignoreClosed)
+  process.stderr.on('error', ignoreClosed)
   process.on('uncaughtException', crash)
   const { runCli } = await import('./cli/run.ts')
   const { askOn } = await import('./cli/ask.ts')
@@ -35,8 +35,10 @@ async function keepCompiled(): Promise<void> {
   enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/dirsyncd/compiled', import.meta.url)))
 }
 
-function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
+function ignoreClosed(error: NodeJS.ErrnoException): void {
+  // A terminal has no disk that could fail.
+  if (error.code === 'EPIPE' || (error.code === 'EIO' && process.stdout.isTTY)) return
+  throw error
 }
 
 /** No caller handles this error, so the state of the process is unknown and it ends. */

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import type { InitSteps, RawConfiguration } from '../compose/init.ts'
 import type { RunView } from '../control/control.ts'
 import { DirsyncdError } from '../errors.ts'
-import { exitCodeAfter } from '../shutdown.ts'
+import { exitCodeAfter, onHangup } from '../shutdown.ts'
 import { repeated, wholeNumber } from './arguments.ts'
 import type { BareSession, Runner } from './context.ts'
 import { EXIT } from './exit-code.ts'
@@ -124,11 +124,15 @@ function addCsvOptions(init: Command): void {
     .option('--csv-encoding <label>', 'CSV: the encoding, such as windows-1252 (default: found).')
 }
 
-/** Whoever ends the questions knows it, and nothing is left behind that would have to be told. */
+/** Whoever ends the questions knows it, and what is left behind was told. */
 async function initQuietly(
   session: BareSession,
   options: InitOptions & { readonly config?: string },
 ): Promise<number> {
+  // A closed terminal would end the process before it has removed what it has made.
+  using _hangup = onHangup(() => {
+    if (!session.signal.aborted) process.kill(process.pid, 'SIGTERM')
+  })
   try {
     return await runInit(session, options)
   } catch (error) {
@@ -158,6 +162,7 @@ async function runInit(
     options,
     steps,
     say,
+    tell: json ? (sentence) => session.stderr.write(`${sentence}\n`) : say,
     warnings: [],
     compared: new Set(),
     emails: { found: undefined },

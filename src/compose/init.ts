@@ -199,8 +199,12 @@ export class InitSteps {
   }
 
   /** Whether the service takes the members of groups: a user and a group are made there, and deleted again. */
-  tryMembers(directory: RawSync['directory'], place: DraftPlace): ReturnType<typeof tryMembers> {
-    return this.#tryOut(directory, place, tryMembers)
+  tryMembers(
+    directory: RawSync['directory'],
+    place: DraftPlace,
+    say: TryingOut['say'],
+  ): ReturnType<typeof tryMembers> {
+    return this.#tryOut(directory, place, (where) => tryMembers({ ...where, say }))
   }
 
   /** Of which domains the service takes e-mails: a user is made there, and deleted again. */
@@ -208,14 +212,15 @@ export class InitSteps {
     domains: readonly string[],
     directory: RawSync['directory'],
     place: DraftPlace,
+    say: TryingOut['say'],
   ): ReturnType<typeof tryDomains> {
-    return this.#tryOut(directory, place, (where) => tryDomains(where, domains))
+    return this.#tryOut(directory, place, (where) => tryDomains({ ...where, say }, domains))
   }
 
   async #tryOut<Found>(
     directory: RawSync['directory'],
     place: DraftPlace,
-    work: (where: TryingOut) => Promise<Found>,
+    work: (where: Omit<TryingOut, 'say'>) => Promise<Found>,
   ): Promise<Found> {
     const sync = await resolveDraft({ name: 'init', source: NO_SOURCE, directory }, place)
     const deviceId = `dirsyncd-init-${randomUUID()}`

@@ -5,6 +5,7 @@ import { sentence } from '../errors.ts'
 import type { Change } from '../plan/change.ts'
 import { apiProblem } from './api-problem.ts'
 import { applyChange } from './apply-change.ts'
+import { findGroup, findUser, isEntryOf } from './entries.ts'
 
 /** What was found out with entries that were made for it. */
 export interface Tried<Found> {
@@ -12,20 +13,24 @@ export interface Tried<Found> {
   readonly found: Found | undefined
   /** What the service said instead, in a sentence. */
   readonly detail: string | undefined
-  /** What was made and could not be deleted again, in sentences. */
+  /** What is still there, or may come, in sentences. */
   readonly left: readonly string[]
 }
 
 const NAME = 'dirsyncd check, to be deleted'
 
-/** How long deleting may take, also after the signal was aborted, in milliseconds. */
+/** How long the deleting of one entry may take, in milliseconds. */
 const DELETING_MS = 30_000
+/** After the signal was aborted: both entries within the eight seconds after which the program ends. */
+const HURRIED_MS = 3000
 
 /** Where to try something, which leaves nothing there. */
 export interface TryingOut {
   readonly client: AccessManagementClient
   readonly directoryId: number
   readonly signal: AbortSignal
+  /** Hears the id before anything is made, and after an abort what is left. */
+  readonly say: (sentence: string) => void
 }
 
 /**
@@ -37,8 +42,9 @@ export function tryMembers(
   where: TryingOut,
 ): Promise<Tried<{ readonly isShown: boolean; readonly why?: string }>> {
   const { client, directoryId, signal } = where
-  return tryOut(where, async (id, apply) => {
-    await apply({ op: 'create-group', id, want: { name: NAME } })
+  const doing = 'Making the user and the group ID, writing the one into the other, and deleting both …'
+  return tryOut(where, doing, async ({ id, make, apply }) => {
+    await make('group')
     const refused = await refusalOf(apply({ op: 'set-members', id, name: NAME, have: [], want: [id] }))
     if (refused !== undefined) return { isShown: false, why: refused }
     const group = await client.getGroup({ directory_id: directoryId, external_id: id }, { signal })
@@ -51,7 +57,8 @@ export function tryMembers(
  * Rejects as `tryMembers` does.
  */
 export function tryDomains(where: TryingOut, domains: readonly string[]): Promise<Tried<readonly string[]>> {
-  return tryOut(where, async (id, apply) => {
+  const doing = 'Making the user ID, writing an e-mail of each domain to it, and deleting it …'
+  return tryOut(where, doing, async ({ id, apply }) => {
     const taken: string[] = []
     for (const domain of domains) {
       const email = `${id.slice(0, LONGEST_NAME)}@${domain}`
@@ -65,24 +72,57 @@ export function tryDomains(where: TryingOut, domains: readonly string[]): Promis
 /** Of what stands before the @, in characters. */
 const LONGEST_NAME = 64
 
+/** What is made to find something out. */
+interface Trial {
+  readonly id: string
+  readonly make: (kind: Kind) => Promise<void>
+  readonly apply: (change: Change) => Promise<unknown>
+}
+
+type Kind = 'user' | 'group'
+
 async function tryOut<Found>(
-  { client, directoryId, signal }: TryingOut,
-  work: (id: string, apply: (change: Change) => Promise<unknown>) => Promise<Found>,
+  where: TryingOut,
+  doing: string,
+  work: (trial: Trial) => Promise<Found>,
 ): Promise<Tried<Found>> {
+  const { client, directoryId, signal, say } = where
   const id = `dirsyncd-check-${randomUUID()}`
-  const applyBy = (by: AbortSignal) => (change: Change) =>
-    applyChange(client, { directoryId }, change, { check: false }, by)
+  say(doing.replace('ID', id))
+  const made = new Map<Kind, Certainty>()
+  const apply = (change: Change) => applyChange(client, { directoryId }, change, { check: false }, signal)
+  const make = (kind: Kind) => noting(made, kind, apply({ op: `create-${kind}`, id, want: { name: NAME } }))
   let found: Found | undefined
   let detail: string | undefined
+  const tellEnding = () => say(`Deleting ${id} again, for at most ${(HURRIED_MS * 2) / 1000} s …`)
+  signal.addEventListener('abort', tellEnding, { once: true })
   try {
-    await applyBy(signal)({ op: 'create-user', id, want: { name: NAME } })
-    found = await work(id, applyBy(signal))
+    await make('user')
+    found = await work({ id, make, apply })
   } catch (error) {
-    if (!signal.aborted) detail = sentence(apiProblem(error))
+    if (!signal.aborted) detail = reasonOf(error)
   }
-  const left = await deleteBoth(id, (change) => applyBy(AbortSignal.timeout(DELETING_MS))(change))
-  if (left.length === 0) signal.throwIfAborted()
+  const left = await deleteAll(where, id, made)
+  signal.removeEventListener('abort', tellEnding)
+  if (signal.aborted) for (const each of left) say(each)
+  signal.throwIfAborted()
   return { found, detail, left }
+}
+
+/** `unsure`: the request to make it had no answer, so the service may make it later. */
+type Certainty = 'sure' | 'unsure'
+
+/** Notes what was made, or may have been. */
+async function noting(made: Map<Kind, Certainty>, kind: Kind, creation: Promise<unknown>): Promise<void> {
+  try {
+    await creation
+    made.set(kind, 'sure')
+  } catch (error) {
+    // Other requests than the first come only where the service shows the entry, or may.
+    if (isApiError(error) && (error.maybeDone || error.destination.method !== 'POST'))
+      made.set(kind, 'unsure')
+    throw error
+  }
 }
 
 /** What the service said when it refused a change; `undefined` where it did it. */
@@ -92,29 +132,67 @@ async function refusalOf(change: Promise<unknown>): Promise<string | undefined> 
     return undefined
   } catch (error) {
     if (!isApiError(error, 'refused', 'conflict')) throw error
-    return sentence(apiProblem(error))
+    return reasonOf(error)
   }
 }
 
-/** The group first: a service may keep a user who is in one. What was never made is gone already. */
-async function deleteBoth(
+/** A refusal in the words of the service only: it has answered and taken the token before. */
+function reasonOf(error: unknown): string {
+  const isOfService = isApiError(error, 'refused', 'conflict', 'forbidden') && !error.isWebPage
+  return sentence(isOfService ? error : apiProblem(error))
+}
+
+/** Returns what is left, in sentences. The group first: a service may keep a user who is in one. */
+async function deleteAll(
+  where: TryingOut,
   id: string,
-  apply: (change: Change) => Promise<unknown>,
+  made: ReadonlyMap<Kind, Certainty>,
 ): Promise<readonly string[]> {
   const left: string[] = []
-  const deletes: readonly Change[] = [
-    { op: 'delete-group', id, have: { name: NAME, members: [] }, why: 'gone' },
-    { op: 'delete-user', id, have: { email: null, name: NAME }, why: 'gone' },
-  ]
-  for (const change of deletes) {
-    try {
-      await apply(change)
-    } catch (error) {
-      const kind = change.op === 'delete-user' ? 'user' : 'group'
-      left.push(
-        `The ${kind} ${id} could not be deleted: ${sentence(apiProblem(error))} Delete it in the service.`,
-      )
-    }
+  for (const kind of ['group', 'user'] as const) {
+    const certainty = made.get(kind)
+    const problem = certainty && (await deleteOne(where, kind, id, certainty))
+    if (problem !== undefined) left.push(problem)
   }
   return left
+}
+
+/** Returns why it may be left, in a sentence. */
+async function deleteOne(
+  { client, directoryId, signal }: TryingOut,
+  kind: Kind,
+  id: string,
+  certainty: Certainty,
+): Promise<string | undefined> {
+  const limited = deletingSignal(signal)
+  const context = { client, directoryId, signal: limited, onRequest: () => {} }
+  const later = `The ${kind} ${id} may appear in the directory later, because the request to make it had no answer; delete it then.`
+  try {
+    const how = { check: certainty === 'unsure' }
+    const { outcome } = await applyChange(client, { directoryId }, deletionOf(kind, id), how, limited)
+    if (outcome !== 'applied') return certainty === 'sure' ? undefined : later
+    const shown = await (kind === 'user' ? findUser(context, id) : findGroup(context, id))
+    if (shown === undefined || !isEntryOf(id, shown)) return undefined
+    return `The service said that the ${kind} ${id} was deleted, and still shows it. Delete it in the service.`
+  } catch (error) {
+    if (certainty === 'unsure') return later
+    return `The ${kind} ${id} could not be deleted: ${reasonOf(error)} Delete it in the service.`
+  }
+}
+
+function deletionOf(kind: Kind, id: string): Change {
+  return kind === 'user'
+    ? { op: 'delete-user', id, have: { email: null, name: NAME }, why: 'gone' }
+    : { op: 'delete-group', id, have: { name: NAME, members: [] }, why: 'gone' }
+}
+
+/** Ends the deleting of one entry when it takes too long. */
+function deletingSignal(signal: AbortSignal): AbortSignal {
+  const overdue = new AbortController()
+  const hurry = () => {
+    setTimeout(() => overdue.abort(new DOMException('', 'TimeoutError')), HURRIED_MS).unref()
+  }
+  if (signal.aborted) hurry()
+  else signal.addEventListener('abort', hurry, { once: true })
+  return AbortSignal.any([overdue.signal, AbortSignal.timeout(DELETING_MS)])
 }

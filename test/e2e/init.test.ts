@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { parse } from 'yaml'
+import { startApiProxy } from '../support/api-proxy.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { isLong, longTest } from '../support/long.ts'
@@ -398,7 +399,7 @@ test('a terminal that is closed while the first plan is made leaves no password 
   await program.waitForOutput(/Making a first plan/)
   await vi.waitFor(async () => expect((await left()).join()).toContain('.dirsyncd-init-'), { interval: 5 })
   program.kill('SIGHUP')
-  expect(await program.ended).toMatchObject({ code: 129 })
+  expect(await program.ended).toMatchObject({ code: 143, stderr: '' })
   expect(await left()).toEqual([])
 })
 
@@ -586,6 +587,59 @@ longTest('whoever has an e-mail that the service may refuse is asked about', asy
   const [{ directory }] = parse(await readFile(config, 'utf8')).syncs
   expect(directory.allowedDomains).toEqual(['example.org'])
   expect(directory.dropBadEmails).toBeUndefined()
+})
+
+/** At a service that never answers requests of this method for the group that is made. */
+async function findOutAt(method: string) {
+  await writeFile(file('users.csv'), 'id,mail\nu1,a@example.org\n')
+  await writeFile(file('groups.csv'), 'id,title\ng1,Sales\n')
+  await writeFile(file('members.csv'), 'group_id,user_id\ng1,u1\n')
+  await using owned = new AsyncDisposableStack()
+  const proxy = owned.use(await startApiProxy(service.baseUrl))
+  let requests = 0
+  proxy.intercept = async ({ method: of, url }) => {
+    if (of !== method || !url.includes('/groups/dirsyncd-check-')) return undefined
+    requests += 1
+    return await new Promise<never>(() => {})
+  }
+  const files = ['users', 'groups', 'members'].flatMap((name) => [`--csv-${name}`, `${name}.csv`])
+  const fields = ['--map-id', 'id', '--map-email', 'mail', '--map-name', '']
+  const args = ['init', '--source', 'csv', ...files, ...fields, ...apiOptions(), '--api-url', proxy.baseUrl]
+  const terminal = owned.use(openTerminal(args, dir.path, { TOKEN: FIXTURE.token }))
+  const columns = [
+    /Id of a group from/,
+    /Name of a group from/,
+    /Id of the group from/,
+    /Id of the user from/,
+  ]
+  for (const question of [...columns, /Are these the right people/]) await terminal.answer(question, enter)
+  await terminal.answer(/Members of groups[^]*Find out now/, `${down}${down}${enter}`)
+  await vi.waitFor(() => expect(requests).toBe(1), { timeout: 10_000 })
+  const all = owned.move()
+  return { terminal, [Symbol.asyncDispose]: () => all.disposeAsync() }
+}
+
+async function triedOut(): Promise<string[]> {
+  const { users, groups } = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
+  return [...users.keys(), ...groups.keys()].filter((id) => id.startsWith('dirsyncd-check-'))
+}
+
+test('a terminal that is closed while something is tried out leaves nothing at the service', async () => {
+  await using site = await findOutAt('PATCH')
+  expect(await triedOut()).toHaveLength(2)
+  await site.terminal[Symbol.asyncDispose]()
+  await vi.waitFor(async () => expect(await triedOut()).toEqual([]), { timeout: 10_000 })
+})
+
+longTest('Ctrl-C while the service deletes nothing names what is left', async () => {
+  await using site = await findOutAt('DELETE')
+  const { terminal } = site
+  await terminal.answer(/Making the user and the group dirsyncd-check-/, ctrlC)
+  expect(await terminal.ended).toBe(130)
+  const [id, ...others] = await triedOut()
+  expect(others).toEqual([])
+  expect(terminal.shown()).toMatch(/Deleting dirsyncd-check-\S+ again, for at most 6 s …/)
+  expect(terminal.shown().replaceAll(/\s+/g, ' ')).toContain(`The group ${id} could not be deleted: `)
 })
 
 test('whoever is asked again keeps the filters of the options, and without them is asked who is left out', async () => {

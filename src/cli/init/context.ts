@@ -52,6 +52,8 @@ export interface Init {
   readonly steps: InitSteps
   /** Lines for a person; nothing is printed for machines. */
   readonly say: (...lines: readonly string[]) => void
+  /** What a person must get to know before the end; for machines it goes to standard error. */
+  readonly tell: (sentence: string) => void
   /** What a person should look at, in sentences without names of people. */
   readonly warnings: string[]
   /** Fingerprints of certificates that a person has compared: of one server by another name, too. */

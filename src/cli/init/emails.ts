@@ -117,10 +117,9 @@ async function findOut(
   directory: RawDirectory,
   domains: EmailTally['domains'],
 ): Promise<readonly string[] | undefined> {
-  const { steps, say, warnings, place } = init
-  say('Writing an e-mail of each domain to a user of its own …')
+  const { steps, say, tell, warnings, place } = init
   const all = domains.map(([domain]) => domain)
-  const { found, detail, left } = await tellSlow(init, steps.tryDomains(all, directory, place()))
+  const { found, detail, left } = await tellSlow(init, steps.tryDomains(all, directory, place(), tell))
   tellLeft(init, left)
   if (found === undefined || found.length === 0) {
     const why = found === undefined ? detail : 'The service refused an e-mail of each of them.'

@@ -37,9 +37,8 @@ export async function askMembership(init: Init, directory: RawDirectory): Promis
 }
 
 async function findOut(init: Init, directory: RawDirectory): Promise<'report' | 'write'> {
-  const { steps, say, warnings, place } = init
-  say('Writing a member into a group of its own …')
-  const { found, detail, left } = await tellSlow(init, steps.tryMembers(directory, place()))
+  const { steps, say, tell, warnings, place } = init
+  const { found, detail, left } = await tellSlow(init, steps.tryMembers(directory, place(), tell))
   if (found === undefined) {
     const open = `Whether the service takes members could not be found out, so they are compared and not written: ${detail}`
     say(`  ${open}`)

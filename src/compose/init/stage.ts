@@ -26,9 +26,6 @@ const SECRET_FOLDER = 0o700
 const OPEN_FILE = 0o644
 const OPEN_FOLDER = 0o755
 
-/** How a process ends whose terminal was closed. */
-const HUNG_UP = 129
-
 /** Where a configuration is put together; disposing it removes what was not placed. */
 export interface Stage extends AsyncDisposable {
   /** The configuration in the stage. */
@@ -97,11 +94,9 @@ export async function openStage(file: string, text: string, files: readonly NewF
   // A second Ctrl-C ends the process at once.
   const removeAtExit = () => rmSync(folder, { recursive: true, force: true })
   process.once('exit', removeAtExit)
-  process.once('SIGHUP', endAtHangUp)
   const remove = async () => {
     await rm(folder, { recursive: true, force: true })
     process.off('exit', removeAtExit)
-    process.off('SIGHUP', endAtHangUp)
   }
   try {
     await writeFile(join(folder, OWNER), processName())
@@ -124,11 +119,6 @@ export async function openStage(file: string, text: string, files: readonly NewF
     place: () => placeAll([...moves, { from: join(folder, name), to: file }]),
     [Symbol.asyncDispose]: remove,
   }
-}
-
-/** A terminal that is closed would end the process without what is to be done at its exit. */
-function endAtHangUp(): void {
-  process.exit(HUNG_UP)
 }
 
 /** How the name of a stage begins. */

@@ -1,12 +1,21 @@
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { tryDomains, tryMembers } from '../../../src/target/try-out.ts'
 import { clientOf, user } from '../client/fixtures.ts'
 import { type DirectoryServer, startDirectoryServer } from './directory-server.ts'
 
+let said: string[]
+const say = (sentence: string) => void said.push(sentence)
+
+beforeEach(() => {
+  said = []
+})
+
 async function tried(server: DirectoryServer, signal: AbortSignal = AbortSignal.timeout(5000)) {
   await using client = clientOf(server.baseUrl, { retries: { attempts: 1 } })
-  return await tryMembers({ client, directoryId: 7, signal })
+  return await tryMembers({ client, directoryId: 7, signal, say })
 }
+
+const idsAway = (text: string) => text.replaceAll(/dirsyncd-check-[0-9a-f-]{36}/g, 'ID')
 
 const somebody = { ...user(1), external_id: 'u1' }
 
@@ -27,13 +36,18 @@ test('a service that shows the member takes members', async () => {
   await using server = await startFilled()
   expect(await tried(server)).toEqual({ found: { isShown: true }, detail: undefined, left: [] })
   expectClean(server)
-  expect(server.calls().map((call) => call.replace(/dirsyncd-check-[0-9a-f-]{36}/, 'ID'))).toEqual([
+  expect(server.calls().map(idsAway)).toEqual([
     'POST users',
     'POST groups',
     'PATCH groups/ID',
     'GET groups/ID',
     'DELETE groups/ID',
+    'GET groups/ID',
     'DELETE users/ID',
+    'GET users/ID',
+  ])
+  expect(said.map(idsAway)).toEqual([
+    'Making the user and the group ID, writing the one into the other, and deleting both …',
   ])
 })
 
@@ -48,7 +62,7 @@ test('a service that refuses the member takes none, and says why', async () => {
   await using server = await startFilled()
   server.trouble.push({ method: 'PATCH', reaction: { status: 422, json: { detail: 'no such field' } } })
   expect(await tried(server)).toEqual({
-    found: { isShown: false, why: expect.stringContaining('no such field') },
+    found: { isShown: false, why: expect.stringMatching(/422 [^:]+: no such field\.$/) },
     detail: undefined,
     left: [],
   })
@@ -60,10 +74,44 @@ test('where the user or the group cannot be made, nothing is found out', async (
   server.trouble.push({ method: 'POST', reaction: { status: 422, json: { detail: 'email is missing' } } })
   expect(await tried(server)).toEqual({
     found: undefined,
-    detail: expect.stringContaining('email is missing'),
+    detail: expect.stringMatching(/422 [^:]+: email is missing\.$/),
     left: [],
   })
   expectClean(server)
+  expect(server.calls()).toEqual(['POST users'])
+})
+
+test('a user who may not be made is told in the words of the service', async () => {
+  await using server = await startFilled()
+  server.trouble.push({
+    method: 'POST',
+    reaction: { status: 403, json: { detail: 'the directory is full' } },
+  })
+  expect(await tried(server)).toEqual({
+    found: undefined,
+    detail: expect.stringMatching(/403 [^:]+: the directory is full\.$/),
+    left: [],
+  })
+})
+
+test('what was asked for without an answer may come later, and is named', async () => {
+  await using server = await startFilled()
+  server.trouble.push({ method: 'POST', reaction: { status: 503 } })
+  const { found, left } = await tried(server)
+  expect(found).toBe(undefined)
+  expect(left.map(idsAway)).toEqual([
+    'The user ID may appear in the directory later, because the request to make it had no answer; delete it then.',
+  ])
+  expect(server.calls().filter((call) => call.includes('groups'))).toEqual([])
+})
+
+test('what is still there after it was deleted is named', async () => {
+  await using server = await startFilled()
+  server.trouble.push({ method: 'DELETE', reaction: { status: 204 } })
+  const { left } = await tried(server)
+  expect(left.map(idsAway)).toEqual([
+    'The service said that the group ID was deleted, and still shows it. Delete it in the service.',
+  ])
 })
 
 test('what was made without an answer is deleted, too', async () => {
@@ -80,7 +128,7 @@ test('what cannot be deleted is named', async () => {
   expect(found).toEqual({ isShown: true })
   expect(left).toEqual([
     expect.stringMatching(
-      /^The group dirsyncd-check-\S+ could not be deleted: .*not yours.* Delete it in the service\.$/,
+      /^The group dirsyncd-check-\S+ could not be deleted: .*not yours\. Delete it in the service\.$/,
     ),
   ])
   expect(server.groups).toHaveLength(1)
@@ -99,6 +147,22 @@ test('whoever ends it in between leaves nothing behind', async () => {
   expectClean(server)
 })
 
+test('whoever ends it while the service is silent hears soon what is left', async () => {
+  await using server = await startFilled()
+  const ending = new AbortController()
+  const meanwhile = () => ending.abort()
+  server.trouble.push({ method: 'DELETE', reaction: 'silence', meanwhile })
+  const begun = performance.now()
+  await expect(tried(server, ending.signal)).rejects.toThrow(/abort/i)
+  expect(performance.now() - begun).toBeLessThan(4000)
+  expect(said.map(idsAway)).toEqual([
+    expect.stringMatching(/^Making the user and the group ID,/),
+    'Deleting ID again, for at most 6 s …',
+    expect.stringMatching(/^The group ID could not be deleted: .* in time\. Delete it in the service\.$/),
+  ])
+  expect([server.users, server.groups.length]).toEqual([[somebody], 1])
+})
+
 test('the domains that are refused are left out of those that the service takes', async () => {
   await using server = await startFilled()
   await using client = clientOf(server.baseUrl, { retries: { attempts: 1 } })
@@ -106,7 +170,7 @@ test('the domains that are refused are left out of those that the service takes'
     { method: 'PATCH', work: true, reaction: { status: 200, json: {} } },
     { method: 'PATCH', reaction: { status: 422, json: { detail: 'outside the domains' } } },
   )
-  const where = { client, directoryId: 7, signal: AbortSignal.timeout(5000) }
+  const where = { client, directoryId: 7, signal: AbortSignal.timeout(5000), say }
   expect(await tryDomains(where, ['a.example', 'b.example', 'ü.example'])).toEqual({
     found: ['a.example', 'ü.example'],
     detail: undefined,
@@ -123,7 +187,7 @@ test('where nobody can be made, no domain is found out', async () => {
   await using server = await startFilled()
   await using client = clientOf(server.baseUrl, { retries: { attempts: 1 } })
   server.trouble.push({ method: 'PATCH', reaction: { status: 403, json: { detail: 'not yours' } } })
-  const where = { client, directoryId: 7, signal: AbortSignal.timeout(5000) }
+  const where = { client, directoryId: 7, signal: AbortSignal.timeout(5000), say }
   expect(await tryDomains(where, ['a.example'])).toMatchObject({ found: undefined, left: [] })
   expectClean(server)
 })
