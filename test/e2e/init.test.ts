@@ -247,6 +247,31 @@ describe.skipIf(!isLong())('without a person', () => {
     })
   })
 
+  test('whoever is left out because of an e-mail that is kept is told', async () => {
+    await writeFile(file('people.csv'), 'id,mail\nu1,a@example.org\nu2,b@elsewhere.test\nu3,kein\n')
+    const source = [
+      '--source',
+      'csv',
+      '--csv-users',
+      file('people.csv'),
+      '--no-groups',
+      '--map-email',
+      'mail',
+    ]
+    const emails = ['--allowed-domain', 'none.example', '--bad-emails', 'keep']
+    const { code, stdout } = await init(...source, ...emails, ...apiOptions(), '--yes')
+    expect(code).toBe(0)
+    const shown = stdout.replaceAll(/\s+/g, ' ')
+    expect(shown).toContain(
+      '3 people have an e-mail that is no address or is of another domain; ' +
+        'they are left out, unless the e-mail is in an allowed domain and the service takes it',
+    )
+    expect(shown).toContain(
+      'e-mails 3 people are left out, because their e-mail is no address in an allowed domain',
+    )
+    expect((await written()).syncs[0].directory.dropBadEmails).toBeUndefined()
+  })
+
   test('a token that may only read is good enough for a plan, and its lack is told', async () => {
     const options = [...ldapOptions(), ...apiOptions(), '--token-env', 'READ_ONLY', '--no-groups']
     const { code, stdout } = await init(...options, '--yes')
@@ -578,7 +603,10 @@ longTest('whoever has an e-mail that the service may refuse is asked about', asy
     [/planned +6 users to create[^]*Write /, `n${enter}`],
     [/What should be asked again[^]*Which e-mails are written/, `${down.repeat(4)}${enter}`],
     [/E-mails are of 3 domains[^]*Find out now/, `${down}${enter}`],
-    [/takes only example\.org[^]*3 people have an e-mail that is no address/, `${down}${enter}`],
+    [
+      /takes only example\.org[^]*3 people have an e-mail that is no address[^]*Nothing: they are left out, unless/,
+      `${down}${enter}`,
+    ],
     [/planned +3 users to create[^]*Write /, enter],
   ]
   for (const [question, keys] of answers) await terminal.answer(question, keys)

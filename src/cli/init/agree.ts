@@ -9,7 +9,7 @@ import { askEmails, EMAIL_FLAGS, EMAIL_TOPIC, type EmailAnswers } from './emails
 import { askCsv, CSV_TOPICS } from './csv.ts'
 import { askDirectory, DIRECTORY_TOPICS, WHICH } from './directory.ts'
 import { askMembership, MEMBERSHIP, MEMBERSHIP_TOPIC } from './membership.ts'
-import { type Planned, planFirst, renderMembers, renderRenames } from './first-plan.ts'
+import { type Planned, planFirst, renderLeftOut, renderMembers, renderRenames } from './first-plan.ts'
 import { askLdap, LDAP_TOPICS } from './ldap.ts'
 import { RIGHT } from './preview.ts'
 import type { Choice } from './prompts.ts'
@@ -43,7 +43,13 @@ export function agreeOn(
       const planned = await planFirst(session, init, configuration)
       stack.use(planned.stage)
       const { plan } = planned
-      say(...renderPlanCounts(plan), ...renderRenames(plan), ...renderMembers(plan), '')
+      say(
+        ...renderPlanCounts(plan),
+        ...renderRenames(plan),
+        ...renderMembers(plan),
+        ...renderLeftOut(plan),
+        '',
+      )
       await requireAgreement(init)
       stack.move()
       return { ...planned, configuration }

@@ -50,7 +50,7 @@ export async function askEmails(init: Init, directory: RawDirectory): Promise<Em
   const allowed = await askDomains(init, directory, domains)
   const others = allowed === undefined ? [] : domains.filter(([domain]) => !isAmong(allowed, domain))
   const otherUsers = others.reduce((sum, [, users]) => sum + users, 0)
-  const isDropped = await askBad(init, { bad: bad.length, others: otherUsers })
+  const isDropped = await askBad(init, allowed, { bad: bad.length, others: otherUsers })
   return {
     ...(allowed !== undefined && { allowedDomains: [...allowed] }),
     ...(isDropped && { dropBadEmails: true }),
@@ -136,6 +136,7 @@ async function findOut(
 /** Whether bad e-mails are dropped. */
 async function askBad(
   init: Init,
+  allowed: readonly string[] | undefined,
   { bad, others }: { readonly bad: number; readonly others: number },
 ): Promise<boolean> {
   const { answers, options } = init
@@ -145,7 +146,9 @@ async function askBad(
   const who = count === 1 ? '1 person has' : `${digits(count)} people have`
   const kinds = [...(bad > 0 ? ['is no address'] : []), ...(others > 0 ? ['is of another domain'] : [])]
   const have = `${who} an e-mail that ${kinds.join(' or ')}`
+  const kept = allowed === undefined ? KEPT.tried : bad === 0 ? KEPT.others : KEPT.both
   if (given === undefined) warnUnasked(init, `${have}; it is not written, unless you give ${BAD} keep`)
+  if (given === 'keep') warnUnasked(init, `${have}; ${kept}`)
   const how = await answers.choose<'drop' | 'keep'>({
     flag: BAD,
     given,
@@ -153,14 +156,15 @@ async function askBad(
     message: `${have}. What is written for them?`,
     choices: [
       { value: 'drop', name: 'All but this e-mail' },
-      { value: 'keep', name: KEPT[bad === 0 ? 'others' : others === 0 ? 'bad' : 'both'] },
+      { value: 'keep', name: `${allowed === undefined ? 'This e-mail, too' : 'Nothing'}: ${kept}` },
     ],
   })
   return how === 'drop'
 }
 
+/** What becomes of people whose bad e-mail is kept. */
 const KEPT = {
-  others: 'Nothing: they are left out',
-  bad: 'This e-mail, too: where the service refuses it, they are left out',
-  both: 'Nothing for another domain; what is no address is tried, and the service may refuse it',
+  tried: 'where the service refuses it, they are left out',
+  others: 'they are left out',
+  both: 'they are left out, unless the e-mail is in an allowed domain and the service takes it',
 }

@@ -65,6 +65,17 @@ export function renderMembers({ counts }: RunView): string[] {
   ]
 }
 
+/** The question about them is answered before the plan counts them. */
+export function renderLeftOut({ counts }: RunView): string[] {
+  const people = counts?.notices['email-not-allowed'] ?? 0
+  if (people === 0) return []
+  const are =
+    people === 1
+      ? '1 person is left out, because the'
+      : `${digits(people)} people are left out, because their`
+  return [`  e-mails    ${are} e-mail is no address in an allowed domain`]
+}
+
 async function planOf(session: Session, { syncs }: Config): Promise<RunView> {
   await using control = await openControl(session)
   const [sync] = syncs
