@@ -6,6 +6,7 @@ import { socketPath } from '../admin/socket.ts'
 import type { Config, SourceConfig, SyncConfig } from '../config/config.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { addressFault } from '../directory/address.ts'
 import type { SourceSnapshot } from '../directory/snapshot.ts'
 import type { UserEntry } from '../directory/entry.ts'
 import type { FoundEntry, ProbeLevel, Source } from '../source/source.ts'
@@ -251,14 +252,17 @@ function badEmailFinding(
   )
   if (others.length === 0) return undefined
   const who = others.length === 1 ? '1 user has' : `${digits(others.length)} users have`
-  const isNone = allowedDomains.length === 0 ? 'no address' : 'no address, or outside allowedDomains'
+  const faults = new Set(others.map(({ email = '' }) => addressFault(email, allowedDomains)))
+  const what = [
+    ...(faults.has('is no address') ? ['no address'] : []),
+    ...(faults.has('is outside the allowed domains') ? ['outside allowedDomains'] : []),
+  ]
+  const have = `${who} an e-mail that is ${what.join(', or ')}`
   return {
     level: 'warn',
     code: dropBadEmails ? 'email-dropped' : 'email-not-allowed',
     count: others.length,
-    sentence: dropBadEmails
-      ? `${who} an e-mail that is ${isNone}; it is not written`
-      : `${who} an e-mail outside allowedDomains; nothing is written for them`,
+    sentence: `${have}; ${dropBadEmails ? 'it is not written' : 'nothing is written for them'}`,
     examples: samples ? others.slice(0, 3).map(({ email = '' }) => email) : [],
   }
 }

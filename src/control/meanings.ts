@@ -14,9 +14,9 @@ export const NOTICE_MEANINGS: Readonly<Record<NoticeCode, string>> = {
   unaddressable: 'is in the directory without an id, so it cannot be changed',
   'shared-id':
     'has its external id together with others in the directory, so none of them is ever deleted; no run is complete until only one of them is left',
-  'email-not-allowed': 'skipped, because its e-mail address is not in an allowed domain',
+  'email-not-allowed': 'skipped, because its e-mail is no address in an allowed domain',
   'email-dropped':
-    'written without its e-mail address, which is none, or not in an allowed domain; what the directory has stays',
+    'written without its e-mail, which is no address or not in an allowed domain; what the directory has stays',
   'no-email': 'has no e-mail address',
   'duplicate-email': 'shares its e-mail address with another user, who keeps it',
   'email-swap': 'exchanges its e-mail address with another user',

@@ -27,7 +27,7 @@ export function diffUser(
 ): Difference {
   const wanted = ruling?.may === 'not-write' ? undefined : want.email
   const isBad = wanted !== undefined && !mayHaveEmail(wanted, have, rules)
-  if (isBad && rules.dropBadEmails !== true) return { notices: [notAllowed(want, wanted)] }
+  if (isBad && rules.dropBadEmails !== true) return { notices: [notAllowed(want, wanted, rules)] }
   const email = isBad ? undefined : wanted
   const takes = ruling?.may === 'take' ? ruling.takes : undefined
   const change = have === undefined ? createUser(want, email, takes) : updateUser(want, email, have, takes)
@@ -149,9 +149,10 @@ function keptFields(want: UserEntry, have: DirectoryUser): string[] {
   return kept
 }
 
-function notAllowed(want: UserEntry, email: string): Notice {
-  const detail = `the e-mail ${email} is outside the allowed domains (${want.from}); nothing is written for this user`
-  return { kind: 'user', id: want.id, code: 'email-not-allowed', detail }
+function notAllowed({ id, from }: UserEntry, email: string, { allowedDomains }: EmailRules): Notice {
+  const fault = addressFault(email, allowedDomains)
+  const detail = `the e-mail ${email} ${fault} (${from}); nothing is written for this user`
+  return { kind: 'user', id, code: 'email-not-allowed', detail }
 }
 
 function dropped(

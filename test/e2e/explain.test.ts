@@ -121,6 +121,17 @@ const SCENARIOS: readonly Scenario[] = [
     todo: /allowedDomains/,
   },
   {
+    title: 'an e-mail that is no address',
+    sources: ['csv'],
+    act: (scene) => scene.runs([{ ...ana, mail: 'Ana (HR) <ana@example.org>' }, ben]),
+    verdict: {
+      code: 'email-not-allowed',
+      sentence: /because the e-mail Ana \(HR\) <ana@example\.org> is no address\.?$/,
+    },
+    next: /leaves it as it is/,
+    todo: /^Correct the e-mail in the source; directory\.dropBadEmails: true writes/,
+  },
+  {
     title: 'an e-mail of another domain that is dropped',
     sources: ALL_SOURCES,
     act: async (scene) => {

@@ -157,16 +157,17 @@ test('CSV files are shown at once, however long a run waits for them to settle',
 })
 
 test('whose e-mail is in a domain that is not allowed is counted', async () => {
-  await writeFile(join(dir, 'elsewhere.csv'), 'id,mail\n1,a@x\n2,b@elsewhere.test\n3,\n')
+  await writeFile(join(dir, 'elsewhere.csv'), 'id,mail\n1,a@x\n2,b@elsewhere.test\n3,\n4,none\n')
   const users = { path: './elsewhere.csv', map: { external_id: 'id', email: 'mail' } }
   expect(await check({ type: 'csv', users })).toContainEqual({
     type: 'finding',
     sync: 'corp',
     level: 'warn',
     code: 'email-not-allowed',
-    count: 1,
-    sentence: '1 user has an e-mail outside allowedDomains; nothing is written for them',
-    examples: ['b@elsewhere.test'],
+    count: 2,
+    sentence:
+      '2 users have an e-mail that is no address, or outside allowedDomains; nothing is written for them',
+    examples: ['b@elsewhere.test', 'none'],
   })
 })
 

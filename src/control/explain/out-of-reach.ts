@@ -79,11 +79,11 @@ function unusable(facts: VerdictFacts): Case | undefined {
     const why = `${title} cannot be used as the source has it: ${wrong}`
     return { code: 'unusable', why, next, todo: 'Correct the entry in the source' }
   }
-  const domain = noticeOf(facts, 'email-not-allowed')
-  if (domain === undefined) return undefined
-  const why = `Nothing is written for ${title}, because ${domain.replace(/ \(.*/, '')}`
-  const todo =
-    'Correct the e-mail in the source, or add its domain to directory.allowedDomains of the sync; ' +
-    'directory.dropBadEmails: true writes such users without it'
+  const said = noticeOf(facts, 'email-not-allowed')
+  if (said === undefined) return undefined
+  const [fault = said, what] = /^.*? is (no address|outside the allowed domains)(?= \()/.exec(said) ?? []
+  const why = `Nothing is written for ${title}, because ${fault}`
+  const orAllow = what === 'no address' ? '' : ', or add its domain to directory.allowedDomains of the sync'
+  const todo = `Correct the e-mail in the source${orAllow}; directory.dropBadEmails: true writes such users without it`
   return { code: 'email-not-allowed', why, next, todo }
 }

@@ -166,7 +166,7 @@ test('the report of a run: counts first, then changes, notices and what was not 
     '  + create user   e-2  Name of e-2 <e-2@example.org>  [quarantined: 422 refused]',
     '',
     'Noticed:',
-    '  email-not-allowed (1): skipped, because its e-mail address is not in an allowed domain',
+    '  email-not-allowed (1): skipped, because its e-mail is no address in an allowed domain',
     '    user e-7  the address is in gmail.example',
     '',
   ])

@@ -89,6 +89,18 @@ describe('users', () => {
   })
 
   test.each([
+    ['new@elsewhere.example', 'is outside the allowed domains'],
+    ['new', 'is no address'],
+    ['New <new@example.org>', 'is no address'],
+  ])('of %s it is said that it %s', (email, why) => {
+    const rules = { policy: 'mirror', membership: 'off', allowedDomains: ['example.org'] } as const
+    const plan = planOf(sourceOf([wantUser('new', 'New', email)]), directoryOf([]), { rules })
+    expect(plan.notices.map(({ detail }) => detail)).toEqual([
+      `the e-mail ${email} ${why} (uid=new); nothing is written for this user`,
+    ])
+  })
+
+  test.each([
     ['of another domain', 'new@elsewhere.example', ['example.org'], 'is outside the allowed domains'],
     ['that is no address', 'new example.org', [], 'is no address'],
     ['that is no address of the domain', 'n w@example.org', ['example.org'], 'is no address'],
