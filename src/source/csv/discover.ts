@@ -20,14 +20,14 @@ export interface FoundColumn {
   readonly filled: number
   /** Every row has a value, and no value comes twice. */
   readonly isUnique: boolean
-  /** Nearly every value looks like an e-mail address. */
+  /** Most values look like e-mail addresses; where the column is called so, some do. */
   readonly hasAddresses: boolean
 }
 
 const MOST_ROWS = 50_000
 
-/** Of a thousand people a few have "none" where others have an address. */
-const MOSTLY = 0.9
+/** Many people have "none" where others have an address. */
+const MOST = 0.5
 
 const DELIMITERS = [';', ',', '\t', '|']
 
@@ -60,7 +60,8 @@ export async function discoverCsv(wanted: Wanted, key: string, signal: AbortSign
       name,
       filled: filled.get(name) ?? 0,
       isUnique: rows > 0 && values.get(name)?.size === rows,
-      hasAddresses: (addresses.get(name) ?? 0) > (filled.get(name) ?? 0) * MOSTLY,
+      hasAddresses:
+        (addresses.get(name) ?? 0) > (filled.get(name) ?? 0) * (CALLED_EMAIL.test(name) ? 0 : MOST),
     })),
   }
 }
@@ -145,6 +146,7 @@ async function readSome(
 
 /** Names that exports give to a column, the best first. */
 const ID = /^(external|person|personnel|user|employee|staff|member)?[ _-]?(id|guid|uuid|no|nr|number|key)$/i
+const CALLED_EMAIL = /^(primary|work|business)?[ _-]?e?-?mail([ _-]?(address|adresse))?$/i
 const EMAIL = /mail/i
 const NAMES = [/^(display|full)[ _-]?name$/i, /^name$/i, /^cn$/i]
 const GIVEN = /^(given|first|fore)[ _-]?name$|^(vorname|prénom|prenom|nombre|ime|imię)$/i
@@ -168,18 +170,18 @@ export function proposeColumns({ columns }: Pick<FoundCsv, 'columns'>): Proposed
   const names = columns.map(({ name }) => name)
   const unique = columns.filter(({ isUnique }) => isUnique)
   const ids = unique.filter(({ hasAddresses }) => !hasAddresses).map(({ name }) => name)
-  const addresses = columns.filter(({ name, hasAddresses }) => hasAddresses && EMAIL.test(name))
+  const addresses = columns.filter(({ hasAddresses }) => hasAddresses).map(({ name }) => name)
+  const mails = bestFirst(addresses, (name) => EMAIL.test(name))
   const whole = NAMES.flatMap((pattern) => names.filter((name) => pattern.test(name)))
   const given = names.find((name) => GIVEN.test(name))
   const family = names.find((name) => FAMILY.test(name))
   const joined = given === undefined || family === undefined ? [] : [`{${given}} {${family}}`]
   const single = [...whole, ...joined]
   const id = bestFirst(ids, (name) => ID.test(name))
-  const others = columns.filter((each) => each.hasAddresses && !addresses.includes(each))
   return {
     id,
     isIdLikely: ID.test(id[0] ?? ''),
-    email: [...addresses, ...others].map(({ name }) => name),
+    email: bestFirst(mails, (name) => CALLED_EMAIL.test(name)),
     name: joined.length > 0 && whole.length > 0 ? [single, ...single] : single,
     employeeId: names.filter((name) => EMPLOYEE.test(name) && name !== id[0]),
   }

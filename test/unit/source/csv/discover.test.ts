@@ -61,6 +61,26 @@ test('an encoding that cannot be found is asked for in the error', async () => {
   })
 })
 
+test.each([
+  ['one of ten', 'email', 9, 1, ['email']],
+  ['most, in a column that is called so', 'E-Mail-Adresse', 1, 9, ['E-Mail-Adresse']],
+  ['some, in a column with another name', 'contact', 6, 4, ['contact']],
+  ['most, in a column with another name', 'contact', 4, 6, []],
+  ['all, in a column that is called so', 'mail', 0, 10, []],
+])('values that are no addresses: %s', async (_, name, good, bad, expected) => {
+  const addresses = Array.from({ length: good }, (_each, at) => `p${at}@a.example`)
+  const values = [...addresses, ...Array<string>(bad).fill('nix')]
+  const found = await discover(`id,${name}\n${values.map((value, at) => `${at},${value}`).join('\n')}\n`)
+  expect(proposeColumns(found).email).toEqual(expected)
+})
+
+test('a column that is called as an e-mail is goes before those of other people', async () => {
+  const found = await discover(
+    'id,manager_email,contact,mail\n1,m@x.org,c@x.org,a@x.org\n2,m@x.org,c@x.org,nix\n',
+  )
+  expect(proposeColumns(found).email).toEqual(['mail', 'manager_email', 'contact'])
+})
+
 test('a file with a header only has nothing to propose as an id', async () => {
   const found = await discover('id,mail\n')
   expect(found.rows).toBe(0)
