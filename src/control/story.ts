@@ -114,7 +114,7 @@ export interface Story {
   readonly change: Change | null
   /** What the next run would say of the entry. */
   readonly notices: readonly Notice[]
-  /** The newest run that read both sides, and what it said of the entry. */
+  /** The newest run that read both sides, or changed the entry, and what it said of the entry. */
   readonly lastRun: {
     readonly run: number
     readonly state: RunState

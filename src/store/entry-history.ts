@@ -66,14 +66,17 @@ export interface RunFacts {
 }
 
 /**
- * The newest run that read everything to its end, or that was limited to this entry, with what it noticed of the entry.
+ * The newest run that read everything to its end, or that was limited to this entry or changed it, as a part of a plan and
+ * an undo do, with what it noticed of the entry.
  *
  * @param key left out for an entry without an id, which no run can name
+ * @param changedIn the runs that changed the entry
  */
 export async function lastRunAbout(
   db: Db,
   { sync, target }: SyncTarget,
   key: EntryKey | undefined,
+  changedIn: readonly number[],
 ): Promise<RunFacts | undefined> {
   const isLimitedToIt =
     key === undefined ? sql<boolean>`false` : sql<boolean>`only_entries->${`${key.kind}s`} ? ${key.id}`
@@ -81,7 +84,7 @@ export async function lastRunAbout(
     Omit<RunFacts, 'notices'>
   >`SELECT run, state, finished_at AS at FROM dirsyncd.runs
     WHERE sync = ${sync} AND target = ${target} AND state IN ('done', 'held', 'planned') AND finished_at IS NOT NULL
-      AND (only_entries IS NULL OR ${isLimitedToIt})
+      AND (only_entries IS NULL OR ${isLimitedToIt} OR run = ANY(${changedIn}::integer[]))
     ORDER BY run DESC LIMIT 1`.execute(db)
   const [last] = rows
   if (last === undefined) return undefined

@@ -37,6 +37,13 @@ const approversOf = async (id: string) => {
   return journal.map(({ op, approvedBy }) => [op, approvedBy])
 }
 
+/** The last run that the story of a user names, and what it says of him. */
+const lastRunOf = async (id: string) => {
+  const target = { sync: bed.sync, target: bed.target }
+  const { lastRun } = await historyOf({ db: bed.db, target }, { kind: 'user', id })
+  return { run: lastRun?.run, codes: lastRun?.notices.map(({ code }) => code) }
+}
+
 const askFor = (run: number, part: Part) => harness.control.approve({ run, by: 'ana', part })
 
 /** Approves a part, and returns the run that applies it and the one that holds the rest. */
@@ -203,6 +210,10 @@ test('one of those whose deletes were rejected is approved alone', async () => {
   const applied = await harness.approve(held.run, { part: { ids: ['a'] } })
   expect(applied).toMatchObject({ state: 'done', counts: { planned: { 'delete-user': 1 } } })
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['b', 'c', 'd', 'e', 'f', 'new'])
+  expect([await lastRunOf('a'), await lastRunOf('b')]).toEqual([
+    { run: applied.run, codes: [] },
+    { run: applied.run - 1, codes: ['rejected'] },
+  ])
   const next = await harness.sync()
   expect(next).toMatchObject({ state: 'done', counts: { planned: {}, notices: { rejected: 2 } } })
 })

@@ -19,9 +19,10 @@ export async function historyOf(
   { db, target }: Pick<ExplainDeps, 'db' | 'target'>,
   key: EntryKey | undefined,
 ): Promise<Pick<Story, 'lastRun' | 'lastFailure' | 'journal'>> {
-  const last = await lastRunAbout(db, target, key)
-  const failure = await lastFailureOfSync(db, target)
   const lines = key === undefined ? [] : await journalOf(db, target, key, JOURNAL_LINES)
+  const changedIn = lines.map(({ run }) => run)
+  const last = await lastRunAbout(db, target, key, changedIn)
+  const failure = await lastFailureOfSync(db, target)
   return {
     lastRun: last === undefined ? null : { ...last, at: last.at.toISOString() },
     lastFailure: failure === undefined ? null : { ...failure, at: failure.at.toISOString() },
