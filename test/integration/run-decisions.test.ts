@@ -20,11 +20,11 @@ beforeEach(async () => {
   company.groups.set('g', { name: 'Group', members: ['a', 'b', 'c', 'd', 'e', 'f'] })
   harness = await bed.openWithWorker({
     maxUserDeletes: 1,
-    giveUpMs: 100,
+    giveUpMs: 1500,
     asRead: (snapshot) => asRead(snapshot),
     onRead: () => onRead(),
   })
-  await harness.sync()
+  expect(await harness.sync()).toMatchObject({ state: 'done' })
 })
 
 const there = async () => [...(await seen()).users.keys()].toSorted().join('')
