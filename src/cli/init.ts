@@ -153,7 +153,7 @@ async function runInit(
   const file = resolve(given.file ?? given.config ?? usual)
   const steps = await compose.openInit(log, signal)
   await steps.requireNewFile(file)
-  checkGiven(given, steps.dataDirProblem)
+  checkGiven(given, steps)
   const options = { ...given, ...outermostBases(given, steps) }
   const say = (...lines: readonly string[]) =>
     json ? undefined : session.print(...fold(lines, session.columns))

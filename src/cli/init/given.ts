@@ -1,9 +1,11 @@
+import type { InitSteps } from '../../compose/init.ts'
 import { baseUrl, domain, syncName } from '../../config/schema.ts'
 import { ldapUrl } from '../../config/source-schema.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { checkWith } from './check.ts'
 import type { Init, InitOptions } from './context.ts'
 import { fingerprintDigits } from './fingerprint.ts'
+import { checkExpression } from './mapping.ts'
 import { checkSchedule } from './sync.ts'
 import type { Check } from './prompts.ts'
 
@@ -35,17 +37,26 @@ const OF_GROUPS: readonly Option[] = [
 ]
 
 /** Throws `usage` for options that cannot be right, before anything is asked or read. */
-export function checkGiven(options: InitOptions, checkDataDir: Check): void {
+export function checkGiven(
+  options: InitOptions,
+  { dataDirProblem, filterProblem }: Pick<InitSteps, 'dataDirProblem' | 'filterProblem'>,
+): void {
   const { url, startTls, trust, csvDelimiter } = options
   const checks: readonly (readonly [flag: string, value: string | undefined, check: Check])[] = [
     ['--url', url, checkWith(ldapUrl)],
     ['--trust', trust, checkFingerprint],
     ['--csv-delimiter', csvDelimiter, checkDelimiter],
+    ['--users-filter', options.usersFilter, filterProblem],
+    ['--groups-filter', options.groupsFilter, filterProblem],
+    ['--map-id', options.mapId, checkPlain],
+    ['--map-email', options.mapEmail, checkExpression],
+    ['--map-name', options.mapName, checkExpression],
+    ['--map-employee-id', options.mapEmployeeId, checkExpression],
     ['--api-url', options.apiUrl, checkWith(baseUrl)],
     ...(options.allowedDomain ?? []).map((each) => ['--allowed-domain', each, checkWith(domain)] as const),
     ['--sync', options.sync, checkWith(syncName)],
     ['--schedule', options.schedule, checkSchedule],
-    ['--data-dir', options.dataDir, checkDataDir],
+    ['--data-dir', options.dataDir, dataDirProblem],
   ]
   for (const [flag, value, check] of checks) {
     const problem = value === undefined ? undefined : check(value)
@@ -82,6 +93,9 @@ const checkFingerprint: Check = (value) =>
   /^[0-9a-f]{64}$/.test(fingerprintDigits(value))
     ? undefined
     : 'must be a SHA-256 fingerprint: 64 digits from 0 to F'
+
+const checkPlain: Check = (value) =>
+  checkExpression(value) && 'must be one plain attribute or column, and no expression'
 
 const checkDelimiter: Check = (value) => (/^.$/su.test(value) ? undefined : 'must be one character')
 

@@ -103,7 +103,7 @@ async function typed(answers: Init['answers'], flag: string, what: string): Prom
 }
 
 /** Nothing that is called by a name of its own ends like this. */
-const checkExpression: Check = (value) =>
+export const checkExpression: Check = (value) =>
   /^\w+\(.*\)$/.test(value) ? `must begin with =, as every expression: = ${value}` : undefined
 
 function inWords(expression: Proposal['expression']): string {

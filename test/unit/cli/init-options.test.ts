@@ -2,6 +2,12 @@ import { expect, test } from 'vitest'
 import { checkGiven } from '../../../src/cli/init/given.ts'
 import { errorInOptions, inOptions } from '../../../src/cli/init/option-names.ts'
 import { DirsyncdError } from '../../../src/errors.ts'
+import { filterProblem } from '../../../src/source/ldap/filter.ts'
+
+const checks = {
+  dataDirProblem: (folder: string) => (folder === '/taken' ? 'must be free' : undefined),
+  filterProblem,
+}
 
 const fingerprint = 'AB:'.repeat(31) + 'AB'
 
@@ -23,17 +29,40 @@ test.for<[Parameters<typeof checkGiven>[0], string]>([
   [{ groups: true, csvDelimiter: ',,' }, '--csv-delimiter must be one character.'],
   [{ groups: true, tokenFile: 'x', tokenEnv: 'X' }, 'Give --token-file or --token-env, and not both.'],
   [{ groups: true, dataDir: '/taken' }, '--data-dir must be free.'],
+  [
+    { groups: true, usersFilter: '(employeeType=staff' },
+    '--users-filter is not an LDAP filter: ")" is missing at position 20.',
+  ],
+  [{ groups: true, groupsFilter: 'cn=a)' }, '--groups-filter is not an LDAP filter: '],
+  [
+    { groups: true, mapEmail: 'lower(mail)' },
+    '--map-email must begin with =, as every expression: = lower(mail).',
+  ],
+  [{ groups: true, mapName: 'first(cn)' }, '--map-name must begin with =, as every expression: = first(cn).'],
+  [
+    { groups: true, mapEmployeeId: 'first(no)' },
+    '--map-employee-id must begin with =, as every expression: = first(no).',
+  ],
+  [
+    { groups: true, mapId: 'lower(uid)' },
+    '--map-id must be one plain attribute or column, and no expression.',
+  ],
 ])('options that contradict each other are refused: %j', ([options, sentence]) => {
-  expect(() => checkGiven(options, (folder) => (folder === '/taken' ? 'must be free' : undefined))).toThrow(
-    sentence,
-  )
+  expect(() => checkGiven(options, checks)).toThrow(sentence)
 })
 
 test('options that fit are not refused', () => {
   const options = { groups: true, source: 'ldap', url: 'ldap://x', startTls: true } as const
   for (const trust of [fingerprint, `SHA256 ${fingerprint.toLowerCase()}`, fingerprint.replaceAll(':', '')])
-    expect(() => checkGiven({ ...options, trust }, () => undefined)).not.toThrow()
-  expect(() => checkGiven({ groups: true, csvDelimiter: '\t' }, () => undefined)).not.toThrow()
+    expect(() => checkGiven({ ...options, trust }, checks)).not.toThrow()
+  const others = {
+    csvDelimiter: '\t',
+    usersFilter: 'uid=*',
+    mapId: 'uid',
+    mapEmail: '= lower(mail)',
+    mapName: '',
+  }
+  expect(() => checkGiven({ groups: true, ...others }, checks)).not.toThrow()
 })
 
 test.for([
