@@ -76,11 +76,14 @@ async function askField(
     what,
     message,
     choices: [
-      ...(given === undefined ? [] : [{ value: given, name: printable(given) }]),
       ...proposals.map(({ expression, entries }) => ({
-        value: JSON.stringify(expression),
+        value: expression === given ? given : JSON.stringify(expression),
         name: `${inWords(expression)}  (${entries === of ? `all ${digits(of)}` : `${digits(entries)} of ${digits(of)}`})`,
       })),
+      // Whoever is asked again need not take another one.
+      ...(given === undefined || proposals.some(({ expression }) => expression === given)
+        ? []
+        : [{ value: given, name: `${printable(given)}  (as ${flag} says)` }]),
       { value: NONE, name: 'Nothing: leave it out' },
       { value: OTHER, name: 'Something else: a name, a template or an expression' },
     ],
