@@ -69,6 +69,14 @@ test('a service that refuses the member takes none, and says why', async () => {
   expectClean(server)
 })
 
+test('a page of a proxy does not say that members are refused', async () => {
+  await using server = await startFilled()
+  const reaction = { status: 406, text: '<h1>Blocked</h1>', headers: { 'content-type': 'text/html' } }
+  for (let at = 0; at < 4; at += 1) server.trouble.push({ method: 'PATCH', reaction })
+  expect(await tried(server)).toMatchObject({ found: undefined, left: [] })
+  expectClean(server)
+})
+
 test('where the user or the group cannot be made, nothing is found out', async () => {
   await using server = await startFilled()
   server.trouble.push({ method: 'POST', reaction: { status: 422, json: { detail: 'email is missing' } } })
