@@ -117,7 +117,7 @@ export interface RunDetail extends RunSummary {
   readonly evidence: ReadEvidence | null
   /** What an undo cannot bring back, in words. */
   readonly lost: readonly string[]
-  /** The runs that apply what was approved of its hold, the first one first. */
+  /** The runs that approvals of its hold began, the first one first; later ones may apply what these did not. */
   readonly approvalRuns: readonly number[]
   /** Which options of the sync are not as in its last completed run of all entries. */
   readonly configurationChange: ConfigurationChange | null

@@ -207,8 +207,7 @@ export function decisionsSection({ decisions, approvalRuns }: RunDetail, now: Da
     ${
       approvalRuns.length > 0 &&
       html`<p>
-        What became of what was approved:
-        ${approvalRuns.map((run) => html` <a href="${path`/runs/${run}`}">run ${run}</a>`)}
+        The approval began ${approvalRuns.map((run) => html` <a href="${path`/runs/${run}`}">run ${run}</a>`)}
       </p>`
     }
   </section>`

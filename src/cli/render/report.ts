@@ -234,7 +234,7 @@ function decisionLines({ decisions, approvalRuns }: RunView): string[] {
   })
   if (approvalRuns.length === 0) return lines
   const runs = approvalRuns.map((run) => `dirsyncd runs ${run}`)
-  return [...lines, `What became of what was approved: ${runs.join(', ')}`]
+  return [...lines, `The approval began: ${runs.join(', ')}`]
 }
 
 function afterHold(first: number): string {
