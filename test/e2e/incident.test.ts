@@ -160,6 +160,14 @@ test('the run is held', async () => {
   expect(await run(reject!, wrong)).toMatchObject({ code: 0, stderr: '' })
   expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
   expect((await seen()).users.size).toBe(18)
+
+  const mistake = await runWithout('e-9', 'e-10', 'e-11')
+  expect(await run('dirsyncd pause corp')).toMatchObject({ code: 0, stderr: '' })
+  await site.run('approve', mistake)
+  expect(await run('dirsyncd reject 12', mistake)).toMatchObject({ code: 0, stderr: '' })
+  expect(await site.run('resume', 'corp', '--yes')).toMatchObject({ code: 0 })
+  expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
+  expect((await seen()).users.size).toBe(18)
 })
 
 test('the service refuses', { timeout: 120_000 }, async () => {
