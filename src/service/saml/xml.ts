@@ -20,8 +20,11 @@ export function element(
   return { xml: `${xml}</${name}>` }
 }
 
-/** Characters that XML 1.0 cannot hold, and control characters, which parsers may change and readers do not see. */
-const UNCLEAN = /[\p{Cc}\p{Cs}\uFFFE\uFFFF]/u
+/**
+ * Characters that XML 1.0 cannot hold, and those that readers do not see and parsers may change: control characters, and
+ * the separators of lines, which XML 1.1 makes line feeds.
+ */
+const UNCLEAN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\uFFFE\uFFFF]/u
 
 /** Whether XML can carry the text unchanged. */
 export function isClean(text: string): boolean {
@@ -43,6 +46,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** Throws a `RangeError` for text that is not clean: the caller decides whether to refuse or to `clean` it. */
 function escape(text: string): string {
-  if (!isClean(text)) throw new RangeError('XML cannot carry a control character or half a character.')
+  if (!isClean(text))
+    throw new RangeError('XML cannot carry a control character, a separator of lines or half a character.')
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!)
 }

@@ -120,13 +120,24 @@ describe('XML', () => {
     )
   })
 
-  test.each(['\0', '\u001b', '\r', '\n', '\t', '\u007f', '\u0085', '\ud800', '\udc00', '\uFFFE', '\uFFFF'])(
-    'does not hold %j',
-    (character) => {
-      expect(isClean(`a${character}b`)).toBe(false)
-      expect(clean(`${character}a${character}${character}b${character}`)).toBe('a b')
-      expect(() => element('a', {}, character)).toThrow(RangeError)
-      expect(() => element('a', { b: character }, '')).toThrow(RangeError)
-    },
-  )
+  test.each([
+    '\0',
+    '\u001b',
+    '\r',
+    '\n',
+    '\t',
+    '\u007f',
+    '\u0085',
+    '\u2028',
+    '\u2029',
+    '\ud800',
+    '\udc00',
+    '\uFFFE',
+    '\uFFFF',
+  ])('does not hold %j', (character) => {
+    expect(isClean(`a${character}b`)).toBe(false)
+    expect(clean(`${character}a${character}${character}b${character}`)).toBe('a b')
+    expect(() => element('a', {}, character)).toThrow(RangeError)
+    expect(() => element('a', { b: character }, '')).toThrow(RangeError)
+  })
 })
