@@ -127,6 +127,34 @@ export function fingerprint(change: Change): string {
   return fingerprintOf(change.op, change.id, wantedValues(change))
 }
 
+/**
+ * The fingerprints of what a person rejects together with this change, because another read may want only that: each
+ * value of an update, a create without the e-mail, and each member whom a group gains or loses.
+ */
+export function partFingerprints(change: Change): readonly string[] {
+  const { op, id } = change
+  if (op === 'update-user') {
+    const { email, name } = change.want
+    if (email === undefined || name === undefined) return []
+    return [{ email }, { name }].map((want) => fingerprintOf(op, id, userValues(want)))
+  }
+  if (op === 'create-user') {
+    const { email: _, ...want } = change.want
+    return change.want.email === undefined ? [] : [fingerprint({ op, id, want })]
+  }
+  if (op !== 'set-members') return []
+  const { added, removed } = membersDifference(change)
+  return [
+    ...added.map((member) => memberFingerprint(id, 'added', member)),
+    ...removed.map((member) => memberFingerprint(id, 'removed', member)),
+  ]
+}
+
+/** The fingerprint of one member whom a group gains or loses. */
+export function memberFingerprint(group: string, how: 'added' | 'removed', member: string): string {
+  return fingerprintOf('set-members', group, { [how]: member })
+}
+
 /** The fingerprint of this entry's delete, whether or not a plan has it. */
 export function deleteFingerprint(kind: Kind, id: string): string {
   return fingerprintOf(`delete-${kind}`, id, null)

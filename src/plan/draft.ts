@@ -4,13 +4,13 @@ import { compareNotices, type Notice, type NoticeCode, type Sighting } from '../
 import { sortInSteps } from '../directory/sorting.ts'
 import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../directory/steps.ts'
 import { amount } from '../directory/wording.ts'
-import { type Change, type DeleteReason, type DeleteUser, fingerprint } from './change.ts'
+import { type Change, type DeleteReason, type DeleteUser, fingerprint, partFingerprints } from './change.ts'
 import { type Phase, PlannedChanges, type UserOp } from './changes.ts'
 import { type Difference, diffGroup, diffUser, wishOf } from './diff.ts'
 import { type EmailRulings, NO_RULINGS } from './emails.ts'
 import { FreedEmails } from './freed-emails.ts'
 import { type PlanInputs, withheldBy } from './inputs.ts'
-import { type IdTest, sizeOf } from './members.ts'
+import { type IdTest, sizeOf, withoutMembers } from './members.ts'
 import type { Plan } from './changes.ts'
 import { mayDelete, mayUpdate } from './policy.ts'
 import type { Selection } from './selection.ts'
@@ -119,7 +119,23 @@ export class Draft {
   addMembers(group: string, found: Difference): void {
     if (!this.#isSelected('group', group)) return
     this.#equalGroups.delete(group)
-    this.#take('group', found)
+    this.#take('group', this.#withoutRejected(found))
+  }
+
+  /** Leaves as they are the members whose change a person rejected together with others. */
+  #withoutRejected(found: Difference): Difference {
+    const { change, notices = [] } = found
+    const { withheld } = this.#inputs
+    if (change?.op !== 'set-members' || withheld.size === 0 || withheld.has(fingerprint(change))) return found
+    const parted = withoutMembers(change, (print) => withheld.get(print)?.code === 'rejected')
+    if (parted === undefined) return found
+    this.#withheld.push(...parted.rejected)
+    const detail = `${notMade(parted.left)}: ${withheld.get(parted.rejected[0]!)!.detail}`
+    const said: Notice = { kind: 'group', id: change.id, code: 'rejected', detail }
+    return {
+      ...(parted.change !== undefined && { change: parted.change }),
+      notices: [...notices, said],
+    }
   }
 
   #countEqual(kind: Kind, id: string): void {
@@ -193,6 +209,7 @@ export class Draft {
     if (withheld) {
       if (withheld.code !== 'rejected' && waits?.code !== 'unproved') this.#addLeaving(change)
       this.#withheld.push(print, ...(wish === undefined ? [] : [wish]))
+      if (withheld.code === 'rejected') this.#withheld.push(...partFingerprints(change))
       const detail = withheld.code === 'rejected' ? `${notMade(change)}: ${withheld.detail}` : withheld.detail
       this.#notices.push({ kind, id: change.id, code: withheld.code, detail })
       return

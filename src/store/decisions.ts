@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import { pointInTime } from '../directory/wording.ts'
+import { type Change, partFingerprints } from '../plan/change.ts'
 import { choices, decidedChanges, type Decision, holdAfter, type RecordedBreach } from '../plan/decide.ts'
 import type { Breach } from '../plan/guards.ts'
 import { leftOut } from '../plan/left-out.ts'
@@ -129,7 +130,7 @@ export async function approvePart(
       SELECT DISTINCT ON (fingerprint) ${run.sync}, ${run.target}, fingerprint, 'approved', ${number}::integer, ${by}
       FROM dirsyncd.changes WHERE run = ${number} AND ${isNamed}
       ${INSTEAD_OF_EARLIER} RETURNING fingerprint`.execute(trx)
-    await forgetWishes(
+    await forgetForms(
       trx,
       run,
       rows.map(({ fingerprint }) => fingerprint),
@@ -255,34 +256,44 @@ async function recordDecision(
 ): Promise<void> {
   const { sync, target, run: number } = run
   const prints =
-    decision === 'rejected' ? [...fingerprints, ...(await wishesOf(db, number, fingerprints))] : fingerprints
+    decision === 'rejected' ? [...fingerprints, ...(await formsOf(db, number, fingerprints))] : fingerprints
   await sql`INSERT INTO dirsyncd.decisions AS d (sync, target, fingerprint, decision, run, decided_by)
     SELECT DISTINCT ${sync}, ${target}, fingerprint, ${decision}, ${number}::integer, ${by}
     FROM unnest(${prints}::text[]) AS fingerprint ${INSTEAD_OF_EARLIER}`.execute(db)
-  if (decision === 'approved') await forgetWishes(db, run, fingerprints)
+  if (decision === 'approved') await forgetForms(db, run, fingerprints)
 }
 
-/** What the source wants with these changes of a run, where a change itself is another one. */
-async function wishesOf(db: Db, run: number, fingerprints: readonly string[]): Promise<readonly string[]> {
-  const { rows } = await sql<{ wish: string }>`SELECT wish FROM dirsyncd.changes
-    WHERE run = ${run} AND wish IS NOT NULL AND fingerprint = ANY(${fingerprints}::text[])`.execute(db)
-  return rows.map(({ wish }) => wish)
+/** The fingerprints of other forms of these changes of a run: what the source wants with them, and their parts. */
+async function formsOf(db: Db, run: number, fingerprints: readonly string[]): Promise<readonly string[]> {
+  const { rows } = await sql<ChangeForms>`SELECT fingerprint, wish, change FROM dirsyncd.changes
+    WHERE run = ${run} AND fingerprint = ANY(${fingerprints}::text[])`.execute(db)
+  return rows.flatMap(formsIn)
+}
+
+interface ChangeForms {
+  readonly fingerprint: string
+  readonly wish: string | null
+  readonly change: Change
+}
+
+function formsIn({ wish, change }: ChangeForms): readonly string[] {
+  return [...(wish === null ? [] : [wish]), ...partFingerprints(change)]
 }
 
 /** Whoever approves a change was shown this form of it: of the others, an earlier decision is over, and none is made. */
-async function forgetWishes(
+async function forgetForms(
   db: Db,
   { sync, target, run }: RunRecord,
   fingerprints: readonly string[],
 ): Promise<void> {
-  const wishes = await wishesOf(db, run, fingerprints)
-  if (wishes.length === 0) return
+  const forms = await formsOf(db, run, fingerprints)
+  if (forms.length === 0) return
   await db
     .deleteFrom('dirsyncd.decisions')
     .where('sync', '=', sync)
     .where('target', '=', target)
     .where('decision', '<>', 'approved')
-    .where('fingerprint', 'in', wishes)
+    .where(sql<boolean>`fingerprint = ANY(${forms}::text[])`)
     .execute()
 }
 
@@ -397,19 +408,45 @@ export async function forgetOtherDecisions(
     WHERE ${isOther} AND decision <> 'approved'`.execute(db)
   const runs = rows.map(({ run }) => run)
   const ids = runs.length === 0 ? { user: [], group: [] } : unjudged()
-  const isOver = ids === 'all' ? sql`false` : sql`fingerprint NOT IN (${printsOf(runs, ids)})`
+  const kept =
+    ids === 'all'
+      ? []
+      : [...(await printsOf(db, runs, ids)), ...(await wantedInParts(db, { sync, target }, runs, wanted))]
+  const isOver = ids === 'all' ? sql`false` : sql`fingerprint <> ALL(${kept}::text[])`
   await sql`DELETE FROM dirsyncd.decisions WHERE ${isOther} AND (decision = 'approved' OR ${isOver})`.execute(
     db,
   )
 }
 
-/** The fingerprints of the changes of some runs that concern these entries, as members too. */
-function printsOf(runs: readonly number[], { user, group }: Exclude<Unjudged, 'all'>): RawBuilder<string> {
+/** The fingerprints of rejected changes of which a part is wanted: whoever approves one of them releases its parts. */
+async function wantedInParts(
+  db: Db,
+  { sync, target }: SyncTarget,
+  runs: readonly number[],
+  wanted: readonly string[],
+): Promise<readonly string[]> {
+  if (runs.length === 0 || wanted.length === 0) return []
+  const { rows } = await sql<ChangeForms>`SELECT c.fingerprint, c.wish, c.change FROM dirsyncd.changes AS c
+    JOIN dirsyncd.decisions AS d ON d.run = c.run AND d.fingerprint = c.fingerprint
+    WHERE c.run = ANY(${runs}::integer[]) AND d.sync = ${sync} AND d.target = ${target}
+      AND d.decision = 'rejected'`.execute(db)
+  const open = new Set(wanted)
+  return rows.flatMap((row) => (formsIn(row).some((print) => open.has(print)) ? [row.fingerprint] : []))
+}
+
+/** The fingerprints of the changes of some runs that concern these entries, as members too, in all forms. */
+async function printsOf(
+  db: Db,
+  runs: readonly number[],
+  { user, group }: Exclude<Unjudged, 'all'>,
+): Promise<readonly string[]> {
+  if (runs.length === 0 || user.length + group.length === 0) return []
   const isMember = sql`(change -> 'want' ?| ${user}::text[] OR change -> 'have' ?| ${user}::text[])`
-  return sql<string>`SELECT print FROM dirsyncd.changes, unnest(ARRAY[fingerprint, wish]) AS print
-    WHERE run = ANY(${runs}::integer[]) AND print IS NOT NULL AND CASE
+  const { rows } = await sql<ChangeForms>`SELECT fingerprint, wish, change FROM dirsyncd.changes
+    WHERE run = ANY(${runs}::integer[]) AND CASE
       WHEN op LIKE '%-user' THEN entry_id = ANY(${user}::text[])
-      ELSE entry_id = ANY(${group}::text[]) OR op = 'set-members' AND ${isMember} END`
+      ELSE entry_id = ANY(${group}::text[]) OR op = 'set-members' AND ${isMember} END`.execute(db)
+  return rows.flatMap((row) => [row.fingerprint, ...formsIn(row)])
 }
 
 /** An approval is for once: it ends with the run that did what was approved. */

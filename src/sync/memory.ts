@@ -127,6 +127,8 @@ const UNJUDGED: ReadonlySet<NoticeCode> = new Set([
   'seen-again',
   'kept-by-policy',
   'kept-unproved',
+  'value-kept',
+  'no-email',
 ])
 
 /** What was rejected of these may be wanted again when the next run can judge them. */

@@ -35,6 +35,13 @@ async function noticed({ run }: RunRecord, code: string): Promise<string[]> {
   return notices.flatMap(({ kind, id, code: said }) => (kind === 'user' && said === code ? [id ?? ''] : []))
 }
 
+async function noticedOfGroups({ run }: RunRecord, code: string): Promise<string[]> {
+  const notices = await noticesOf(bed.db, run, 1000)
+  return notices.flatMap(({ kind, detail, code: said }) =>
+    kind === 'group' && said === code ? [detail] : [],
+  )
+}
+
 /** Somebody whose row nobody understands. */
 const withUnreadable =
   (...ids: readonly string[]) =>
@@ -99,6 +106,76 @@ test('a rejected update stays so over a read that cannot use the entry', async (
   await harness.sync()
   company.users.set('a', { name: 'Somebody else', email: 'a@example.org' })
   expect(await noticed(await harness.sync(), 'rejected')).toEqual([])
+})
+
+/** Rejects what somebody left out who approved only the deletes of b and c. */
+async function rejectTheRest(): Promise<void> {
+  const held = await harness.sync()
+  await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['b', 'c'], kinds: ['user'] } })
+  await harness.work()
+  await harness.control.reject({ run: (await harness.newestRun()).run, by: 'ana' })
+  await harness.sync()
+}
+
+const members = async () => (await seen()).groups.get('g')?.members.join('')
+
+test('whose removal from a group was rejected stays there, whoever else comes or goes', async () => {
+  fire('b', 'c')
+  company.groups.set('g', { name: 'Group', members: ['f'] })
+  await rejectTheRest()
+  expect(await members()).toBe('adef')
+  hire('new')
+  company.groups.set('g', { name: 'Group', members: ['e', 'f', 'new'] })
+  const added = await harness.sync()
+  expect([added.state, await members()]).toEqual(['done', 'adefnew'])
+  expect(await noticedOfGroups(added, 'rejected')).toEqual([
+    expect.stringMatching(/^"Group": 0 members not added, 2 not removed: rejected by ana/),
+  ])
+  company.groups.set('g', { name: 'Group', members: ['new'] })
+  await harness.sync()
+  // Two others leave, which nobody has rejected: one of them was wanted again in between.
+  expect(await members()).toBe('adnew')
+})
+
+test('who was not let into a group stays out, and whoever approves it lets all in', async () => {
+  fire('b', 'c')
+  hire('x', 'y')
+  const held = await harness.sync()
+  await harness.control.approve({ run: held.run, by: 'ana', part: { names: ['creates'] } })
+  await harness.work()
+  await harness.approve((await harness.newestRun()).run)
+  fire('d', 'e')
+  company.groups.set('g', { name: 'Group', members: ['a', 'f', 'x', 'y'] })
+  const again = await harness.sync()
+  await harness.control.approve({ run: again.run, by: 'ana', part: { ids: ['d', 'e'], kinds: ['user'] } })
+  await harness.work()
+  const { run } = await harness.newestRun()
+  await harness.control.reject({ run, by: 'ana' })
+  company.groups.set('g', { name: 'Group', members: ['a', 'x', 'y'] })
+  await harness.sync()
+  expect(await members()).toBe('a')
+  company.groups.set('g', { name: 'Group', members: ['a', 'f', 'x', 'y'] })
+  await harness.sync()
+  const approved = await harness.approve(run, { part: { ids: ['g'] } }).then(() => 'approved', String)
+  expect([approved, await members()]).toEqual(['approved', 'afxy'])
+})
+
+const noEmail = (snapshot: SourceSnapshot): SourceSnapshot => ({
+  ...snapshot,
+  users: new Map([...snapshot.users].map(([id, user]) => [id, { ...user, email: undefined }])),
+})
+
+test('what was rejected of a user stays so over a read without the e-mail', async () => {
+  fire('b', 'c')
+  company.users.set('a', { name: 'Somebody else', email: 'else@example.org' })
+  hire('new')
+  await rejectTheRest()
+  for (const read of [noEmail, (snapshot: SourceSnapshot) => snapshot]) {
+    asRead = read
+    expect(await noticed(await harness.sync(), 'rejected')).toEqual(['a', 'new'])
+  }
+  expect(await there()).toBe('adef')
+  expect((await seen()).users.get('a')).toEqual({ name: 'Person a', email: 'a@example.org' })
 })
 
 test('an approval is for once: who is there again is held anew', async () => {
