@@ -34,6 +34,8 @@ export class Draft {
   readonly #changes = new PlannedChanges((op, id) => this.#makeAgain(op, id))
   readonly #notices: Notice[]
   readonly #withheld: string[] = []
+  /** Members are looked up one by one only where anything was rejected. */
+  readonly #hasRejections: boolean
   /** Users who are gone from the source, and whose delete is in grace, refused or without effect. */
   readonly leaving = new Set<string>()
   /** The users of the directory whom the plan deletes. */
@@ -51,6 +53,7 @@ export class Draft {
   constructor(inputs: PlanInputs, selections: Readonly<Record<Kind, Selection>>) {
     this.#inputs = inputs
     this.#selections = selections
+    this.#hasRejections = [...inputs.withheld.values()].some(({ code }) => code === 'rejected')
     this.#notices = [...inputs.source.notices, ...inputs.directory.notices]
   }
 
@@ -126,7 +129,8 @@ export class Draft {
   #withoutRejected(found: Difference): Difference {
     const { change, notices = [] } = found
     const { withheld } = this.#inputs
-    if (change?.op !== 'set-members' || withheld.size === 0 || withheld.has(fingerprint(change))) return found
+    if (!this.#hasRejections || change?.op !== 'set-members' || withheld.has(fingerprint(change)))
+      return found
     const parted = withoutMembers(change, (print) => withheld.get(print)?.code === 'rejected')
     if (parted === undefined) return found
     this.#withheld.push(...parted.rejected)
