@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { cut, examples, pointInTime } from '../directory/wording.ts'
 import { DirsyncdError } from '../errors.ts'
-import { approvePart } from '../store/decisions.ts'
+import { approvePart } from '../store/part-decisions.ts'
 import { pauseOfSync } from '../store/paused-syncs.ts'
 import { findRun, type NewRun, type RunRecord } from '../store/runs.ts'
 import type { Part } from '../plan/part/part.ts'

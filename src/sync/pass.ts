@@ -37,7 +37,8 @@ import { lastGood } from '../store/last-good.ts'
 import { findRun, finishRun, type RunRecord, setRunState } from '../store/runs.ts'
 import type { Undo } from '../store/run-types.ts'
 import { settleUndone } from '../store/convergence.ts'
-import { approvedIn, spendApprovals } from '../store/decisions.ts'
+import { approvedIn } from '../store/decisions.ts'
+import { spendApprovals } from '../store/forget-decisions.ts'
 import type { Tables } from '../store/tables.ts'
 import {
   recall,

@@ -659,7 +659,7 @@ export const STORES: readonly Protection[] = [
   },
   {
     name: 'stores-part-of-a-rejected-plan-leaves-the-rest-rejected',
-    file: 'store/decisions.ts',
+    file: 'store/part-decisions.ts',
     find: "if (run.hold === 'open') await leaveOut(",
     replace: 'await leaveOut(',
     test: 'integration/run-parts.test.ts',
@@ -667,7 +667,7 @@ export const STORES: readonly Protection[] = [
   },
   {
     name: 'stores-left-out-change-is-so-when-its-email-is-free',
-    file: 'store/decisions.ts',
+    file: 'store/part-decisions.ts',
     find: 'FROM dirsyncd.changes, unnest(ARRAY[fingerprint, wish]) AS print\n    WHERE run = ${run} AND',
     replace: 'FROM dirsyncd.changes, unnest(ARRAY[fingerprint]) AS print\n    WHERE run = ${run} AND',
     test: 'integration/run-parts.test.ts',
@@ -803,15 +803,15 @@ export const STORES: readonly Protection[] = [
   },
   {
     name: 'stores-decision-lives-as-long-as-its-change',
-    file: 'store/decisions.ts',
-    find: 'DELETE FROM dirsyncd.decisions WHERE sync',
-    replace: 'DELETE FROM dirsyncd.decisions WHERE run < 0 AND sync',
+    file: 'store/forget-decisions.ts',
+    find: 'DELETE FROM dirsyncd.decisions WHERE ${isOther}',
+    replace: 'DELETE FROM dirsyncd.decisions WHERE run < 0 AND ${isOther}',
     test: 'integration/store-memory.test.ts',
     only: 'a decision is forgotten',
   },
   {
     name: 'stores-decision-that-is-still-wanted-stays',
-    file: 'store/decisions.ts',
+    file: 'store/forget-decisions.ts',
     find: ' AND fingerprint <> ALL(${wanted}::text[])',
     replace: ' AND ${wanted}::text[] IS NOT NULL',
     test: 'integration/store-memory.test.ts',
@@ -819,9 +819,9 @@ export const STORES: readonly Protection[] = [
   },
   {
     name: 'stores-decision-about-another-directory-stays',
-    file: 'store/decisions.ts',
-    find: 'WHERE sync = ${sync} AND target = ${target}',
-    replace: 'WHERE sync = ${sync} AND ${target}::text IS NOT NULL',
+    file: 'store/forget-decisions.ts',
+    find: 'sql`sync = ${sync} AND target = ${target}',
+    replace: 'sql`sync = ${sync} AND ${target}::text IS NOT NULL',
     test: 'integration/store-memory.test.ts',
     only: 'a decision is forgotten',
   },
@@ -935,7 +935,7 @@ export const STORES: readonly Protection[] = [
   },
   {
     name: 'stores-parts-of-a-rejected-change-are-rejected',
-    file: 'store/decisions.ts',
+    file: 'store/forget-decisions.ts',
     find: '...partFingerprints(change)]',
     replace: ']',
     test: 'integration/run-decisions.test.ts',
@@ -949,7 +949,7 @@ export const STORES: readonly Protection[] = [
   },
   {
     name: 'stores-rejected-members-can-be-let-in-by-their-group',
-    file: 'store/decisions.ts',
+    file: 'store/forget-decisions.ts',
     find: 'formsIn(row).some((print) => open.has(print))',
     replace: 'open.has(row.fingerprint)',
     test: 'integration/run-decisions.test.ts',

@@ -176,7 +176,7 @@ export const UNDO_AND_PAUSE: readonly Protection[] = [
   },
   {
     name: 'parts-left-out-stays-beside-an-undo',
-    file: 'store/decisions.ts',
+    file: 'store/part-decisions.ts',
     find: ".where('decision', '=', 'left-out')",
     replace: ".where('decision', '=', 'rejected')",
     test: UNDO,
