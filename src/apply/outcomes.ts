@@ -6,6 +6,7 @@ import { storeVerdict } from '../store/canaries.ts'
 import type { Fenced, FencedRun, LockedRun } from '../store/fenced-run.ts'
 import type { ChangeState } from '../store/run-types.ts'
 import { storeListNotice } from '../store/plans.ts'
+import { NAME_OF_CHANGE } from '../store/quarantine.ts'
 import { stopRun } from '../store/runs.ts'
 import { storable, storableJson } from '../store/storable.ts'
 import { forgetOutages, type Pause, pauseFor, pauseForOutage, pauseOf } from '../store/pause.ts'
@@ -162,11 +163,12 @@ async function journal(
         AND c.chunk = ${chunk} AND told.outcomes ? c.number::text
       RETURNING c.*, (told.outcomes -> c.number::text ->> 'requests')::int AS requests
     ), quarantined AS (
-      INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, detail)
-      SELECT DISTINCT ON (fingerprint) ${sync}, ${target}, fingerprint, op, entry_id, COALESCE(detail, '')
+      INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, name, detail)
+      SELECT DISTINCT ON (fingerprint) ${sync}, ${target}, fingerprint, op, entry_id, ${NAME_OF_CHANGE},
+        COALESCE(detail, '')
       FROM done WHERE state = 'quarantined'
       ON CONFLICT (sync, target, fingerprint) DO UPDATE
-      SET code = 'quarantined', detail = EXCLUDED.detail, tried_at = now()
+      SET code = 'quarantined', name = EXCLUDED.name, detail = EXCLUDED.detail, tried_at = now()
     ), journaled AS (
       INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, before,
         removes, intent_at, ended_at, outcome, status, requests, detail, approved, approved_by)

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Op } from '../plan/change.ts'
 import type { Fenced } from '../store/fenced-run.ts'
+import { NAME_OF_CHANGE } from '../store/quarantine.ts'
 import type { Tables } from '../store/tables.ts'
 import { allWaitingIn, isDue, MOST_REFUSALS, type Part } from './waiting.ts'
 
@@ -105,11 +106,11 @@ export async function quarantineUndecided(trx: Fenced, run: number, part: Part, 
       UPDATE dirsyncd.changes SET state = 'quarantined', unsure = false
       WHERE run = ${run} AND phase = ${part.phase} AND tail = ${part.tail} AND op = ${op}
         AND state = 'pending' AND refusals >= ${MOST_REFUSALS}
-      RETURNING run, op, entry_id, fingerprint, detail
+      RETURNING run, op, entry_id, fingerprint, detail, change
     )
-    INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, detail)
-    SELECT DISTINCT ON (fingerprint) r.sync, r.target, fingerprint, op, entry_id, COALESCE(detail, '')
+    INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, name, detail)
+    SELECT DISTINCT ON (fingerprint) r.sync, r.target, fingerprint, op, entry_id, ${NAME_OF_CHANGE}, COALESCE(detail, '')
     FROM refused JOIN dirsyncd.runs AS r ON r.run = refused.run
     ON CONFLICT (sync, target, fingerprint) DO UPDATE
-    SET code = 'quarantined', detail = EXCLUDED.detail, tried_at = now()`.execute(trx)
+    SET code = 'quarantined', name = EXCLUDED.name, detail = EXCLUDED.detail, tried_at = now()`.execute(trx)
 }

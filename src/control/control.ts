@@ -178,6 +178,8 @@ export interface QuarantinedChange {
   /** Null, like the id and the operation, where an older version remembered only the fingerprint. */
   readonly kind: Kind | null
   readonly id: string | null
+  /** Null where it is not known. */
+  readonly name: string | null
   readonly op: Op | null
   readonly fingerprint: string
   /** One sentence: what the service answered. */

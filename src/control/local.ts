@@ -262,6 +262,7 @@ function quarantinedChange({ op, ...row }: QuarantinedRow): QuarantinedChange {
     sync: row.sync,
     kind: op === null ? null : op.endsWith('-user') ? 'user' : 'group',
     id: row.entry_id,
+    name: row.name,
     op,
     fingerprint: row.fingerprint,
     detail: row.detail,

@@ -6,6 +6,10 @@ import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
+/** Whom a row of `changes` concerns, for people. */
+export const NAME_OF_CHANGE = sql<string | null>`coalesce(change #>> '{want,name}', change ->> 'name',
+  change #>> '{have,name}')`
+
 /** The changes among these that the service refused, however long ago, and that nobody released since. */
 export async function quarantinedOf(
   db: Db,
@@ -56,13 +60,14 @@ export interface QuarantinedRow {
   /** Unknown, like the id, in a row of an older version whose change is not kept any more. */
   readonly op: Op | null
   readonly entry_id: string | null
+  readonly name: string | null
   readonly detail: string
   readonly since: Date
   readonly tried_at: Date
   readonly tried_again_at: Date
 }
 
-const COLUMNS = sql`sync, fingerprint, op, entry_id, detail, since, tried_at,
+const COLUMNS = sql`sync, fingerprint, op, entry_id, name, detail, since, tried_at,
   tried_at + interval '24 hours' AS tried_again_at`
 
 /** What is in quarantine, by sync, entry and operation. */

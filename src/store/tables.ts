@@ -224,6 +224,8 @@ export interface QuarantineTable {
   /** Both are null in a row of an older version whose change was not known any more. */
   op: Op | null
   entry_id: string | null
+  /** Null also where only an older version, or the journal, knew the change. */
+  name: string | null
   /** Refused by the service, or applied twice without effect. */
   code: Generated<'quarantined' | 'does-not-converge'>
   detail: string

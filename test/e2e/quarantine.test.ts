@@ -47,11 +47,11 @@ describe.each(['with a daemon', 'without a daemon'])('quarantine %s', (how) => {
     const [head, bo, why, cy] = shown.stdout.split('\n')
     expect(head).toMatch(/^SYNC +ID +REFUSED +SINCE +TRIED AGAIN$/)
     expect(bo).toMatch(/^corp +bo +create-user +\d{4}-\S+ \S+Z +after \d{4}-\S+ \S+Z$/)
-    expect(why).toMatch(/^ {2}POST \S+ .*422/)
+    expect(why).toMatch(/^ {2}Bo: POST \S+ .*422/)
     expect(cy).toMatch(/^corp +cy /)
     const { lines } = await site.json('quarantine', 'list', '--sync', 'corp')
     expect(lines).toMatchObject([
-      { sync: 'corp', kind: 'user', id: 'bo', op: 'create-user' },
+      { sync: 'corp', kind: 'user', id: 'bo', name: 'Bo', op: 'create-user' },
       { sync: 'corp', kind: 'user', id: 'cy', op: 'create-user' },
     ])
     expect(Date.parse(lines[0].triedAgainAt) - Date.parse(lines[0].triedAt)).toBe(24 * 3_600_000)

@@ -27,7 +27,7 @@ export function quarantinePage(
       ? html`–`
       : html`<a
           href="${withQuery(path`/syncs/${each.sync}/people`, { who: each.id, kind: each.kind ?? undefined })}"
-          ><bdi class="id">${each.id}</bdi></a
+          >${each.name !== null && html`<bdi>${cut(each.name)}</bdi> `}<bdi class="id">${each.id}</bdi></a
         >`,
     html`${cut(each.detail)}`,
     at(each.since, now),

@@ -1,18 +1,22 @@
 import type { QuarantinedChange } from '../../control/control.ts'
-import { amount, pointInTime } from '../../directory/wording.ts'
+import { amount, cut, pointInTime } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
 import { renderTable } from './table.ts'
 
 const HEAD = ['SYNC', 'ID', 'REFUSED', 'SINCE', 'TRIED AGAIN']
 
-/** The quarantined changes as a table, each with the reason below it. `now` is an ISO time. */
+/** The quarantined changes as a table, each with the name and the reason below it. `now` is an ISO time. */
 export function renderQuarantine(changes: readonly QuarantinedChange[], now: string): string[] {
   if (changes.length === 0) return ['Nothing is in quarantine.']
   const [head = '', ...rows] = renderTable(
     HEAD,
     changes.map((change) => row(change, now)),
   )
-  return [head, ...rows.flatMap((line, at) => [line, `  ${printable(changes[at]?.detail ?? '')}`])]
+  return [head, ...rows.flatMap((line, at) => [line, `  ${whomAndWhy(changes[at]!)}`])]
+}
+
+function whomAndWhy({ name, detail }: QuarantinedChange): string {
+  return name === null ? printable(detail) : `${printable(cut(name))}: ${printable(detail)}`
 }
 
 function row(change: QuarantinedChange, now: string): string[] {

@@ -24,6 +24,7 @@ import { notifications } from './0022-notifications.ts'
 import { pages } from './0023-pages.ts'
 import { approvers } from './0024-approvers.ts'
 import { resumed } from './0025-resumed.ts'
+import { quarantineNames } from './0026-quarantine-names.ts'
 
 /** Every migration by its name; the names order them, and one that was released never changes. */
 export const migrations: Record<string, Migration> = {
@@ -52,4 +53,5 @@ export const migrations: Record<string, Migration> = {
   '0023-pages': pages,
   '0024-approvers': approvers,
   '0025-resumed': resumed,
+  '0026-quarantine-names': quarantineNames,
 }

@@ -143,6 +143,7 @@ export function quarantinedOf(id: string): QuarantinedChange {
     sync: 'corp',
     kind: 'user',
     id,
+    name: `Name of ${id}`,
     op: 'update-user',
     fingerprint: `f-${id}`,
     detail: 'The e-mail is refused.',

@@ -119,7 +119,7 @@ describe('texts of strangers', () => {
     ],
     changes: [changeOf(change, { state: 'failed', detail: HOSTILE })],
     notices: [{ number: 1, kind: 'user', id: HOSTILE, code: 'no-name', detail: HOSTILE }],
-    quarantine: [{ ...quarantinedOf(HOSTILE), sync: HOSTILE, detail: HOSTILE }],
+    quarantine: [{ ...quarantinedOf(HOSTILE), sync: HOSTILE, name: HOSTILE, detail: HOSTILE }],
     explanation: {
       result: 'several',
       sync: HOSTILE,

@@ -31,6 +31,7 @@ const MIGRATIONS = {
     '0023-pages.ts': 'c4b08c264b3e7908',
     '0024-approvers.ts': 'ed969aaf4eaa5876',
     '0025-resumed.ts': '799d8f414942d4de',
+    '0026-quarantine-names.ts': '535f48d9551e129f',
   },
   'service/store/migrations': {
     '0001-organizations.ts': '38b3340552d34563',
