@@ -36,6 +36,7 @@ export type NoticeCode =
   | 'email-swap' // users exchange their e-mails, which a service may refuse
   | 'id-moved' // the id seems to belong to another person now
   | 'new-id' // a user whom the plan deletes seems to be created under another id
+  | 'other-id-form' // the plan deletes an entry whose id is not like those of the source
   | 'unknown-id' // the run is limited to this id, and neither side has it
   | 'excluded' // by the sync's list `include` or `exclude`
   | 'protected' // would be deleted, but is on the sync's list `protected`

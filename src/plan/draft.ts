@@ -9,6 +9,7 @@ import { type Phase, PlannedChanges, type UserOp } from './changes.ts'
 import { type Difference, diffGroup, diffUser, wishOf } from './diff.ts'
 import { type EmailRulings, NO_RULINGS } from './emails.ts'
 import { FreedEmails } from './freed-emails.ts'
+import { idsOfOtherForm } from './id-form.ts'
 import { type PlanInputs, withheldBy } from './inputs.ts'
 import { type IdTest, sizeOf, withoutMembers } from './members.ts'
 import type { Plan } from './changes.ts'
@@ -40,6 +41,7 @@ export class Draft {
   readonly leaving = new Set<string>()
   /** The users of the directory whom the plan deletes. */
   readonly deletedUsers = new Set<string>()
+  readonly #deletedGroups = new Set<string>()
   /** The groups that each of them is a member of, by the user's id. */
   readonly #groupsOfDeleted = new Map<string, string[]>()
   readonly #freed = new FreedEmails()
@@ -176,6 +178,7 @@ export class Draft {
 
   *finish(): Steps<Plan> {
     yield* this.#lookUpGroups()
+    yield* this.#nameOtherForms()
     const notices = this.#notices
     const order = yield* sortInSteps(notices.length, (a, b) => compareNotices(notices[a]!, notices[b]!))
     yield* this.#changes.order()
@@ -186,6 +189,14 @@ export class Draft {
       withheld: this.#withheld.toSorted(),
       digest: yield* this.#changes.digest(),
     }
+  }
+
+  *#nameOtherForms(): Steps<undefined> {
+    const { users, groups } = this.#inputs.source
+    const leaving = [...this.deletedUsers].filter((id) => this.#freed.newIdOf(id) === undefined)
+    this.#notices.push(...(yield* idsOfOtherForm('user', leaving, users.values())))
+    this.#notices.push(...(yield* idsOfOtherForm('group', this.#deletedGroups, groups.values())))
+    return undefined
   }
 
   *#lookUpGroups(): Steps<undefined> {
@@ -328,6 +339,7 @@ export class Draft {
       removes,
     })
     if (change.op === 'create-group') this.#createdGroups.add(change.id)
+    if (change.op === 'delete-group') this.#deletedGroups.add(change.id)
     if (change.op === 'delete-user') {
       this.deletedUsers.add(change.id)
       this.#freed.add(change.id, change.have.email, row)

@@ -1,4 +1,4 @@
-import type { DirectorySnapshot, Notice } from '../directory/snapshot.ts'
+import type { DirectorySnapshot, Notice, NoticeCode } from '../directory/snapshot.ts'
 import type { Steps } from '../directory/steps.ts'
 import { SourceUsers } from '../directory/users.ts'
 import { amount } from '../directory/wording.ts'
@@ -124,6 +124,8 @@ function inputsOf(
   }
 }
 
+const OF_SOURCE: ReadonlySet<NoticeCode> = new Set(['no-email', 'new-id', 'other-id-form'])
+
 /** What is noticed of a source says nothing of what was in the directory before. */
 async function withNoticesOfUndo(
   { undo, doneChanges }: UndoDeps,
@@ -131,7 +133,7 @@ async function withNoticesOfUndo(
   { source, directory }: PlanInputs,
   later: LaterAttempts,
 ): Promise<Plan> {
-  const notices = plan.notices.filter(({ code }) => code !== 'no-email' && code !== 'new-id')
+  const notices = plan.notices.filter(({ code }) => !OF_SOURCE.has(code))
   const advice = new EmailAdvice({ ...undo, directory, later, users: source.users }, notices)
   if (advice.isAsked)
     for await (const some of doneChanges()) for (const { change } of some) advice.add(change)

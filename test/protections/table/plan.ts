@@ -461,6 +461,14 @@ export const PLAN: readonly Protection[] = [
     test: CHANGES,
   },
   {
+    name: 'plan-delete-of-another-form-is-named',
+    file: 'plan/draft.ts',
+    find: "    this.#notices.push(...(yield* idsOfOtherForm('user', leaving, users.values())))\n",
+    replace: '    void leaving\n',
+    test: 'unit/plan/id-form.test.ts',
+    only: 'a delete of an id',
+  },
+  {
     name: 'plan-person-under-a-new-id-is-named',
     file: 'plan/freed-emails.ts',
     find: 'const canonical = canonicalEmail(email)',
