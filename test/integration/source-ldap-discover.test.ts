@@ -127,7 +127,12 @@ test('people are counted by place, and what they have is proposed', async () => 
     severalMails: 0,
     disabled: 0,
     ids: [{ name: 'entryUUID', isPermanent: true }],
-    names: [{ expression: '{givenName} {sn}', entries: PEOPLE }, { expression: 'cn' }],
+    // Those with a title behind the name, such as "Smith, Jr.".
+    names: [
+      { expression: '{givenName} {sn}', entries: PEOPLE, odd: { entries: 64 } },
+      { expression: 'cn', odd: { entries: 64 } },
+      { words: 'cn, with "Family, First" turned round', odd: { entries: 0 } },
+    ],
   })
   expect(found.emails).toEqual([{ expression: 'mail', entries: PEOPLE }])
   expect(found.places).toEqual([

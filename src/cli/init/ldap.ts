@@ -197,7 +197,9 @@ async function askMapping(init: Init, people: FoundPeople): Promise<Mapping> {
   const { options, say } = init
   const { entries: of, severalMails } = people
   if (severalMails > 0)
-    say(`  ${peopleInWords(severalMails)} with several addresses in mail: the first by the alphabet counts.`)
+    say(
+      `  ${peopleInWords(severalMails)} with several addresses in mail: the first in alphabetical order counts, capitals before small letters, unless you choose a domain.`,
+    )
   const names = people.ids.map(({ name }) => name)
   const external_id = await askId(init, names, people.ids[0]?.isPermanent === true ? 'certain' : 'doubtful')
   const fields = [

@@ -1,5 +1,5 @@
 import type { Proposal } from '../../compose/init.ts'
-import { digits } from '../../directory/wording.ts'
+import { cut, digits } from '../../directory/wording.ts'
 import { printable } from '../../printable.ts'
 import { checkNotEmpty } from './check.ts'
 import { type Init, warnUnasked } from './context.ts'
@@ -76,9 +76,9 @@ async function askField(
     what,
     message,
     choices: [
-      ...proposals.map(({ expression, entries }) => ({
-        value: expression === given ? given : JSON.stringify(expression),
-        name: `${inWords(expression)}  (${entries === of ? `all ${digits(of)}` : `${digits(entries)} of ${digits(of)}`})`,
+      ...proposals.map((proposal) => ({
+        value: proposal.expression === given ? given : JSON.stringify(proposal.expression),
+        name: inWords(proposal, of),
       })),
       // Whoever is asked again need not take another one.
       ...(given === undefined || proposals.some(({ expression }) => expression === given)
@@ -109,8 +109,12 @@ async function typed(answers: Init['answers'], flag: string, what: string): Prom
 export const checkExpression: Check = (value) =>
   /^\w+\(.*\)$/.test(value) ? `must begin with =, as every expression: = ${value}` : undefined
 
-function inWords(expression: Proposal['expression']): string {
-  return printable([expression].flat().join(', else '))
+/** `cn  (1,875 of 2,488; 47 like "Roth, Björn")` */
+function inWords({ expression, words, entries, odd }: Proposal, of: number): string {
+  const how = words ?? [expression].flat().join(', else ')
+  const share = entries === of ? `all ${digits(of)}` : `${digits(entries)} of ${digits(of)}`
+  const like = (odd?.entries ?? 0) === 0 ? '' : `; ${digits(odd!.entries)} like "${cut(odd!.example)}"`
+  return printable(`${how}  (${share}${like})`)
 }
 
 const ID_QUESTION = {

@@ -4,14 +4,13 @@ import { type LdapEntry, lookupIn } from '../entry.ts'
 import { PROFILES } from '../vendor.ts'
 import { count, type LookingFor } from './count.ts'
 import { anyGroup, GROUP_MEMBERS } from './kinds.ts'
+import { emailProposals, MailDomains } from './emails.ts'
+import { nameProposals, NameTally } from './names.ts'
 import {
-  emailProposals,
   employeeIdProposals,
   type Id,
   ID_ATTRIBUTES,
   idProposals,
-  isOddName,
-  nameProposals,
   type Proposal,
   USER_ATTRIBUTES,
 } from './propose.ts'
@@ -62,12 +61,13 @@ export async function discoverPeople(
   const tally = new Tally(USER_ATTRIBUTES)
   const search = { options, looking, filter: looking.filter, attributes: USER_ATTRIBUTES }
   let severalMails = 0
-  let oddDisplayNames = 0
+  const [domains, names] = [new MailDomains(), new NameTally()]
   const cut = await count(search, log, signal, (entry) => {
     tally.add(entry)
     const lookup = lookupIn(entry)
     if (lookup('mail').length > 1) severalMails += 1
-    if (isOddName(lookup('displayName')[0] ?? '')) oddDisplayNames += 1
+    domains.add(lookup('mail'))
+    names.add(lookup)
   })
   const disabled = new Tally([])
   if (disabledWhen !== undefined) {
@@ -79,8 +79,8 @@ export async function discoverPeople(
     severalMails,
     disabled: disabled.entries,
     ids: idProposals(tally, idAttribute),
-    emails: emailProposals(tally),
-    names: nameProposals(tally, oddDisplayNames),
+    emails: emailProposals(tally, domains),
+    names: nameProposals(tally, names),
     employeeIds: employeeIdProposals(tally),
   }
 }

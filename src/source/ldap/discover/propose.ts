@@ -3,7 +3,11 @@ import type { Tally } from './tally.ts'
 /** How a field can be made, and how many entries have it then. */
 export interface Proposal {
   readonly expression: string | readonly string[]
+  /** What a person is told instead of an expression that is hard to read. */
+  readonly words?: string
   readonly entries: number
+  /** How many of the names would be odd, and one of them. */
+  readonly odd?: { readonly entries: number; readonly example: string }
 }
 
 /** Attributes by which servers know an entry for ever, through renames and moves. */
@@ -32,71 +36,18 @@ export interface Id {
 }
 
 /** A way to make a field, and the sets of attributes of which an entry needs one. */
-interface Way {
+export interface Way {
   readonly expression: Proposal['expression']
   readonly needs: readonly (readonly string[])[]
 }
-
-const PRIMARY_ADDRESS =
-  '= lower(first(first(values(proxyAddresses).filter(p, p.startsWith("SMTP:"))).after("SMTP:"), mail))'
-
-const EMAILS: readonly Way[] = [
-  { expression: 'mail', needs: [['mail']] },
-  { expression: PRIMARY_ADDRESS, needs: [['proxyAddresses'], ['mail']] },
-  { expression: ['mail', 'userPrincipalName'], needs: [['mail'], ['userPrincipalName']] },
-  { expression: 'userPrincipalName', needs: [['userPrincipalName']] },
-]
-
-const FULL_NAME = '{givenName} {sn}'
-
-const NAMES: readonly Way[] = [
-  { expression: 'displayName', needs: [['displayName']] },
-  { expression: FULL_NAME, needs: [['givenName', 'sn']] },
-  { expression: ['displayName', FULL_NAME], needs: [['displayName'], ['givenName', 'sn']] },
-  { expression: [FULL_NAME, 'displayName'], needs: [['givenName', 'sn'], ['displayName']] },
-  {
-    expression: ['displayName', FULL_NAME, 'cn'],
-    needs: [['displayName'], ['givenName', 'sn'], ['cn']],
-  },
-  {
-    expression: [FULL_NAME, 'displayName', 'cn'],
-    needs: [['givenName', 'sn'], ['displayName'], ['cn']],
-  },
-  { expression: ['displayName', 'cn'], needs: [['displayName'], ['cn']] },
-  { expression: [FULL_NAME, 'cn'], needs: [['givenName', 'sn'], ['cn']] },
-  { expression: 'cn', needs: [['cn']] },
-]
 
 const EMPLOYEE_IDS: readonly Way[] = [
   { expression: 'employeeNumber', needs: [['employeeNumber']] },
   { expression: 'employeeID', needs: [['employeeID']] },
 ]
 
-/** An address of another kind may be wrong, which is worse than none: the first is `mail` where anybody has it. */
-export function emailProposals(tally: Tally): readonly Proposal[] {
-  return waysOf(tally, EMAILS)
-}
-
-/** What a display name has that is no part of a name, or that puts the family name first. */
-const ODD_NAME = /[,()[\]]|(?:^|\s)[^\p{L}\p{N}\s](?:\s|$)/u
-
-/** Whether services, which cut a name into a first and a last one, do so wrongly with this one. */
-export function isOddName(name: string): boolean {
-  return ODD_NAME.test(name)
-}
-
-/** So many odd display names are a habit of the company. */
-const HABIT = 0.05
-
-/** The first is the one that most people have; display names come last where many of them are odd. */
-export function nameProposals(tally: Tally, oddDisplayNames: number): readonly Proposal[] {
-  const isHabit = oddDisplayNames > tally.entries * HABIT
-  const isLater = ({ expression }: Proposal) => Number(isHabit && [expression].flat()[0] === 'displayName')
-  return waysOf(tally, NAMES).toSorted((a, b) => b.entries - a.entries || isLater(a) - isLater(b))
-}
-
 export function employeeIdProposals(tally: Tally): readonly Proposal[] {
-  return waysOf(tally, EMPLOYEE_IDS)
+  return proposalsOf(tally, EMPLOYEE_IDS)
 }
 
 /** Only attributes that every entry has. A permanent one, the vendor's above all, is the only proposal. */
@@ -108,16 +59,24 @@ export function idProposals(tally: Tally, usual: string | undefined): readonly I
   return first?.isPermanent === true ? [first] : ids.map((name) => ({ name, isPermanent: false }))
 }
 
+export function proposalsOf(tally: Tally, ways: readonly Way[]): readonly Proposal[] {
+  return waysOf(tally, ways).map(({ expression, entries }) => ({ expression, entries }))
+}
+
 /** Those that any entry has; a way that consists of others is left out where it adds nothing. */
-function waysOf(tally: Tally, ways: readonly Way[]): readonly Proposal[] {
-  const found: (Proposal & Way)[] = []
+export function waysOf<W extends Way>(tally: Tally, ways: readonly W[]): readonly (W & Counted)[] {
+  const found: (W & Counted)[] = []
   for (const way of ways) {
     const entries = tally.having(way.needs)
     const parts = found.filter(({ needs }) => needs.length < way.needs.length && isPartOf(needs, way.needs))
     const adds = way.needs.every((need) => tally.having([need]) > 0)
     if (entries > 0 && adds && parts.every((part) => part.entries < entries)) found.push({ ...way, entries })
   }
-  return found.map(({ expression, entries }) => ({ expression, entries }))
+  return found
+}
+
+interface Counted {
+  readonly entries: number
 }
 
 function isPartOf(part: Way['needs'], whole: Way['needs']): boolean {

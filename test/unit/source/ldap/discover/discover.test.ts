@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { LdapEntry } from '../../../../../src/source/ldap/entry.ts'
+import { type LdapEntry, lookupIn } from '../../../../../src/source/ldap/entry.ts'
 import {
-  emailProposals,
   employeeIdProposals,
   idProposals,
-  isOddName,
-  nameProposals,
   USER_ATTRIBUTES,
 } from '../../../../../src/source/ldap/discover/propose.ts'
 import { Expired } from '../../../../../src/source/ldap/discover/expired.ts'
+import { emailProposals, MailDomains } from '../../../../../src/source/ldap/discover/emails.ts'
 import { Patterns } from '../../../../../src/source/ldap/discover/patterns.ts'
 import { Tally, treeOf } from '../../../../../src/source/ldap/discover/tally.ts'
 
@@ -21,6 +19,12 @@ function tallyOf(...entries: readonly LdapEntry[]): Tally {
   const tally = new Tally(USER_ATTRIBUTES)
   for (const each of entries) tally.add(each)
   return tally
+}
+
+function emailsOf(...entries: readonly LdapEntry[]) {
+  const domains = new MailDomains()
+  for (const each of entries) domains.add(lookupIn(each)('mail'))
+  return emailProposals(tallyOf(...entries), domains)
 }
 
 function peopleIn(unit: string, many: number): readonly LdapEntry[] {
@@ -68,57 +72,18 @@ describe('where entries are', () => {
 describe('what is proposed', () => {
   test('mail where anybody has it, and with the other address only where that adds somebody', () => {
     const upn = { userPrincipalName: 'x@corp.local' }
-    expect(emailProposals(tallyOf(entry('a', { ...ANA, ...upn })))).toEqual([
+    expect(emailsOf(entry('a', { ...ANA, ...upn }))).toEqual([
       { expression: 'mail', entries: 1 },
       { expression: 'userPrincipalName', entries: 1 },
     ])
-    expect(emailProposals(tallyOf(entry('a', ANA), entry('b', upn)))[1]).toEqual({
+    expect(emailsOf(entry('a', ANA), entry('b', upn))[1]).toEqual({
       expression: ['mail', 'userPrincipalName'],
       entries: 2,
     })
   })
 
   test('an attribute without an @ is no address', () => {
-    expect(emailProposals(tallyOf(entry('a', { mail: 'n/a' })))).toEqual([])
-  })
-
-  test('the name that most have', () => {
-    const only = { cn: 'B' }
-    expect(nameProposals(tallyOf(entry('a', { ...ANA, displayName: 'Ana' })), 0)[0]?.expression).toBe(
-      'displayName',
-    )
-    expect(nameProposals(tallyOf(entry('a', ANA)), 0)[0]?.expression).toBe('{givenName} {sn}')
-    expect(nameProposals(tallyOf(entry('a', ANA), entry('b', only)), 0)[0]).toEqual({
-      expression: ['{givenName} {sn}', 'cn'],
-      entries: 2,
-    })
-  })
-
-  test('display names come later where many of them are odd, and none is lost', () => {
-    const ofTwo = { givenName: 'Ana', sn: 'A', cn: 'Ana A' }
-    const people = [
-      entry('a', { ...ofTwo, displayName: 'A, Ana' }),
-      entry('b', { displayName: 'B', cn: 'B' }),
-    ]
-    const expressions = (odd: number) =>
-      nameProposals(tallyOf(...people), odd)
-        .filter(({ entries }) => entries === 2)
-        .map(({ expression }) => expression)
-    expect(expressions(0)[0]).toBe('displayName')
-    expect(expressions(1)[0]).toEqual(['{givenName} {sn}', 'cn'])
-    expect(expressions(1)).toContain('displayName')
-    const mixed = tallyOf(...people, entry('c', { cn: 'C' }))
-    expect(nameProposals(mixed, 0)[0]?.expression).toEqual(['displayName', '{givenName} {sn}', 'cn'])
-    expect(nameProposals(mixed, 1)[0]?.expression).toEqual(['{givenName} {sn}', 'displayName', 'cn'])
-  })
-
-  test.each([
-    ['Kaya, Hans', true],
-    ['Hans Kaya (people)', true],
-    ['Hans Kaya - extern', true],
-    ['Hans-Jürgen O’Neill van der Kaya', false],
-  ])('the name %s is odd: %s', (name, isOdd) => {
-    expect(isOddName(name)).toBe(isOdd)
+    expect(emailsOf(entry('a', { mail: 'n/a' }))).toEqual([])
   })
 
   test('no employee id where nobody has one', () => {
