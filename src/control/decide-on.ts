@@ -4,6 +4,7 @@ import { DirsyncdError } from '../errors.ts'
 import type { RecordedBreach } from '../plan/decide.ts'
 import { applyingRun, awaitsApplying, decide, type NewDecision } from '../store/decisions.ts'
 import { openHoldOf } from '../store/holds.ts'
+import type { HoldState } from '../store/run-types.ts'
 import { findRun, type RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import { requireInTime } from './approve-part.ts'
@@ -27,26 +28,38 @@ export async function decideOn(
   if (asked === undefined)
     throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
   return decide(db, number, decision, async (trx, run, breaches) => {
-    requireSeen(run, seen ?? asked.hold)
+    const known = seen ?? asked.hold
+    requireSeen(run, known)
     requireInTime(run)
     if (run.hold === 'open' || run.hold === 'rejected') requireSameTarget(run, targets, 'be decided about')
-    await requireHold(trx, run, decision)
+    await requireHold(trx, run, decision, known)
     requireWholeUndo(run, decision)
     requireWhole(run, decision)
     requireNames(run, decision, breaches)
   })
 }
 
-/** The run's hold waits for a decision. What was rejected may still be approved, or nobody could ever apply it. */
-async function requireHold(db: Kysely<Tables>, run: RunRecord, { decision }: NewDecision): Promise<void> {
+/**
+ * The run's hold waits for a decision. What was rejected may still be approved, or nobody could ever apply it.
+ *
+ * @param known how the hold was when the person looked at it
+ */
+async function requireHold(
+  db: Kysely<Tables>,
+  run: RunRecord,
+  { decision }: NewDecision,
+  known: HoldState | null,
+): Promise<void> {
   if (run.hold === 'open' || (run.hold === 'rejected' && decision === 'approved')) return
   const isDecided = run.hold === 'approved' || run.hold === 'rejected'
   const around = {
     awaits: isDecided && (await awaitsApplying(db, run.run)),
     applying: isDecided ? await applyingRun(db, run.run) : undefined,
   }
-  // Whoever was wrong can take it back before it is done; an undo puts back what it reads anew.
-  const isOpenStill = run.hold === 'approved' && around.awaits && around.applying === undefined
+  // Whoever was wrong, and knows of the approval, can take it back before it is done; an undo puts back what it reads
+  // anew.
+  const isSeen = run.hold === 'approved' && known === 'approved'
+  const isOpenStill = isSeen && around.awaits && around.applying === undefined
   if (isOpenStill && decision === 'rejected' && run.undo === null) return
   const why = isDecided ? whoDecided(run, around) : whyNoHold(run, await openHoldOf(db, run.sync))
   throw new DirsyncdError('run-unknown', `Run ${run.run} has no open hold: ${why}.`)

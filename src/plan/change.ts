@@ -134,9 +134,8 @@ export function fingerprint(change: Change): string {
 export function partFingerprints(change: Change): readonly string[] {
   const { op, id } = change
   if (op === 'update-user') {
-    const { email, name } = change.want
-    if (email === undefined || name === undefined) return []
-    return [{ email }, { name }].map((want) => fingerprintOf(op, id, userValues(want)))
+    const updates = updatesOfOneValue(change)
+    return updates.length === 1 ? [] : updates.map(fingerprint)
   }
   if (op === 'create-user') {
     const { email: _, ...want } = change.want
@@ -147,6 +146,15 @@ export function partFingerprints(change: Change): readonly string[] {
   return [
     ...added.map((member) => memberFingerprint(id, 'added', member)),
     ...removed.map((member) => memberFingerprint(id, 'removed', member)),
+  ]
+}
+
+/** The update as one for each value, whoever has the e-mail. */
+export function updatesOfOneValue({ takes: _, ...change }: UpdateUser): readonly UpdateUser[] {
+  const { email, name } = change.want
+  return [
+    ...(email === undefined ? [] : [{ ...change, want: { email } }]),
+    ...(name === undefined ? [] : [{ ...change, want: { name } }]),
   ]
 }
 

@@ -10,12 +10,13 @@ import { type Difference, diffGroup, diffUser, wishOf } from './diff.ts'
 import { type EmailRulings, NO_RULINGS } from './emails.ts'
 import { FreedEmails } from './freed-emails.ts'
 import { idsOfOtherForm } from './id-form.ts'
-import { type PlanInputs, withheldBy } from './inputs.ts'
-import { type IdTest, sizeOf, withoutMembers } from './members.ts'
+import { type PlanInputs, type Withheld, withheldBy } from './inputs.ts'
+import { type IdTest, sizeOf } from './members.ts'
 import type { Plan } from './changes.ts'
 import { mayDelete, mayUpdate } from './policy.ts'
 import type { Selection } from './selection.ts'
 import { notMade, whyWaits } from './waits.ts'
+import { type Parted, withoutRejected } from './without-rejected.ts'
 
 /** An id that differs only in upper and lower case, or in the braces that some tools write around a GUID. */
 function otherwiseSpelled(id: string, ids: Iterable<string>): string | undefined {
@@ -26,6 +27,11 @@ function otherwiseSpelled(id: string, ids: Iterable<string>): string | undefined
 
 function plainSpelling(id: string): string {
   return id.replace(/^\{(.*)\}$/, '$1').toLowerCase()
+}
+
+/** What the service refused, or did without effect, is left alone as a whole. */
+function isRejectedOrFree(withheld: Withheld | undefined): boolean {
+  return withheld === undefined || withheld.code === 'rejected'
 }
 
 /** Collects changes and drops those that the lists, the policy or earlier decisions (`withheld`) forbid. */
@@ -124,24 +130,7 @@ export class Draft {
   addMembers(group: string, found: Difference): void {
     if (!this.#isSelected('group', group)) return
     this.#equalGroups.delete(group)
-    this.#take('group', this.#withoutRejected(found))
-  }
-
-  /** Leaves as they are the members whose change a person rejected together with others. */
-  #withoutRejected(found: Difference): Difference {
-    const { change, notices = [] } = found
-    const { withheld } = this.#inputs
-    if (!this.#hasRejections || change?.op !== 'set-members' || withheld.has(fingerprint(change)))
-      return found
-    const parted = withoutMembers(change, (print) => withheld.get(print)?.code === 'rejected')
-    if (parted === undefined) return found
-    this.#withheld.push(...parted.rejected)
-    const detail = `${notMade(parted.left)}: ${withheld.get(parted.rejected[0]!)!.detail}`
-    const said: Notice = { kind: 'group', id: change.id, code: 'rejected', detail }
-    return {
-      ...(parted.change !== undefined && { change: parted.change }),
-      notices: [...notices, said],
-    }
+    this.#take('group', found)
   }
 
   #countEqual(kind: Kind, id: string): void {
@@ -151,7 +140,33 @@ export class Draft {
 
   #take(kind: Kind, { change, notices }: Difference): void {
     if (notices) this.#notices.push(...notices)
-    if (change) this.#admit(kind, change)
+    if (change && !this.#admitRest(kind, change)) this.#admit(kind, change, this.#wishBeside(change))
+  }
+
+  /** Admits what is left of a change of which a person rejected parts. Returns whether it is such a one. */
+  #admitRest(kind: Kind, change: Change): boolean {
+    const { withheld } = this.#inputs
+    const parted = this.#parted(change)
+    if (parted === undefined) return false
+    const { change: rest, left, rejected } = parted
+    this.#withheld.push(...rejected, ...(rest === undefined ? [fingerprint(change)] : []))
+    const detail = `${notMade(left)}: ${withheld.get(rejected[0])!.detail}`
+    this.#notices.push({ kind, id: change.id, code: 'rejected', detail })
+    if (rest !== undefined) this.#admit(kind, rest, undefined)
+    return true
+  }
+
+  #parted(change: Change): Parted | undefined {
+    const { withheld } = this.#inputs
+    if (!this.#hasRejections || !isRejectedOrFree(withheld.get(fingerprint(change)))) return undefined
+    return withoutRejected(change, (print) => withheld.get(print)?.code === 'rejected')
+  }
+
+  /** What the source wants, where the change does not do all of it. */
+  #wishBeside(change: Change): string | undefined {
+    if (change.op !== 'create-user' && change.op !== 'update-user') return undefined
+    const wish = this.#wishOf(change.id)
+    return wish === fingerprint(change) ? undefined : wish
   }
 
   addDelete(kind: Kind, id: string): void {
@@ -214,11 +229,8 @@ export class Draft {
     return (kind === 'user' ? only.users : only.groups).includes(id)
   }
 
-  #admit(kind: Kind, change: Change): void {
+  #admit(kind: Kind, change: Change, wish?: string): void {
     const print = fingerprint(change)
-    const wished =
-      change.op === 'create-user' || change.op === 'update-user' ? this.#wishOf(change.id) : undefined
-    const wish = wished === print ? undefined : wished
     const withheld = withheldBy(this.#inputs.withheld, print, wish)
     const waits = whyWaits(this.#inputs.waits, kind, change)
     if (withheld) {
@@ -323,7 +335,7 @@ export class Draft {
       return newId === undefined ? change : { ...change, newId }
     }
     const change = this.#diffUser(this.#inputs.source.users.get(id)!).change!
-    if (change.op !== 'create-user') return change
+    if (change.op !== 'create-user') return this.#parted(change)?.change ?? change
     const oldId = this.#freed.oldIdOf(change.want.email)
     return oldId === undefined ? change : { ...change, oldId }
   }

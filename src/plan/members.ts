@@ -1,9 +1,8 @@
 import type { DirectoryGroup, GroupEntry, Kind } from '../directory/entry.ts'
 import type { Notice } from '../directory/snapshot.ts'
-import { sortedUnique } from '../directory/normalize.ts'
 import { unionInSteps } from '../directory/sorting.ts'
 import { filterInSteps, forEachOfSizeInSteps, PART, type Steps } from '../directory/steps.ts'
-import { memberFingerprint, membersDifference, partFingerprints, type SetMembers } from './change.ts'
+import { membersDifference } from './change.ts'
 import type { Difference } from './diff.ts'
 import type { PlanInputs } from './inputs.ts'
 import { mayDelete } from './policy.ts'
@@ -163,34 +162,4 @@ function membershipNotice(group: GroupEntry, have: readonly string[], want: read
   const { added, removed } = membersDifference({ have, want })
   const detail = `"${group.name}" lacks ${added.length} members of the source and has ${removed.length} that the source does not`
   return { kind: 'group', id: group.id, code: 'membership-differs', detail } as const
-}
-
-/**
- * The change without the members whom `isRejected` names by their fingerprints, what is left of it as it is, and these
- * fingerprints; `undefined` where there are none.
- */
-export function withoutMembers(
-  change: SetMembers,
-  isRejected: (print: string) => boolean,
-):
-  | {
-      readonly change: SetMembers | undefined
-      readonly left: SetMembers
-      readonly rejected: readonly string[]
-    }
-  | undefined {
-  const { id, have } = change
-  const { added, removed } = membersDifference(change)
-  const notAdded = added.filter((member) => isRejected(memberFingerprint(id, 'added', member)))
-  const notRemoved = removed.filter((member) => isRejected(memberFingerprint(id, 'removed', member)))
-  if (notAdded.length + notRemoved.length === 0) return undefined
-  const [without, out] = [new Set(notAdded), new Set(notRemoved)]
-  const want = sortedUnique([...change.want.filter((member) => !without.has(member)), ...notRemoved])
-  const left = { ...change, want: sortedUnique([...have.filter((member) => !out.has(member)), ...notAdded]) }
-  const isNothing = notAdded.length === added.length && notRemoved.length === removed.length
-  return {
-    change: isNothing ? undefined : { ...change, want },
-    left,
-    rejected: partFingerprints(left),
-  }
 }

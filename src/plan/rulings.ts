@@ -2,12 +2,13 @@ import type { UserEntry } from '../directory/entry.ts'
 import { isSameEmail } from '../directory/normalize.ts'
 import type { Steps } from '../directory/steps.ts'
 import { sharingEmail } from '../directory/users.ts'
-import { fingerprint } from './change.ts'
+import { type Change, fingerprint } from './change.ts'
 import { diffUser, mayHaveEmail, wishOf } from './diff.ts'
 import { type EmailRulings, NO_RULINGS, ruleEmails } from './emails.ts'
 import { type PlanInputs, withheldBy } from './inputs.ts'
 import { mayUpdate } from './policy.ts'
 import type { Selection } from './selection.ts'
+import { withoutRejected } from './without-rejected.ts'
 
 /** Decides who gets which e-mail, considering the lists, policy, allowed domains and withheld changes. */
 export function* ruleUserEmails(
@@ -36,14 +37,31 @@ export function* ruleUserEmails(
       const have = directory.users.get(id)
       const { change } = diffUser(want, have, rules, rulings.of(id))
       if (change === undefined) return false
-      const wish = wishOf(want, have, rules)
-      return withheldBy(withheld, fingerprint(change), wish) !== undefined
+      return isEmailWithheld(change, wishOf(want, have, rules), withheld)
     }
     // A user whose change is withheld keeps the e-mail, so nobody else may get it: rule again.
     const more = withheld.size === 0 ? [] : [...rulings.movers].filter(isHeld)
     if (more.length === 0) return rulings
     for (const id of foremost(more, rulings)) held.add(id)
   }
+}
+
+/** Where a person rejected one value of an update alone, the other one may be written. */
+function isEmailWithheld(
+  change: Change,
+  wish: string | undefined,
+  withheld: PlanInputs['withheld'],
+): boolean {
+  const own = withheld.get(fingerprint(change))
+  if (own === undefined || own.code === 'rejected') {
+    const parted = withoutRejected(change, (print) => withheld.get(print)?.code === 'rejected')
+    if (parted !== undefined) return !writesEmail(parted.change)
+  }
+  return withheldBy(withheld, fingerprint(change), wish) !== undefined
+}
+
+function writesEmail(change: Change | undefined): boolean {
+  return change?.op === 'update-user' && change.want.email !== undefined
 }
 
 /**

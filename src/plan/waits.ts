@@ -1,7 +1,7 @@
 import type { Kind } from '../directory/entry.ts'
 import type { NoticeCode } from '../directory/snapshot.ts'
 import { amount, digits } from '../directory/wording.ts'
-import { type Change, membersDifference } from './change.ts'
+import { type Change, membersDifference, type UpdateUser } from './change.ts'
 import type { Waits } from './inputs.ts'
 
 interface Wait {
@@ -28,7 +28,12 @@ export function notMade(change: Change): string {
     return `"${change.name}": ${amount(added.length, 'member')} not added, ${digits(removed.length)} not removed`
   }
   const name = nameOf(change)
-  return `${name === '' ? '' : `${name}: `}${NOT_MADE[change.op]}`
+  const which = change.op === 'update-user' && Object.keys(change.want).length === 1 ? valueOf(change) : ''
+  return `${name === '' ? '' : `${name}: `}${which}${NOT_MADE[change.op]}`
+}
+
+function valueOf({ want }: UpdateUser): string {
+  return want.email === undefined ? 'name ' : 'e-mail '
 }
 
 const NOT_MADE: Readonly<Record<EntryChange['op'], string>> = {

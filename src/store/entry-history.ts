@@ -2,8 +2,9 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Kind } from '../directory/entry.ts'
 import { canonicalEmail } from '../directory/normalize.ts'
 import type { Notice } from '../directory/snapshot.ts'
-import type { Change, DeleteReason, Op } from '../plan/change.ts'
+import { type Change, type DeleteReason, memberFingerprint, type Op } from '../plan/change.ts'
 import type { BreachSummary } from '../plan/decide.ts'
+import { decisionsOf } from './decisions.ts'
 import { journalRows } from './of-entries.ts'
 import type { RunState, SyncTarget } from './run-types.ts'
 import type { RunRecord } from './runs.ts'
@@ -177,7 +178,12 @@ export async function waitingMembershipsOf(
       AND c.op = 'set-members' AND (c.change->'want' ? ${user}) <> (c.change->'have' ? ${user})
       AND (r.hold = 'open' OR ${isRejected})
     ORDER BY c.run, c.entry_id`.execute(db)
-  return rows
+  const { rejected } = await decisionsOf(db, { sync, target, isUndo: false })
+  // Others of the same change may be rejected still.
+  return rows.filter(
+    ({ group, comes, isRejected: is }) =>
+      !is || rejected.has(memberFingerprint(group, comes ? 'added' : 'removed', user)),
+  )
 }
 
 /** Somebody whom earlier runs saw. */

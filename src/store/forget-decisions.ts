@@ -51,15 +51,20 @@ export async function forgetForms(
  */
 export type Unjudged = 'all' | Readonly<Record<Kind, readonly string[]>>
 
+/** What of a change that was decided about is still open, by fingerprint: it may be so although no plan has it as it was. */
+export type StillAsked = (change: Change) => readonly string[]
+
 /**
  * Forgets all decisions but those about these changes: a decision ends when its change is applied or no longer wanted.
- * A rejection of what a run could not judge stays; an approval of that is given anew.
+ * A rejection of what a run could not judge stays, and of what the plan wants in another form; an approval of that is
+ * given anew.
  */
 export async function forgetOtherDecisions(
   db: Db,
   { sync, target }: SyncTarget,
   wanted: readonly string[],
   unjudged: () => Unjudged,
+  stillAsked: StillAsked,
 ): Promise<void> {
   const isOther = sql`sync = ${sync} AND target = ${target} AND fingerprint <> ALL(${wanted}::text[])`
   const { rows } = await sql<{ run: number }>`SELECT DISTINCT run FROM dirsyncd.decisions
@@ -69,27 +74,29 @@ export async function forgetOtherDecisions(
   const kept =
     ids === 'all'
       ? []
-      : [...(await printsOf(db, runs, ids)), ...(await wantedInParts(db, { sync, target }, runs, wanted))]
+      : [...(await printsOf(db, runs, ids)), ...(await askedOf(db, { sync, target }, runs, stillAsked))]
   const isOver = ids === 'all' ? sql`false` : sql`fingerprint <> ALL(${kept}::text[])`
   await sql`DELETE FROM dirsyncd.decisions WHERE ${isOther} AND (decision = 'approved' OR ${isOver})`.execute(
     db,
   )
 }
 
-/** The fingerprints of rejected changes of which a part is wanted: whoever approves one of them releases its parts. */
-async function wantedInParts(
+/** The fingerprints of what was decided about and is still asked for, with those of what the source wants with it. */
+async function askedOf(
   db: Db,
   { sync, target }: SyncTarget,
   runs: readonly number[],
-  wanted: readonly string[],
+  stillAsked: StillAsked,
 ): Promise<readonly string[]> {
-  if (runs.length === 0 || wanted.length === 0) return []
+  if (runs.length === 0) return []
   const { rows } = await sql<ChangeForms>`SELECT c.fingerprint, c.wish, c.change FROM dirsyncd.changes AS c
     JOIN dirsyncd.decisions AS d ON d.run = c.run AND d.fingerprint = c.fingerprint
     WHERE c.run = ANY(${runs}::integer[]) AND d.sync = ${sync} AND d.target = ${target}
-      AND d.decision = 'rejected'`.execute(db)
-  const open = new Set(wanted)
-  return rows.flatMap((row) => (formsIn(row).some((print) => open.has(print)) ? [row.fingerprint] : []))
+      AND d.decision <> 'approved'`.execute(db)
+  return rows.flatMap(({ wish, change }) => {
+    const asked = stillAsked(change)
+    return asked.length === 0 || wish === null ? asked : [...asked, wish]
+  })
 }
 
 /** The fingerprints of the changes of some runs that concern these entries, as members too, in all forms. */

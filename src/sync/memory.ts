@@ -7,6 +7,7 @@ import { deleteFingerprint, type Op, OPS } from '../plan/change.ts'
 import type { Withheld } from '../plan/inputs.ts'
 import type { Plan } from '../plan/changes.ts'
 import type { ServerMemory } from '../plan/server.ts'
+import { stillAsked } from '../plan/still-asked.ts'
 import { absencesOf, countAbsences } from '../store/absences.ts'
 import { findBaseline, storeBaseline, addEmptied } from '../store/baselines.ts'
 import { decisionsOf } from '../store/decisions.ts'
@@ -104,7 +105,13 @@ export async function rememberRun(
   }
   await storeLastGood(db, run, good, options)
   for (const kind of ['user', 'group'] as const) await rememberPlaces(db, run, planned, kind, left[kind])
-  await forgetOtherDecisions(db, run, open, () => unjudgedIn(planned))
+  await forgetOtherDecisions(
+    db,
+    run,
+    open,
+    () => unjudgedIn(planned),
+    (change) => stillAsked(change, planned),
+  )
   await forgetOtherQuarantined(db, run.sync, run.target, open)
 }
 

@@ -178,6 +178,80 @@ test('what was rejected of a user stays so over a read without the e-mail', asyn
   expect((await seen()).users.get('a')).toEqual({ name: 'Person a', email: 'a@example.org' })
 })
 
+const nameOf = async (id: string) => (await seen()).users.get(id)?.name
+
+/** Rejects the new names of a and d, which nobody left out but with the deletes of b and c. */
+async function rejectNames(): Promise<void> {
+  for (const id of ['a', 'd']) company.users.set(id, { name: `Renamed ${id}`, email: `${id}@example.org` })
+  fire('b', 'c')
+  await rejectTheRest()
+  expect([await nameOf('a'), await nameOf('d')]).toEqual(['Person a', 'Person d'])
+}
+
+test('a rejected name stays away when the e-mail changes too, and the e-mail is written', async () => {
+  await rejectNames()
+  company.users.set('a', { name: 'Renamed a', email: 'new@example.org' })
+  const run = await harness.sync()
+  expect(run.state).toBe('done')
+  expect((await seen()).users.get('a')).toEqual({ name: 'Person a', email: 'new@example.org' })
+  const said = (await noticesOf(bed.db, run.run, 1000)).filter(({ code }) => code === 'rejected')
+  expect(said.map(({ detail }) => detail)).toEqual([
+    expect.stringMatching(/^Person a <a@example.org>: name not updated: rejected by ana/),
+    expect.stringMatching(/^Person d <d@example.org>: name not updated: rejected by ana/),
+  ])
+  company.users.set('a', { name: 'Another name', email: 'new@example.org' })
+  await harness.sync()
+  expect(await nameOf('a')).toBe('Another name')
+})
+
+test('a rejected name stays away after the service refused it with an e-mail', async () => {
+  await rejectNames()
+  bed.proxy.intercept = ({ method }) => (method === 'PATCH' ? { status: 422 } : undefined)
+  company.users.set('a', { name: 'Renamed a', email: 'refused@example.org' })
+  await harness.sync()
+  bed.proxy.intercept = () => undefined
+  company.users.set('a', { name: 'Renamed a', email: 'a@example.org' })
+  const { state } = await harness.sync()
+  expect([state, await nameOf('a')]).toEqual(['done', 'Person a'])
+})
+
+test('a rejected e-mail moves to nobody, whatever else of both changes', async () => {
+  const swapped = { a: 'd@example.org', d: 'a@example.org' }
+  for (const [id, email] of Object.entries(swapped)) company.users.set(id, { name: `Person ${id}`, email })
+  fire('b', 'c')
+  await rejectTheRest()
+  for (const [id, email] of Object.entries(swapped)) company.users.set(id, { name: `Renamed ${id}`, email })
+  const { state } = await harness.sync()
+  const { users } = await seen()
+  expect(state).toBe('done')
+  expect(users.get('a')).toEqual({ name: 'Renamed a', email: 'a@example.org' })
+  expect(users.get('d')).toEqual({ name: 'Renamed d', email: 'd@example.org' })
+})
+
+test('who was wanted in a group again in between leaves it, and who was not stays', async () => {
+  fire('b', 'c')
+  company.groups.set('g', { name: 'Group', members: ['f'] })
+  await rejectTheRest()
+  company.groups.set('g', { name: 'Group', members: ['a', 'f'] })
+  await harness.sync()
+  company.groups.set('g', { name: 'Group', members: ['f'] })
+  const run = await harness.sync()
+  expect(await noticedOfGroups(run, 'rejected')).toEqual([
+    expect.stringMatching(/^"Group": 0 members not added, 2 not removed: rejected by ana/),
+  ])
+  expect(await members()).toBe('def')
+})
+
+test('whom a rejected create was to bring into a group comes with another e-mail, and not into the group', async () => {
+  fire('b', 'c')
+  hire('new')
+  company.groups.set('g', { name: 'Group', members: ['a', 'd', 'e', 'f', 'new'] })
+  await rejectTheRest()
+  company.users.set('new', { name: 'Person new', email: 'another@example.org' })
+  for (const _ of [1, 2]) await harness.sync()
+  expect([await there(), await members()]).toEqual(['adefnew', 'adef'])
+})
+
 test('an approval is for once: who is there again is held anew', async () => {
   fire('a', 'b', 'c', 'd')
   const held = await harness.sync()

@@ -90,15 +90,16 @@ test('the deletes of the last day are counted, but for those that a person appro
 })
 
 const judged = () => ({ user: [], group: [] })
+const nothing = () => []
 
 test('a decision is forgotten when its change is no longer wanted, and no other sync loses one', async () => {
   await decide(db, await hold('wanted', 'gone'), { decision: 'approved', by: 'ada' }, async () => undefined)
-  await forgetOtherDecisions(db, { sync: 'another sync', target: TARGET }, [], judged)
-  await forgetOtherDecisions(db, { sync, target: 'https://elsewhere.example' }, [], judged)
+  await forgetOtherDecisions(db, { sync: 'another sync', target: TARGET }, [], judged, nothing)
+  await forgetOtherDecisions(db, { sync, target: 'https://elsewhere.example' }, [], judged, nothing)
   expect((await decisionsOf(db, { sync, target: TARGET, isUndo: false })).approved).toEqual(
     new Set(['wanted', 'gone']),
   )
-  await forgetOtherDecisions(db, { sync, target: TARGET }, ['wanted'], judged)
+  await forgetOtherDecisions(db, { sync, target: TARGET }, ['wanted'], judged, nothing)
   expect((await decisionsOf(db, { sync, target: TARGET, isUndo: false })).approved).toEqual(
     new Set(['wanted']),
   )
@@ -177,7 +178,7 @@ test('a hold whose approved changes are applied asks for no other run', async ()
   const control = createLocalControl({ db, targets, wake: async () => undefined })
   const run = await hold('a')
   await control.approve({ run: run, by: 'ada' })
-  await forgetOtherDecisions(db, { sync, target: TARGET }, [], judged)
+  await forgetOtherDecisions(db, { sync, target: TARGET }, [], judged, nothing)
   await db
     .updateTable('dirsyncd.runs')
     .set({ finished_at: new Date() })

@@ -44,10 +44,16 @@ const UNWANTED: Readonly<Record<DeleteReason, string>> = {
 function rejected(facts: VerdictFacts): Case | undefined {
   const said = noticeOf(facts, 'rejected')
   if (said === undefined) return undefined
+  const hasRest = facts.planned !== undefined && leftAlone(facts) === undefined
+  if (hasRest && facts.hold !== null) return undefined
   return {
     code: 'rejected',
-    why: `${subjectOf(facts, ',')} is left as it is, because its ${nounOf(facts.change)} was ${whoRejected(said)}`,
-    next: leftAlone(facts) ?? 'The next run leaves it as it is',
+    why: hasRest
+      ? `A part of what the source wants for ${titleOf(facts)} was ${whoRejected(said)}`
+      : `${subjectOf(facts, ',')} is left as it is, because its ${nounOf(facts.change)} was ${whoRejected(said)}`,
+    next: hasRest
+      ? 'The next run makes the rest of the change, unless a guard or the evidence holds that'
+      : (leftAlone(facts) ?? 'The next run leaves it as it is'),
     todo: howToRelease(facts, said, 'the change'),
   }
 }

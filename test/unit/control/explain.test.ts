@@ -605,6 +605,13 @@ describe('the members of a group', () => {
     expect(next).toMatch(/^The next run leaves its name as it is, and changes its members, unless a guard/)
   })
 
+  test('a person rejected some of its members: the rest is told of, or what holds it', async () => {
+    const notice = { ...sales, code: 'rejected' as const, detail: 'rejected by ana in the hold of run 7' }
+    const { verdict, next } = await toldOf(['ana', 'ben'], ['ben'], { story: { notices: [notice] } })
+    expect(verdict.sentence).toMatch(/^A part of what the source wants for Sales .* was rejected by ana/)
+    expect(next).toMatch(/^The next run makes the rest of the change, unless a guard/)
+  })
+
   test('a person rejected what it would lose, and so many only a run compares', async () => {
     const there = Array.from({ length: 26 }, (_, index) => `u${index}`)
     const who = 'rejected by ana at 2026-01-02 03:04:05Z in the hold of run 7'

@@ -388,7 +388,7 @@ describe('members', () => {
     const rejected = { code: 'rejected', detail: 'rejected by root' } as const
     const withheld = new Map([...planOf(...sides).changes].map((change) => [change.fingerprint, rejected]))
     expect(planOf(...sides, { withheld }).notices.map(({ detail }) => detail)).toEqual([
-      'Bob <b@example.org>: not updated: rejected by root',
+      'Bob <b@example.org>: name not updated: rejected by root',
       'Lee <left@example.org>: not deleted: rejected by root',
       'Ana <new@example.org>: not created: rejected by root',
       '"G": 1 member not added, 0 not removed: rejected by root',
