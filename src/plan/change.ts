@@ -150,11 +150,12 @@ export function partFingerprints(change: Change): readonly string[] {
 }
 
 /** The update as one for each value, whoever has the e-mail. */
-export function updatesOfOneValue({ takes: _, ...change }: UpdateUser): readonly UpdateUser[] {
+export function updatesOfOneValue(change: UpdateUser): readonly UpdateUser[] {
+  const { op, id, have } = change
   const { email, name } = change.want
   return [
-    ...(email === undefined ? [] : [{ ...change, want: { email } }]),
-    ...(name === undefined ? [] : [{ ...change, want: { name } }]),
+    ...(email === undefined ? [] : [{ op, id, have, want: { email } }]),
+    ...(name === undefined ? [] : [{ op, id, have, want: { name } }]),
   ]
 }
 

@@ -4,7 +4,7 @@ import { compareNotices, type Notice, type NoticeCode, type Sighting } from '../
 import { sortInSteps } from '../directory/sorting.ts'
 import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../directory/steps.ts'
 import { amount } from '../directory/wording.ts'
-import { type Change, type DeleteReason, type DeleteUser, fingerprint, partFingerprints } from './change.ts'
+import { type Change, type DeleteReason, type DeleteUser, fingerprint } from './change.ts'
 import { type Phase, PlannedChanges, type UserOp } from './changes.ts'
 import { type Difference, diffGroup, diffUser, wishOf } from './diff.ts'
 import { type EmailRulings, NO_RULINGS } from './emails.ts'
@@ -236,7 +236,6 @@ export class Draft {
     if (withheld) {
       if (withheld.code !== 'rejected' && waits?.code !== 'unproved') this.#addLeaving(change)
       this.#withheld.push(print, ...(wish === undefined ? [] : [wish]))
-      if (withheld.code === 'rejected') this.#withheld.push(...partFingerprints(change))
       const detail = withheld.code === 'rejected' ? `${notMade(change)}: ${withheld.detail}` : withheld.detail
       this.#notices.push({ kind, id: change.id, code: withheld.code, detail })
       return

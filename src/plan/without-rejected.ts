@@ -31,7 +31,7 @@ function withoutValues(change: UpdateUser, isRejected: (print: string) => boolea
   const [left, ...others] = updates.filter((update) => isRejected(fingerprint(update)))
   // A single value is the whole change.
   if (left === undefined || updates.length === 1) return undefined
-  const [rest] = updates.filter((update) => !isRejected(fingerprint(update)))
+  const rest = updates.find((update) => !isRejected(fingerprint(update)))
   if (rest === undefined)
     return { change: undefined, left: change, rejected: [fingerprint(left), ...others.map(fingerprint)] }
   const { takes } = change

@@ -228,6 +228,19 @@ test('a rejected e-mail moves to nobody, whatever else of both changes', async (
   expect(users.get('d')).toEqual({ name: 'Renamed d', email: 'd@example.org' })
 })
 
+test('whose new e-mail was rejected keeps the old one, and nobody is sent to get it', async () => {
+  company.users.set('a', { name: 'Person a', email: 'new@example.org' })
+  fire('b', 'c')
+  await rejectTheRest()
+  company.users.set('a', { name: 'Renamed a', email: 'new@example.org' })
+  company.users.set('d', { name: 'Person d', email: 'a@example.org' })
+  const { state, counts } = await harness.sync()
+  expect([state, counts?.outcomes]).toEqual(['done', { applied: 1 }])
+  const { users } = await seen()
+  expect(users.get('a')).toEqual({ name: 'Renamed a', email: 'a@example.org' })
+  expect(users.get('d')?.email).toBe('d@example.org')
+})
+
 test('who was wanted in a group again in between leaves it, and who was not stays', async () => {
   fire('b', 'c')
   company.groups.set('g', { name: 'Group', members: ['f'] })
