@@ -16,8 +16,8 @@ import { afterUndo } from './undo.ts'
 import { whoAmI } from './who-am-i.ts'
 
 const HELP = `
-An approval covers exactly the changes that the guards held in this run. The run that applies them makes a new plan, and
-what goes beyond the approval is held again.
+An approval covers exactly the changes that the guards held in this run. The run that applies them makes a new plan:
+where a guard holds anything in it that was not approved, the whole plan is held again, for a new approval.
 
 Of a held plan a part can be approved: --only creates, updates, deletes or members, --users, --groups and --id ID, which
 all must fit. It is applied now, with what it depends on: whoever has an e-mail that somebody of the part gets loses it

@@ -28,7 +28,7 @@ export function changesSection(run: RunDetail, page: ChangePage, asked: ChangesA
 }
 
 /** Old plans that nobody decided on are not kept as long as their runs. */
-function noChanges({ run, finishedAt, counts }: RunDetail, asked: ChangesAsked): Html | string {
+function noChanges({ run, finishedAt, counts, breaches }: RunDetail, asked: ChangesAsked): Html | string {
   const { op, state, search, after, before } = asked
   if (after !== undefined || before !== undefined) {
     const first = `${withQuery(path`/runs/${run}`, { op, state, search })}#changes`
@@ -37,7 +37,10 @@ function noChanges({ run, finishedAt, counts }: RunDetail, asked: ChangesAsked):
   }
   if (op !== undefined || state !== undefined || search !== undefined) return 'No change meets this.'
   const isPlanned = Object.values(counts?.planned ?? {}).some((count) => count > 0)
-  return finishedAt !== null && isPlanned ? 'The changes are not kept any more.' : 'There are none.'
+  if (finishedAt !== null && isPlanned) return 'The changes are not kept any more.'
+  return breaches.some(({ changes }) => changes > 0)
+    ? 'There are none but those that wait.'
+    : 'There are none.'
 }
 
 function filterForm({ run, counts }: RunDetail, { op, state, search }: ChangesAsked): Html {

@@ -156,7 +156,7 @@ function othersWait(run: RunDetail): string {
     return `${nothing}. Approved, all of it is sent but what was rejected; rejected, what waits is left out, too.`
   const others = total(run.counts?.planned ?? {}) - run.undecidedChanges
   if (others <= 0) return `${nothing}.`
-  return `${nothing}: the guards hold ${digits(run.undecidedChanges)} of these changes, and the other ${digits(others)} ${others === 1 ? 'waits' : 'wait'} with them. Approved, all of it is sent; rejected, the next run sends the others only.`
+  return `${nothing}: the guards hold ${digits(run.undecidedChanges)} of these changes, and the other ${digits(others)} ${others === 1 ? 'waits' : 'wait'} with them. Approved, all of it is sent; rejected, the next run sends of the others what does not depend on these.`
 }
 
 /** A person rejected some of the guards that hold the plan. */

@@ -70,14 +70,22 @@ function isHoldOver({ state, hold }: Pick<RunSummary, 'state' | 'hold'>): boolea
 }
 
 /** `12 create-user, 3 delete-group` */
-export function plannedText({ counts }: Pick<RunSummary, 'counts'>): string {
-  if (counts === null) return ''
-  const parts = plannedOps(counts).map(({ op, count }) => `${digits(count)} ${op}`)
-  return parts.length === 0 ? 'no changes' : parts.join(', ')
+export function plannedText(run: Pick<RunSummary, 'counts' | 'breaches'>): string {
+  if (run.counts === null) return ''
+  const parts = plannedOps(run.counts).map(({ op, count }) => `${digits(count)} ${op}`)
+  return parts.length === 0 ? nothingPlanned(run) : parts.join(', ')
+}
+
+function nothingPlanned({ breaches }: Pick<RunSummary, 'breaches'>): string {
+  return breaches.some(({ changes }) => changes > 0) ? 'no changes but those that wait' : 'no changes'
 }
 
 /** The same, each leading to its changes. */
-export function plannedLinks({ run, counts }: Pick<RunSummary, 'run' | 'counts'>): Html {
+export function plannedLinks({
+  run,
+  counts,
+  breaches,
+}: Pick<RunSummary, 'run' | 'counts' | 'breaches'>): Html {
   if (counts === null) return html``
   const links = plannedOps(counts).map(
     ({ op, count }, place) =>
@@ -85,7 +93,7 @@ export function plannedLinks({ run, counts }: Pick<RunSummary, 'run' | 'counts'>
           >${digits(count)} ${op}</a
         >`,
   )
-  return html`${links.length === 0 ? 'no changes' : links}`
+  return html`${links.length === 0 ? nothingPlanned({ breaches }) : links}`
 }
 
 function plannedOps({ planned }: RunCounts): readonly { readonly op: Op; readonly count: number }[] {
