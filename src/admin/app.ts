@@ -48,8 +48,9 @@ const decision = z.strictObject({
   by: z.string().min(1),
   reason: z.string().optional(),
   only: z.array(z.string()).min(1).optional(),
+  seen: z.enum(['open', 'approved', 'rejected']).optional(),
 })
-const approval = decision.extend({ part: part.optional(), seen: z.enum(['open', 'rejected']).optional() })
+const approval = decision.extend({ part: part.optional() })
 // No upper limits: through a daemon, a command must be able to read everything that it could read itself.
 const runFilter = z.strictObject({
   sync: z.string().optional(),

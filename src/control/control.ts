@@ -119,6 +119,8 @@ export interface RunDetail extends RunSummary {
   readonly lost: readonly string[]
   /** The runs that approvals of its hold began, the first one first; later ones may apply what these did not. */
   readonly approvalRuns: readonly number[]
+  /** How many changes of its hold are approved and wait for a run that applies them; `reject` takes them back. */
+  readonly approvedWaiting: number
   /** Which options of the sync are not as in its last completed run of all entries. */
   readonly configurationChange: ConfigurationChange | null
 }
@@ -145,14 +147,14 @@ export interface DecisionRequest {
   readonly reason?: string | undefined
   /** Names of guards and findings; left out: all of them. */
   readonly only?: readonly string[] | undefined
+  /**
+   * What the hold was when the person looked at it: where somebody decided otherwise since, nothing is decided. Left out:
+   * what it is now.
+   */
+  readonly seen?: 'open' | 'approved' | 'rejected' | undefined
 }
 
 export interface ApproveRequest extends DecisionRequest {
-  /**
-   * What the hold was when the person looked at it: where it was rejected since, nothing is decided. Left out: what it is
-   * now.
-   */
-  readonly seen?: 'open' | 'rejected' | undefined
   readonly part?: Part | undefined
 }
 

@@ -2,13 +2,13 @@ import type { Kysely } from 'kysely'
 import { cut } from '../directory/wording.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { RecordedBreach } from '../plan/decide.ts'
-import { applyingRun, awaitsApplying, decide, type NewDecision } from '../store/decisions.ts'
+import { applyingRun, countApproved, decide, type NewDecision } from '../store/decisions.ts'
 import { openHoldOf } from '../store/holds.ts'
 import type { HoldState } from '../store/run-types.ts'
 import { findRun, type RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import { requireInTime } from './approve-part.ts'
-import { type ApproveRequest, holdBefore } from './control.ts'
+import { type DecisionRequest, holdBefore } from './control.ts'
 import { decisionOn, decisionsText, requireSeen } from './decided.ts'
 import { requireSameTarget } from './same-target.ts'
 
@@ -22,7 +22,7 @@ interface DecisionDeps {
 export async function decideOn(
   { db, targets }: DecisionDeps,
   number: number,
-  { seen, ...decision }: NewDecision & Pick<ApproveRequest, 'seen'>,
+  { seen, ...decision }: NewDecision & Pick<DecisionRequest, 'seen'>,
 ): Promise<RunRecord> {
   const asked = await findRun(db, number)
   if (asked === undefined)
@@ -53,7 +53,7 @@ async function requireHold(
   if (run.hold === 'open' || (run.hold === 'rejected' && decision === 'approved')) return
   const isDecided = run.hold === 'approved' || run.hold === 'rejected'
   const around = {
-    awaits: isDecided && (await awaitsApplying(db, run.run)),
+    awaits: isDecided && (await countApproved(db, run.run)) > 0,
     applying: isDecided ? await applyingRun(db, run.run) : undefined,
   }
   // Whoever was wrong, and knows of the approval, can take it back before it is done; an undo puts back what it reads

@@ -7,7 +7,7 @@ import { isAway } from '../store/outage.ts'
 import { type Pause, pausesOf } from '../store/pause.ts'
 import { pausedSyncs, pauseOfSync, pauseSync } from '../store/paused-syncs.ts'
 import { changesOf, countChanges } from '../store/change-list.ts'
-import { approvalRunsOf } from '../store/decisions.ts'
+import { applyingRun, approvalRunsOf, countApproved } from '../store/decisions.ts'
 import { countNotices, lastFailureOf, noticesOf, sameNotices } from '../store/plans.ts'
 import { addRun, findRun, type ListedRun, listRuns, type RunRecord } from '../store/runs.ts'
 import type { Kysely } from 'kysely'
@@ -175,7 +175,14 @@ export async function detailOf(db: Kysely<Tables>, run: RunRecord): Promise<RunD
     evidence: run.evidence,
     lost: lostFor(run),
     approvalRuns: run.decisions.length === 0 ? [] : await approvalRunsOf(db, run.run),
+    approvedWaiting: await approvedWaiting(db, run),
   }
+}
+
+/** What a run applies already, and what an undo puts back, nobody takes back. */
+async function approvedWaiting(db: Kysely<Tables>, { run, hold, undo }: RunRecord): Promise<number> {
+  if (hold !== 'approved' || undo !== null || (await applyingRun(db, run)) !== undefined) return 0
+  return countApproved(db, run)
 }
 
 /** A plan that an earlier run holds is not stored again. */

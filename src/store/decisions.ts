@@ -162,10 +162,11 @@ export async function approvedIn(db: Db, run: number | null): Promise<ReadonlySe
   return new Set(rows.map(({ fingerprint }) => fingerprint))
 }
 
-/** Whether changes that were approved in this run's hold still wait to be applied. */
-export async function awaitsApplying(db: Db, run: number): Promise<boolean> {
-  const query = db.selectFrom('dirsyncd.decisions').select('run').where('run', '=', run)
-  return (await query.where('decision', '=', 'approved').limit(1).executeTakeFirst()) !== undefined
+/** How many changes that were approved in this run's hold still wait to be applied. */
+export async function countApproved(db: Db, run: number): Promise<number> {
+  const counted = db.selectFrom('dirsyncd.decisions').select(({ fn }) => fn.countAll<string>().as('count'))
+  const row = await counted.where('run', '=', run).where('decision', '=', 'approved').executeTakeFirst()
+  return Number(row?.count ?? 0)
 }
 
 /** The run that applies what was approved in this run's hold, until that has ended. */

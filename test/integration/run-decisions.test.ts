@@ -331,6 +331,10 @@ test('an approval of which nothing, or a part, is done can be taken back, and gi
   await expect(
     harness.control.reject({ run: held.run, by: 'bob', only: ['max-deletes-users'] }),
   ).rejects.toThrow(`Run ${held.run} was approved: reject what of it is not applied yet as a whole.`)
+  expect(await harness.control.run(held.run)).toMatchObject({ approvedWaiting: 3 })
+  await expect(harness.control.reject({ run: held.run, by: 'eve', seen: 'open' })).rejects.toThrow(
+    /has no open hold: it was approved by .*, unless `dirsyncd reject \d+` takes it back/,
+  )
   await harness.control.reject({ run: held.run, by: 'bob' })
   onRead = async () => undefined
   const kept = await harness.sync()
@@ -355,6 +359,7 @@ test('while a run applies what was approved, it is not taken back', async () => 
   const held = await harness.sync()
   await harness.control.approve({ run: held.run, by: 'ana' })
   const [next] = await harness.control.runs({ sync: bed.sync, limit: 1 })
+  expect(await harness.control.run(held.run)).toMatchObject({ approvedWaiting: 0 })
   await expect(harness.control.reject({ run: held.run, by: 'bob' })).rejects.toThrow(
     `run ${next!.run} applies it`,
   )

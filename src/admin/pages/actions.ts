@@ -65,7 +65,7 @@ function addDecisions(app: FastifyInstance, control: Operations): void {
   })
   app.post('/runs/:run/reject', async (request, reply) => {
     const { run } = read(params.runParams, request.params)
-    const { by, what, reason, ...part } = formOf(params.decisionForm, request)
+    const { by, what, reason, seen, ...part } = formOf(params.decisionForm, request)
     if (what === 'part')
       throw new DirsyncdError(
         'usage',
@@ -75,6 +75,7 @@ function addDecisions(app: FastifyInstance, control: Operations): void {
       run,
       by: whoActs(request, reply, by),
       reason,
+      seen,
       ...chosen(what, part),
     })
     return toRun(reply, (await applying(control, rejected)) ?? run)

@@ -49,7 +49,8 @@ function whatToDo(run: ShownRun, name: Html, now: Date): Html | false {
   return html`${whereToDecide(run)}
   ${holdExpiresAt !== null && hold === 'open' && html`<p>It expires at ${at(holdExpiresAt, now)}; then ${asksAgain(run)} asks again.</p>`}
   ${isOwn && hold === 'open' && decisionForm(run, name)}
-  ${isOwn && hold === 'rejected' && overruleForm(run, name)}`
+  ${isOwn && hold === 'rejected' && overruleForm(run, name)}
+  ${run.approvedWaiting > 0 && takeBackForm(run, name)}`
 }
 
 /** Where the hold is another run's, or is over: what became of it, and where something waits now. */
@@ -119,6 +120,21 @@ function overruleForm(run: RunDetail, name: Html): Html {
     <input type="hidden" name="seen" value="rejected" />
     ${choiceFields(run, 'all that was rejected', rejected)} ${reasonField()} ${name}
     <p class="actions"><button class="danger">Approve all the same</button></p>
+  </form>`
+}
+
+/** What was approved may be rejected before it is done. */
+function takeBackForm(run: RunDetail, name: Html): Html {
+  const waits = amount(run.approvedWaiting, 'change')
+  return html`<form class="stacked" method="post" action="${path`/runs/${run.run}/reject`}">
+    ${ENTER_SENDS_NOTHING}
+    <p>
+      It was approved, and ${waits} of it ${run.approvedWaiting === 1 ? 'is' : 'are'} not applied yet: the
+      next run does that. Whoever rejects it takes that back.
+    </p>
+    <input type="hidden" name="seen" value="approved" /><input type="hidden" name="what" value="all" />
+    ${reasonField()} ${name}
+    <p class="actions"><button class="danger">Reject what is not applied yet</button></p>
   </form>`
 }
 

@@ -93,7 +93,7 @@ export const decisionForm = partForm.extend({
     .regex(/^(?:all|part|only:.+)$/, 'must be all, part, or only: with the name of a guard')
     .prefault(''),
   reason: optional(text(500)),
-  seen: z.enum(['open', 'rejected']).default('open'),
+  seen: z.enum(['open', 'approved', 'rejected']).default('open'),
 })
 export const runForm = z.strictObject({ mode: z.enum(['sync', 'plan']) })
 export const pauseForm = byForm.extend({ reason: optional(text(500)) })

@@ -226,15 +226,20 @@ function expiryLine({ holdExpiresAt, undo }: RunView): string[] {
 }
 
 /** Who decided what, when and why. */
-function decisionLines({ decisions, approvalRuns }: RunView): string[] {
+function decisionLines({ run, decisions, approvalRuns, approvedWaiting }: RunView): string[] {
   const lines = decisions.map((decided) => {
     const text = decisionText(decided)
     const why = decided.reason === undefined ? '' : `: ${decided.reason}`
     return printable(`${text[0]!.toUpperCase()}${text.slice(1)}${why}`)
   })
-  if (approvalRuns.length === 0) return lines
-  const runs = approvalRuns.map((run) => `dirsyncd runs ${run}`)
-  return [...lines, `The approval began: ${runs.join(', ')}`]
+  if (approvalRuns.length > 0)
+    lines.push(`The approval began: ${approvalRuns.map((each) => `dirsyncd runs ${each}`).join(', ')}`)
+  if (approvedWaiting === 0) return lines
+  const waits = `${amount(approvedWaiting, 'change')} of it ${approvedWaiting === 1 ? 'is' : 'are'}`
+  return [
+    ...lines,
+    `${waits} not applied yet: the next run does that, and dirsyncd reject ${run} takes it back.`,
+  ]
 }
 
 function afterHold(first: number): string {

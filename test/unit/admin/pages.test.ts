@@ -379,7 +379,21 @@ describe('a run', () => {
     expect(page).not.toContain('/runs/7/reject')
   })
 
+  test('that was approved and is not applied yet is taken back by a form', async () => {
+    const run = { state: 'held', hold: 'approved', holdRun: 7, breaches: [BREACH] } as const
+    const page = await textOf({ runs: [runOf({ run: 7, ...run, approvedWaiting: 3 })] }, '/runs/7')
+    expect(page).toContain('3 changes of it are not applied yet')
+    for (const part of ['action="/runs/7/reject"', 'name="seen" value="approved"'])
+      expect(page).toContain(part)
+    expect(page).not.toContain('/runs/7/approve')
+    expect(await textOf({ runs: [runOf({ run: 7, ...run })] }, '/runs/7')).not.toContain('/runs/7/reject')
+  })
+
   test.each([
+    [
+      { state: 'held', hold: 'approved', holdRun: 7, breaches: [BREACH], approvedWaiting: 1 },
+      'Reject what is not applied yet',
+    ],
     [{ state: 'held', hold: 'open', holdRun: 7, breaches: [BREACH] }, 'Approve'],
     [
       { state: 'held', hold: 'rejected', holdRun: 7, breaches: [{ ...BREACH, decided: 'rejected' }] },

@@ -52,6 +52,7 @@ export function runOf(parts: Partial<RunView>): RunView {
     evidence: null,
     lost: [],
     approvalRuns: [],
+    approvedWaiting: 0,
     ...parts,
   }
 }
