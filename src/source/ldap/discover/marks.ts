@@ -2,6 +2,7 @@ import type { Log } from '../../../log.ts'
 import type { LdapEntry } from '../entry.ts'
 import { count, type LookingFor } from './count.ts'
 import { Expired, EXPIRED_ATTRIBUTE } from './expired.ts'
+import { withoutDates } from './dated.ts'
 import type { Mark } from './mark.ts'
 import { PATTERN_ATTRIBUTES, Patterns } from './patterns.ts'
 import { USER_ATTRIBUTES } from './propose.ts'
@@ -114,15 +115,16 @@ class Values {
       if (counts === undefined || counts.words <= counts.others) continue
       const { byText, words, others } = counts
       if (OF_ONE_PERSON.has(attribute.toLowerCase())) continue
-      if (byText.size > MOST_VALUES) {
-        const isShared = (words + others) / byText.size >= FEWEST_SHARING
+      const counted = withoutDates([...byText.values()])
+      if (counted.length > MOST_VALUES) {
+        const isShared = (words + others) / counted.length >= FEWEST_SHARING
         if (isShared || isTelling(attribute)) many.push(attribute)
         continue
       }
-      const values = [...byText.values()].map(({ text, entries }) => ({
-        text: shortened(text),
+      const values = counted.map(({ text, entries, isBeginning = false }) => ({
+        text: isBeginning ? `${shortened(text)}…` : shortened(text),
         entries,
-        filter: filterOf(attribute, text),
+        filter: filterOf(attribute, text, isBeginning),
       }))
       if (values.some(({ entries }) => entries === this.#entries)) continue
       few.push({ attribute, values: values.toSorted((a, b) => b.entries - a.entries) })
@@ -144,8 +146,8 @@ function shortened(text: string): string {
   return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT - END - 1)}…${text.slice(-END)}`
 }
 
-function filterOf(attribute: string, text: string): string {
-  return `(${attribute}=${escaped(text)}${text.length === LONGEST_KEPT ? '*' : ''})`
+function filterOf(attribute: string, text: string, isBeginning: boolean): string {
+  return `(${attribute}=${escaped(text)}${isBeginning || text.length === LONGEST_KEPT ? '*' : ''})`
 }
 
 /** As a value of a filter. */
