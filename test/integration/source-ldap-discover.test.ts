@@ -183,6 +183,8 @@ test('a long word is shortened, and an attribute with more than 25 words is name
       cn: [`Toni ${number}`],
       sn: ['Town'],
       l: [`Town ${number % 30}`],
+      // No mark, as addresses are of one person.
+      title: [`t${number % 3}@example.org`],
       employeeType: [number % 4 === 0 ? 'A' : number % 2 === 0 ? 'a' : '1'],
       ...(number < 3 && {
         description: [

@@ -155,7 +155,7 @@ function escaped(text: string): string {
   return text.replaceAll(/[\\*()\0]/g, (sign) => `\\${Buffer.from(sign).toString('hex')}`)
 }
 
-/** No DN, no time, and a number only where it may stand for a kind. */
+/** No DN, no address, no time, and a number only where it may stand for a kind. */
 function isWord(text: string, mayBeNumber: boolean): boolean {
-  return (mayBeNumber || /\p{L}/u.test(text)) && !/=|^\d{8}/.test(text)
+  return (mayBeNumber || /\p{L}/u.test(text)) && !/[=@]|^\d{8}/.test(text)
 }
