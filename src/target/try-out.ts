@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { isApiError } from '../client/api-error.ts'
 import type { AccessManagementClient } from '../client/client.ts'
 import { sentence } from '../errors.ts'
@@ -21,8 +22,14 @@ const NAME = 'dirsyncd check, to be deleted'
 
 /** How long the deleting of one entry may take, in milliseconds. */
 const DELETING_MS = 30_000
-/** After the signal was aborted: both entries within the eight seconds after which the program ends. */
+/** After the signal was aborted: all that is left to do, within the eight seconds after which the program ends. */
+const ENDING_MS = 6000
+/** After that: how long a request to make something may still be answered. */
+const MAKING_MS = 4000
+/** After that, or from the beginning of a deletion on: how long the deleting of one entry may take. */
 const HURRIED_MS = 3000
+/** How long to wait before looking again for what may still be made. */
+const LOOK_AGAIN_MS = 300
 
 /** Where to try something, which leaves nothing there. */
 export interface TryingOut {
@@ -90,11 +97,19 @@ async function tryOut<Found>(
   const id = `dirsyncd-check-${randomUUID()}`
   say(doing.replace('ID', id))
   const made = new Map<Kind, Certainty>()
-  const apply = (change: Change) => applyChange(client, { directoryId }, change, { check: false }, signal)
-  const make = (kind: Kind) => noting(made, kind, apply({ op: `create-${kind}`, id, want: { name: NAME } }))
+  const applyUntil = (until: AbortSignal) => (change: Change) =>
+    applyChange(client, { directoryId }, change, { check: false }, until)
+  const apply = applyUntil(signal)
+  // What is asked for may be made also when nobody waits for the answer, so it is waited for.
+  const applyPatiently = applyUntil(abortedAfter(signal, MAKING_MS))
+  const make = async (kind: Kind) => {
+    signal.throwIfAborted()
+    await noting(made, kind, applyPatiently({ op: `create-${kind}`, id, want: { name: NAME } }))
+  }
+  const ending = abortedAfter(signal, ENDING_MS)
   let found: Found | undefined
   let detail: string | undefined
-  const tellEnding = () => say(`Deleting ${id} again, for at most ${(HURRIED_MS * 2) / 1000} s …`)
+  const tellEnding = () => say(`Deleting ${id} again, for at most ${ENDING_MS / 1000} s …`)
   signal.addEventListener('abort', tellEnding, { once: true })
   try {
     await make('user')
@@ -102,7 +117,7 @@ async function tryOut<Found>(
   } catch (error) {
     if (!signal.aborted) detail = reasonOf(error)
   }
-  const left = await deleteAll(where, id, made)
+  const left = await deleteAll({ ...where, id, ending }, made)
   signal.removeEventListener('abort', tellEnding)
   if (signal.aborted) for (const each of left) say(each)
   signal.throwIfAborted()
@@ -142,40 +157,69 @@ function reasonOf(error: unknown): string {
   return sentence(isOfService ? error : apiProblem(error))
 }
 
-/** Returns what is left, in sentences. The group first: a service may keep a user who is in one. */
-async function deleteAll(
-  where: TryingOut,
-  id: string,
-  made: ReadonlyMap<Kind, Certainty>,
-): Promise<readonly string[]> {
+/** What is to be deleted; `ending` is aborted when there is no time left for it. */
+interface Deleting extends TryingOut {
+  readonly id: string
+  readonly ending: AbortSignal
+}
+
+/**
+ * Returns what is left, in sentences. The group first, because a service may keep a user who is in one; but before that
+ * what is certainly there: nobody is in a group that may still be made.
+ */
+async function deleteAll(deleting: Deleting, made: ReadonlyMap<Kind, Certainty>): Promise<readonly string[]> {
   const left: string[] = []
-  for (const kind of ['group', 'user'] as const) {
-    const certainty = made.get(kind)
-    const problem = certainty && (await deleteOne(where, kind, id, certainty))
+  const isUnsure = (kind: Kind) => Number(made.get(kind) === 'unsure')
+  for (const kind of (['group', 'user'] as const).toSorted((a, b) => isUnsure(a) - isUnsure(b))) {
+    if (!made.has(kind)) continue
+    const problem =
+      made.get(kind) === 'sure' || (await appears(deleting, kind))
+        ? await deleteOne(deleting, kind)
+        : `The ${kind} ${deleting.id} may appear in the directory later, because the request to make it had no answer; delete it then.`
     if (problem !== undefined) left.push(problem)
   }
   return left
 }
 
-/** Returns why it may be left, in a sentence. */
-async function deleteOne(
-  { client, directoryId, signal }: TryingOut,
+/** Whether the service shows what it may have made. After an abort it is looked for until there is no time left. */
+async function appears(deleting: Deleting, kind: Kind): Promise<boolean> {
+  const { signal, ending } = deleting
+  for (;;) {
+    try {
+      if (await isShown(deleting, kind, AbortSignal.any([ending, AbortSignal.timeout(DELETING_MS)])))
+        return true
+    } catch (error) {
+      if (!isApiError(error)) throw error
+    }
+    if (!signal.aborted || ending.aborted) return false
+    await delay(LOOK_AGAIN_MS)
+  }
+}
+
+async function isShown(
+  { client, directoryId, id }: Deleting,
   kind: Kind,
-  id: string,
-  certainty: Certainty,
-): Promise<string | undefined> {
-  const limited = deletingSignal(signal)
-  const context = { client, directoryId, signal: limited, onRequest: () => {} }
-  const later = `The ${kind} ${id} may appear in the directory later, because the request to make it had no answer; delete it then.`
+  signal: AbortSignal,
+): Promise<boolean> {
+  const context = { client, directoryId, signal, onRequest: () => {} }
+  const shown = await (kind === 'user' ? findUser(context, id) : findGroup(context, id))
+  return shown !== undefined && isEntryOf(id, shown)
+}
+
+/** Returns why it may be left, in a sentence. */
+async function deleteOne(deleting: Deleting, kind: Kind): Promise<string | undefined> {
+  const { client, directoryId, signal, ending, id } = deleting
+  const limited = AbortSignal.any([
+    ending,
+    abortedAfter(signal, HURRIED_MS),
+    AbortSignal.timeout(DELETING_MS),
+  ])
   try {
-    const how = { check: certainty === 'unsure' }
-    const { outcome } = await applyChange(client, { directoryId }, deletionOf(kind, id), how, limited)
-    if (outcome !== 'applied') return certainty === 'sure' ? undefined : later
-    const shown = await (kind === 'user' ? findUser(context, id) : findGroup(context, id))
-    if (shown === undefined || !isEntryOf(id, shown)) return undefined
+    const deletion = deletionOf(kind, id)
+    const { outcome } = await applyChange(client, { directoryId }, deletion, { check: false }, limited)
+    if (outcome !== 'applied' || !(await isShown(deleting, kind, limited))) return undefined
     return `The service said that the ${kind} ${id} was deleted, and still shows it. Delete it in the service.`
   } catch (error) {
-    if (certainty === 'unsure') return later
     return `The ${kind} ${id} could not be deleted: ${reasonOf(error)} Delete it in the service.`
   }
 }
@@ -186,13 +230,13 @@ function deletionOf(kind: Kind, id: string): Change {
     : { op: 'delete-group', id, have: { name: NAME, members: [] }, why: 'gone' }
 }
 
-/** Ends the deleting of one entry when it takes too long. */
-function deletingSignal(signal: AbortSignal): AbortSignal {
+/** A signal that is aborted so many milliseconds after the other one, or after now where that was aborted before. */
+function abortedAfter(signal: AbortSignal, ms: number): AbortSignal {
   const overdue = new AbortController()
   const hurry = () => {
-    setTimeout(() => overdue.abort(new DOMException('', 'TimeoutError')), HURRIED_MS).unref()
+    setTimeout(() => overdue.abort(new DOMException('', 'TimeoutError')), ms).unref()
   }
   if (signal.aborted) hurry()
   else signal.addEventListener('abort', hurry, { once: true })
-  return AbortSignal.any([overdue.signal, AbortSignal.timeout(DELETING_MS)])
+  return overdue.signal
 }

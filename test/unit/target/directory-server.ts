@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { DIRECTORY } from '../client/fixtures.ts'
 import { decodeRack } from '../client/rack.ts'
 import {
@@ -25,7 +26,10 @@ export interface DirectoryServer extends ScriptedServer {
 interface Trouble {
   readonly method?: string
   readonly work?: boolean
-  readonly reaction: Reaction
+  /** How long the request takes, in milliseconds; it is done at the end of that, also when nobody waits any more. */
+  readonly takes?: number
+  /** Left out: what the usual answer is. */
+  readonly reaction?: Reaction
   /** Called in front of the answer, such as somebody else's change. */
   readonly meanwhile?: () => void
 }
@@ -38,10 +42,11 @@ export async function startDirectoryServer(): Promise<DirectoryServer> {
   const groups: Entry[] = []
   const trouble: Trouble[] = []
 
-  function react(request: Seen): Reaction {
+  async function react(request: Seen): Promise<Reaction> {
     const at = trouble.findIndex(({ method }) => method === undefined || method === request.method)
     const next = at < 0 ? undefined : trouble.splice(at, 1)[0]
     next?.meanwhile?.()
+    if (next?.takes !== undefined) await delay(next.takes)
     const usual = next === undefined || next.work === true ? answer(request) : undefined
     return next?.reaction ?? usual ?? { status: 500 }
   }

@@ -155,6 +155,41 @@ test('whoever ends it in between leaves nothing behind', async () => {
   expectClean(server)
 })
 
+test.for<[string, number, number]>([
+  ['the user', 0, 1000],
+  ['the group', 1, 1000],
+  ['the group longer than the request is open', 1, 5000],
+])('whoever ends it while the service makes %s leaves nothing behind', async ([, before, takes]) => {
+  await using server = await startFilled()
+  const ending = new AbortController()
+  if (before > 0) server.trouble.push({ method: 'POST', work: true })
+  const slow = {
+    method: 'POST',
+    work: true,
+    takes,
+    meanwhile: () => void setTimeout(() => ending.abort(), 200),
+  }
+  server.trouble.push(slow)
+  await expect(tried(server, ending.signal)).rejects.toThrow(/abort/i)
+  expect(said.slice(1).map(idsAway)).toEqual(['Deleting ID again, for at most 6 s …'])
+  expectClean(server)
+})
+
+test('whoever ends it hears after six seconds of what may still be made', async () => {
+  await using server = await startFilled()
+  const ending = new AbortController()
+  server.trouble.push({
+    method: 'POST',
+    reaction: 'silence',
+    meanwhile: () => void setTimeout(() => ending.abort(), 200),
+  })
+  const begun = performance.now()
+  await expect(tried(server, ending.signal)).rejects.toThrow(/abort/i)
+  expect(performance.now() - begun).toBeGreaterThan(5000)
+  expect(performance.now() - begun).toBeLessThan(7500)
+  expect(said.at(-1)).toMatch(/^The user .* may appear in the directory later, because .* had no answer/)
+})
+
 test('whoever ends it while the service is silent hears soon what is left', async () => {
   await using server = await startFilled()
   const ending = new AbortController()
