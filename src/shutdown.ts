@@ -22,6 +22,12 @@ export function onHangup(listener: () => void): Disposable {
   return { [Symbol.dispose]: () => void process.off('SIGHUP', listener) }
 }
 
+/** Calls `listener` at each SIGQUIT, which would otherwise end the process, until it is disposed. */
+export function onQuit(listener: () => void): Disposable {
+  process.on('SIGQUIT', listener)
+  return { [Symbol.dispose]: () => void process.off('SIGQUIT', listener) }
+}
+
 /** Calls `listener` at each SIGUSR2, until it is disposed. */
 export function onUser2(listener: () => void): Disposable {
   process.on('SIGUSR2', listener)

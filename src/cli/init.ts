@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import type { InitSteps, RawConfiguration } from '../compose/init.ts'
 import type { RunView } from '../control/control.ts'
 import { DirsyncdError } from '../errors.ts'
-import { exitCodeAfter, onHangup } from '../shutdown.ts'
+import { exitCodeAfter, onHangup, onQuit } from '../shutdown.ts'
 import { repeated, wholeNumber } from './arguments.ts'
 import type { BareSession, Runner } from './context.ts'
 import { EXIT } from './exit-code.ts'
@@ -133,6 +133,7 @@ async function initQuietly(
   using _hangup = onHangup(() => {
     if (!session.signal.aborted) process.kill(process.pid, 'SIGTERM')
   })
+  using _quit = onQuit(() => process.kill(process.pid, 'SIGINT'))
   try {
     return await runInit(session, options)
   } catch (error) {

@@ -22,6 +22,7 @@ import { refusedLogins } from '../store/refused-logins.ts'
 import { mayHaveEmail } from '../plan/diff.ts'
 import { domainsInWords, type EmailTally, tallyEmails } from '../source/email-tally.ts'
 import { checkAccess } from '../target/check-access.ts'
+import { findLeftBehind, type LeftBehind, leftBehindText } from '../target/left-behind.ts'
 import { createLimit } from './limit.ts'
 import { openClient, openSite, openSource, type Site } from './site.ts'
 import { isThisMachine } from '../this-machine.ts'
@@ -299,10 +300,25 @@ async function* sampleEntries(
 
 const HEARD = 'everybody on the way can read the token and all people; use https://'
 
+/** The label of the line that names what was made to find something out. */
+export const LEFT_BEHIND = 'left behind'
+const DELETE_THEM =
+  'unless dirsyncd is at it just now, delete that in the service, or let dirsyncd init do it at a terminal'
+
 /** Tests what the token may do in the directory of one sync. Problems are lines, not errors. */
 export async function* checkDirectory(
   sync: SyncConfig,
-  { site, log, writes }: { site: Site | undefined; log: Log; writes: boolean },
+  {
+    site,
+    log,
+    writes,
+    onLeftBehind,
+  }: {
+    readonly site: Site | undefined
+    readonly log: Log
+    readonly writes: boolean
+    readonly onLeftBehind?: (entries: readonly LeftBehind[]) => void
+  },
   signal: AbortSignal,
 ): AsyncGenerator<CheckLine> {
   const base = { type: 'line', sync: sync.name, part: 'directory' } as const
@@ -314,9 +330,13 @@ export async function* checkDirectory(
   if (/^http:/i.test(baseUrl) && !isThisMachine(new URL(baseUrl).hostname))
     yield { ...base, label: 'encryption', level: 'warn', detail: `${baseUrl} is not encrypted: ${HEARD}` }
   try {
-    for (const { label, ok, detail } of await checkAccess(client, { directoryId }, { writes }, signal)) {
-      yield { ...base, label, level: ok ? 'ok' : 'fail', detail }
-    }
+    const access = await checkAccess(client, { directoryId }, { writes }, signal)
+    for (const { label, ok, detail } of access) yield { ...base, label, level: ok ? 'ok' : 'fail', detail }
+    if (access.some(({ label, ok }) => !ok && label !== 'writing')) return
+    const left = await findLeftBehind(client, directoryId, signal)
+    if (left.length === 0) return
+    onLeftBehind?.(left)
+    yield { ...base, label: LEFT_BEHIND, level: 'warn', detail: `${leftBehindText(left)}; ${DELETE_THEM}` }
   } catch (error) {
     signal.throwIfAborted()
     yield { ...base, label: 'directory', level: 'fail', detail: sentence(error) }

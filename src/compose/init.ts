@@ -27,7 +27,7 @@ import { dnKey } from '../source/ldap/dn.ts'
 import { filterProblem } from '../source/ldap/filter.ts'
 import { parseEndpoints } from '../source/ldap/connection/endpoint.ts'
 import { Logins } from '../source/ldap/connection/logins.ts'
-import { type CheckItem, checkDirectory, checkSource, withoutWarnings } from './check.ts'
+import { type CheckItem, checkDirectory, checkSource, LEFT_BEHIND, withoutWarnings } from './check.ts'
 import { listDirectories, type ListedDirectory } from './init/directories.ts'
 import { freePagesAddress } from './init/pages-address.ts'
 import { type DraftPlace, type NewFile, type RawServer, type RawSync, resolveDraft } from './init/draft.ts'
@@ -42,10 +42,12 @@ import {
 } from './init/stage.ts'
 import { configurationText, type RawConfiguration } from './init/yaml.ts'
 import { domainsInWords, type EmailTally } from '../source/email-tally.ts'
-import { tryDomains, type TryingOut, tryMembers } from '../target/try-out.ts'
+import type { LeftBehind } from '../target/left-behind.ts'
+import { deleteLeftBehind, tryDomains, type TryingOut, tryMembers } from '../target/try-out.ts'
 import { isThisMachine } from '../this-machine.ts'
 import { openClient, sourceProblem } from './site.ts'
 
+export { LEFT_BEHIND }
 export type {
   CheckItem,
   DraftPlace,
@@ -54,6 +56,7 @@ export type {
   FoundCsv,
   FoundGroups,
   FoundPeople,
+  LeftBehind,
   ListedDirectory,
   Marks,
   NewFile,
@@ -193,9 +196,14 @@ export class InitSteps {
   }
 
   /** What `dirsyncd check --writes` shows of this directory. */
-  async *checkDirectory(directory: RawSync['directory'], place: DraftPlace): AsyncGenerator<CheckItem> {
+  async *checkDirectory(
+    directory: RawSync['directory'],
+    place: DraftPlace,
+    onLeftBehind: (entries: readonly LeftBehind[]) => void,
+  ): AsyncGenerator<CheckItem> {
     const sync = await resolveDraft({ name: 'init', source: NO_SOURCE, directory }, place)
-    yield* checkDirectory(sync, { site: undefined, log: this.#log, writes: true }, this.#signal)
+    const how = { site: undefined, log: this.#log, writes: true, onLeftBehind }
+    yield* checkDirectory(sync, how, this.#signal)
   }
 
   /** Whether the service takes the members of groups: a user and a group are made there, and deleted again. */
@@ -215,6 +223,15 @@ export class InitSteps {
     say: TryingOut['say'],
   ): ReturnType<typeof tryDomains> {
     return this.#tryOut(directory, place, (where) => tryDomains({ ...where, say }, domains))
+  }
+
+  /** Deletes what was made to find something out. Returns what is left, in sentences. */
+  deleteLeftBehind(
+    entries: readonly LeftBehind[],
+    directory: RawSync['directory'],
+    place: DraftPlace,
+  ): Promise<readonly string[]> {
+    return this.#tryOut(directory, place, (where) => deleteLeftBehind(where, entries))
   }
 
   async #tryOut<Found>(

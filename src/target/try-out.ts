@@ -3,10 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isApiError } from '../client/api-error.ts'
 import type { AccessManagementClient } from '../client/client.ts'
 import { sentence } from '../errors.ts'
+import type { Kind } from '../directory/entry.ts'
 import type { Change } from '../plan/change.ts'
 import { apiProblem } from './api-problem.ts'
 import { applyChange } from './apply-change.ts'
 import { findGroup, findUser, isEntryOf } from './entries.ts'
+import { type LeftBehind, TRIAL_ID } from './left-behind.ts'
 
 /** What was found out with entries that were made for it. */
 export interface Tried<Found> {
@@ -86,15 +88,13 @@ interface Trial {
   readonly apply: (change: Change) => Promise<unknown>
 }
 
-type Kind = 'user' | 'group'
-
 async function tryOut<Found>(
   where: TryingOut,
   doing: string,
   work: (trial: Trial) => Promise<Found>,
 ): Promise<Tried<Found>> {
   const { client, directoryId, signal, say } = where
-  const id = `dirsyncd-check-${randomUUID()}`
+  const id = `${TRIAL_ID}${randomUUID()}`
   say(doing.replace('ID', id))
   const made = new Map<Kind, Certainty>()
   const applyUntil = (until: AbortSignal) => (change: Change) =>
@@ -158,7 +158,7 @@ function reasonOf(error: unknown): string {
 }
 
 /** What is to be deleted; `ending` is aborted when there is no time left for it. */
-interface Deleting extends TryingOut {
+interface Deleting extends Omit<TryingOut, 'say'> {
   readonly id: string
   readonly ending: AbortSignal
 }
@@ -176,6 +176,21 @@ async function deleteAll(deleting: Deleting, made: ReadonlyMap<Kind, Certainty>)
       made.get(kind) === 'sure' || (await appears(deleting, kind))
         ? await deleteOne(deleting, kind)
         : `The ${kind} ${deleting.id} may appear in the directory later, because the request to make it had no answer; delete it then.`
+    if (problem !== undefined) left.push(problem)
+  }
+  return left
+}
+
+/** Deletes what earlier trials have left behind. Returns what is left, in sentences. */
+export async function deleteLeftBehind(
+  where: Omit<TryingOut, 'say'>,
+  entries: readonly LeftBehind[],
+): Promise<readonly string[]> {
+  const { signal } = where
+  const left: string[] = []
+  for (const { kind, id } of entries) {
+    signal.throwIfAborted()
+    const problem = await deleteOne({ ...where, id, ending: signal }, kind)
     if (problem !== undefined) left.push(problem)
   }
   return left

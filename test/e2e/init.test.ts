@@ -652,6 +652,14 @@ async function triedOut(): Promise<string[]> {
   return [...users.keys(), ...groups.keys()].filter((id) => id.startsWith('dirsyncd-check-'))
 }
 
+/** So that the next test does not find it. */
+async function deleteGroup(id = '') {
+  const { organizationId, directoryId, token } = FIXTURE
+  const path = `/api/v2/organizations/${organizationId}/admin/directories/${directoryId}/groups/${id}`
+  const headers = { authorization: `token ${token}`, 'x-device-id': 'a-test' }
+  expect(await fetch(service.baseUrl + path, { method: 'DELETE', headers })).toMatchObject({ ok: true })
+}
+
 test('a terminal that is closed while something is tried out leaves nothing at the service', async () => {
   await using site = await findOutAt('PATCH')
   expect(await triedOut()).toHaveLength(2)
@@ -666,8 +674,71 @@ longTest('Ctrl-C while the service deletes nothing names what is left', async ()
   expect(await terminal.ended).toBe(130)
   const [id, ...others] = await triedOut()
   expect(others).toEqual([])
+  await deleteGroup(id)
   expect(terminal.shown()).toMatch(/Deleting dirsyncd-check-\S+ again, for at most 6 s …/)
   expect(terminal.shown().replaceAll(/\s+/g, ' ')).toContain(`The group ${id} could not be deleted: `)
+})
+
+/** Without a terminal, at a service that never answers a PATCH of a group. */
+async function startFindingOut() {
+  await writeFile(file('users.csv'), 'id,mail\nu1,a@example.org\n')
+  await writeFile(file('groups.csv'), 'id,name\ng1,Sales\n')
+  await writeFile(file('members.csv'), 'group,user\ng1,u1\n')
+  await using owned = new AsyncDisposableStack()
+  const proxy = owned.use(await startApiProxy(service.baseUrl))
+  let requests = 0
+  proxy.intercept = async ({ method, url }) => {
+    if (method !== 'PATCH' || !url.includes('/groups/dirsyncd-check-')) return undefined
+    requests += 1
+    return await new Promise<never>(() => {})
+  }
+  const files = ['users', 'groups', 'members'].flatMap((name) => [`--csv-${name}`, file(`${name}.csv`)])
+  const options = ['--source', 'csv', ...files, '--map-id', 'id', '--map-email', 'mail', ...apiOptions()]
+  const slow = ['--api-url', proxy.baseUrl, '--membership', 'find-out', '--yes']
+  const program = owned.use(
+    startProgram(['init', '--file', configFile(), ...options, ...slow], { env: ENV, asInProduction: true }),
+  )
+  await vi.waitFor(() => expect(requests).toBe(1), { timeout: 20_000 })
+  const all = owned.move()
+  return { program, options, [Symbol.asyncDispose]: () => all.disposeAsync() }
+}
+
+test('SIGQUIT while something is tried out leaves nothing at the service', async () => {
+  await using site = await startFindingOut()
+  expect(await triedOut()).toHaveLength(2)
+  site.program.kill('SIGQUIT')
+  expect(await site.program.ended).toMatchObject({ code: 130 })
+  expect(await triedOut()).toEqual([])
+})
+
+test('what a killed one has left at the service is named, and deleted where a person wants it', async () => {
+  await using site = await startFindingOut()
+  site.program.kill('SIGKILL')
+  await site.program.ended
+  const [id, ...others] = await triedOut()
+  expect(others).toEqual([id])
+  const said = `the group ${id} and the user ${id} were made by dirsyncd to find something out, and not deleted again`
+  const { stdout } = await init(...site.options, '--yes', '--json')
+  expect(JSON.parse(stdout).warnings.join()).toContain(`${said}; unless dirsyncd is at it just now, delete`)
+  const checked = await runCommand(['check', '--no-samples', '--config', configFile()], { env: ENV })
+  expect(checked.stdout.replaceAll(/\s+/g, ' ')).toContain(`warn left behind ${said}`)
+
+  const args = ['init', ...site.options, '--map-name', '', '--membership', 'report', '--data-dir', 'other']
+  await using terminal = openTerminal([...args, '--sync', 'hr', '--schedule', 'never'], dir.path, {
+    TOKEN: FIXTURE.token,
+  })
+  const answers: readonly (readonly [RegExp, string])[] = [
+    [/Id of a group from/, enter],
+    [/Name of a group from/, enter],
+    [/Id of the group from/, enter],
+    [/Id of the user from/, enter],
+    [/Are these the right people/, enter],
+    [/left behind[^]*Delete them now/, enter],
+    [/Deleted\.[^]*Write /, enter],
+  ]
+  for (const [question, keys] of answers) await terminal.answer(question, keys)
+  expect(await terminal.ended).toBe(0)
+  expect(await triedOut()).toEqual([])
 })
 
 test('whoever is asked again keeps the filters of the options, and without them is asked who is left out', async () => {

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path'
-import type { ListedDirectory, RawDirectory } from '../../compose/init.ts'
+import { LEFT_BEHIND, type LeftBehind, type ListedDirectory, type RawDirectory } from '../../compose/init.ts'
 import { baseUrl } from '../../config/schema.ts'
 import { amount } from '../../directory/wording.ts'
 import { DirsyncdError, type ErrorCode } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { renderCheckItem } from '../render/check.ts'
 import { checkNumber, checkWith } from './check.ts'
-import { type Init, tellSlow } from './context.ts'
+import { type Init, isAsked, tellLeft, tellSlow } from './context.ts'
 import type { Choice } from './prompts.ts'
 import { askSecret } from './secret.ts'
 
@@ -16,7 +16,8 @@ export async function askDirectory(init: Init): Promise<RawDirectory> {
   const { directory, listed } = await answers.untilItWorks(whatToAskAgain, () => listDirectories(init))
   const directoryId = await askWhich(init, directory, listed)
   const chosen = { ...directory, directoryId }
-  await tellRights(init, chosen)
+  const left = await tellRights(init, chosen)
+  if (left !== undefined) await askLeftBehind(init, chosen, left)
   return chosen
 }
 
@@ -97,8 +98,8 @@ async function requirePrivacy({ answers, steps }: Init, url: string): Promise<vo
 /** Asked for only after the service could not be reached: most have a certificate that every machine trusts. */
 async function askCa({ answers, options }: Init, url: string): Promise<string | undefined> {
   const flag = '--api-ca'
-  const isAsked = !answers.isOpen(flag) && url.startsWith('https:')
-  const path = isAsked
+  const isQuestion = !answers.isOpen(flag) && url.startsWith('https:')
+  const path = isQuestion
     ? await answers.text({
         flag,
         given: options.apiCa,
@@ -156,18 +157,55 @@ async function askWhich(
   return id
 }
 
-/** Shows what the token may do. One that may only read is good enough for a plan. */
+/** What was left in the directory, and how that is told. */
+interface Left {
+  readonly entries: readonly LeftBehind[]
+  readonly detail: string
+}
+
+/** Shows what the token may do, and returns what was left in the directory. One that may only read is good enough for a plan. */
 async function tellRights(
   { steps, say, warnings, rights, columns, place }: Init,
   directory: RawDirectory,
-): Promise<void> {
-  for await (const item of steps.checkDirectory(directory, place())) {
+): Promise<Left | undefined> {
+  let entries: readonly LeftBehind[] = []
+  let left: Left | undefined
+  const onLeftBehind = (found: readonly LeftBehind[]) => (entries = found)
+  for await (const item of steps.checkDirectory(directory, place(), onLeftBehind)) {
     say(...renderCheckItem(item, columns))
     if (item.type !== 'line' || (item.level !== 'fail' && item.level !== 'warn')) continue
+    if (item.label === LEFT_BEHIND) {
+      left = { entries, detail: item.detail }
+      continue
+    }
     warnings.push(item.detail)
     if (item.level === 'warn') continue
     if (item.label !== 'writing') throw new DirsyncdError('scope-missing', item.detail)
     say('  With this token plans can be made, but a sync will stop.')
     rights.mayWrite = false
   }
+  return left
+}
+
+const DELETE_LEFT = '--directory (left behind)'
+
+/** Offers to delete what a killed one has left, because the first plan would be held for it. */
+async function askLeftBehind(init: Init, directory: RawDirectory, { entries, detail }: Left): Promise<void> {
+  const { answers, steps, say, warnings, rights, place } = init
+  const ask = () =>
+    answers.confirm({
+      flag: DELETE_LEFT,
+      given: undefined,
+      what: 'deleting what was left behind',
+      message: `Delete ${entries.length === 1 ? 'it' : 'them'} now? The first sync would be held for that.`,
+      proposed: true,
+    })
+  answers.forgetAnswer(DELETE_LEFT)
+  if (!rights.mayWrite || !isAsked(init) || !(await ask())) {
+    warnings.push(detail)
+    return
+  }
+  const left = await tellSlow(init, steps.deleteLeftBehind(entries, directory, place()))
+  if (left.length === 0) say('  Deleted.')
+  tellLeft(init, left)
 }

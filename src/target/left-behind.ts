@@ -1,0 +1,64 @@
+import type { AccessManagementClient } from '../client/client.ts'
+import type { ListOptions, Page } from '../client/methods.ts'
+import { PAGE } from '../contract/endpoints.ts'
+import type { Kind } from '../directory/entry.ts'
+import { digits } from '../directory/wording.ts'
+
+/** An entry that was made to find something out, and was not deleted again. */
+export interface LeftBehind {
+  readonly kind: Kind
+  readonly id: string
+}
+
+/** How the id of such an entry begins; a UUID follows. */
+export const TRIAL_ID = 'dirsyncd-check-'
+const IS_TRIAL = new RegExp(`^${TRIAL_ID}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+/** So many pages of a list are looked at: services list the oldest or the newest entries first. */
+const MOST_PAGES = 10
+
+/** Finds them among the first hundred entries of each kind and the last nine hundred. Groups come first. */
+export async function findLeftBehind(
+  client: AccessManagementClient,
+  directoryId: number,
+  signal: AbortSignal,
+): Promise<readonly LeftBehind[]> {
+  const params = { directory_id: directoryId }
+  const groups = await trialsOf((options) => client.listGroups(params, options), signal)
+  const users = await trialsOf((options) => client.listUsers(params, options), signal)
+  return [
+    ...groups.map((id) => ({ kind: 'group', id }) as const),
+    ...users.map((id) => ({ kind: 'user', id }) as const),
+  ]
+}
+
+interface Listed {
+  readonly external_id?: string | null | undefined
+}
+
+async function trialsOf(
+  list: (options: ListOptions) => Promise<Page<Listed>>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const found = new Set<string>()
+  let page = 1
+  for (let read = 1; ; read += 1) {
+    const { items, total = 0, perPage = PAGE.max } = await list({ page, perPage: PAGE.max, signal })
+    for (const { external_id: id } of items) if (id && IS_TRIAL.test(id)) found.add(id)
+    const last = Math.ceil(total / perPage)
+    if (page >= last || read >= MOST_PAGES) return [...found]
+    page = page === 1 ? Math.max(2, last - MOST_PAGES + 2) : page + 1
+  }
+}
+
+/** How many are named. */
+const NAMED = 4
+
+export function leftBehindText(entries: readonly LeftBehind[]): string {
+  const named = entries.slice(0, NAMED).map(({ kind, id }) => `the ${kind} ${id}`)
+  const more = entries.length > NAMED ? [`${digits(entries.length - NAMED)} more`] : []
+  const all = [...named, ...more]
+  const text = all.length === 1 ? all.join() : `${all.slice(0, -1).join(', ')} and ${all.at(-1)}`
+  const were = entries.length === 1 ? 'was' : 'were'
+  return `${text} ${were} made by dirsyncd to find something out, and not deleted again`
+}
