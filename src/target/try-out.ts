@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isApiError } from '../client/api-error.ts'
+import { type ApiError, isApiError } from '../client/api-error.ts'
 import type { AccessManagementClient } from '../client/client.ts'
 import { sentence } from '../errors.ts'
 import type { Kind } from '../directory/entry.ts'
@@ -96,7 +96,7 @@ async function tryOut<Found>(
   const { client, directoryId, signal, say } = where
   const id = `${TRIAL_ID}${randomUUID()}`
   say(doing.replace('ID', id))
-  const made = new Map<Kind, Certainty>()
+  const made: Made = new Map()
   const applyUntil = (until: AbortSignal) => (change: Change) =>
     applyChange(client, { directoryId }, change, { check: false }, until)
   const apply = applyUntil(signal)
@@ -124,20 +124,28 @@ async function tryOut<Found>(
   return { found, detail, left }
 }
 
-/** `unsure`: the request to make it had no answer, so the service may make it later. */
-type Certainty = 'sure' | 'unsure'
+/** What was made, with `sure`, and what may be, with why nobody knows. */
+type Made = Map<Kind, 'sure' | { readonly because: string }>
 
 /** Notes what was made, or may have been. */
-async function noting(made: Map<Kind, Certainty>, kind: Kind, creation: Promise<unknown>): Promise<void> {
+async function noting(made: Made, kind: Kind, creation: Promise<unknown>): Promise<void> {
   try {
     await creation
     made.set(kind, 'sure')
   } catch (error) {
     // Other requests than the first come only where the service shows the entry, or may.
     if (isApiError(error) && (error.maybeDone || error.destination.method !== 'POST'))
-      made.set(kind, 'unsure')
+      made.set(kind, { because: doubtOf(error) })
     throw error
   }
+}
+
+function doubtOf({ kind, destination: { method }, isWebPage, status }: ApiError): string {
+  if (kind === 'aborted') return 'the request to make it had no answer in time'
+  if (method !== 'POST') return 'it could not be looked up whether the service made it'
+  if (isWebPage) return 'a web page answered the request to make it, and not the service'
+  if (status === undefined) return 'the request to make it had no answer'
+  return `the service answered the request to make it with ${status}, and may still make it`
 }
 
 /** What the service said when it refused a change; `undefined` where it did it. */
@@ -167,15 +175,16 @@ interface Deleting extends Omit<TryingOut, 'say'> {
  * Returns what is left, in sentences. The group first, because a service may keep a user who is in one; but before that
  * what is certainly there: nobody is in a group that may still be made.
  */
-async function deleteAll(deleting: Deleting, made: ReadonlyMap<Kind, Certainty>): Promise<readonly string[]> {
+async function deleteAll(deleting: Deleting, made: Made): Promise<readonly string[]> {
   const left: string[] = []
-  const isUnsure = (kind: Kind) => Number(made.get(kind) === 'unsure')
+  const isUnsure = (kind: Kind) => Number(made.get(kind) !== 'sure')
   for (const kind of (['group', 'user'] as const).toSorted((a, b) => isUnsure(a) - isUnsure(b))) {
-    if (!made.has(kind)) continue
+    const creation = made.get(kind)
+    if (creation === undefined) continue
     const problem =
-      made.get(kind) === 'sure' || (await appears(deleting, kind))
+      creation === 'sure' || (await appears(deleting, kind))
         ? await deleteOne(deleting, kind)
-        : `The ${kind} ${deleting.id} may appear in the directory later, because the request to make it had no answer; delete it then.`
+        : `The ${kind} ${deleting.id} may appear in the directory later, because ${creation.because}; delete it then.`
     if (problem !== undefined) left.push(problem)
   }
   return left
@@ -232,10 +241,15 @@ async function deleteOne(deleting: Deleting, kind: Kind): Promise<string | undef
   try {
     const deletion = deletionOf(kind, id)
     const { outcome } = await applyChange(client, { directoryId }, deletion, { check: false }, limited)
-    if (outcome !== 'applied' || !(await isShown(deleting, kind, limited))) return undefined
-    return `The service said that the ${kind} ${id} was deleted, and still shows it. Delete it in the service.`
+    if (outcome !== 'applied') return undefined
   } catch (error) {
     return `The ${kind} ${id} could not be deleted: ${reasonOf(error)} Delete it in the service.`
+  }
+  try {
+    if (!(await isShown(deleting, kind, limited))) return undefined
+    return `The service said that the ${kind} ${id} was deleted, and still shows it. Delete it in the service.`
+  } catch (error) {
+    return `The ${kind} ${id} was deleted; whether it is gone could not be checked: ${reasonOf(error)}`
   }
 }
 

@@ -472,22 +472,22 @@ export const EDGES: readonly Protection[] = [
   {
     name: 'edges-target-what-was-tried-is-deleted-again',
     file: 'target/try-out.ts',
-    find: '  const left = await deleteAll(where, id, made)\n',
+    find: '  const left = await deleteAll({ ...where, id, ending }, made)\n',
     replace: '  const left: string[] = []\n',
     test: 'unit/target/try-out.test.ts',
   },
   {
     name: 'edges-target-what-is-shown-after-its-deletion-is-named',
     file: 'target/try-out.ts',
-    find: 'if (shown === undefined || !isEntryOf(id, shown)) return undefined',
-    replace: 'if (shown !== null) return undefined',
+    find: 'return shown !== undefined && isEntryOf(id, shown)',
+    replace: 'return shown === null',
     test: 'unit/target/try-out.test.ts',
   },
   {
     name: 'edges-target-what-may-still-be-made-is-named',
     file: 'target/try-out.ts',
-    find: "return certainty === 'sure' ? undefined : later",
-    replace: 'return undefined',
+    find: 'made.set(kind, { because: doubtOf(error) })',
+    replace: '{}',
     test: 'unit/target/try-out.test.ts',
   },
   {

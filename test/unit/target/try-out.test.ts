@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { tryDomains, tryMembers } from '../../../src/target/try-out.ts'
 import { clientOf, user } from '../client/fixtures.ts'
+import type { Reaction } from '../client/scripted-server.ts'
 import { type DirectoryServer, startDirectoryServer } from './directory-server.ts'
 
 let said: string[]
@@ -102,13 +103,20 @@ test('a user who may not be made is told in the words of the service', async () 
   })
 })
 
-test('what was asked for without an answer may come later, and is named', async () => {
+const PAGE = { text: '<h1>Oops</h1>', headers: { 'content-type': 'text/html' } }
+
+test.for<[Reaction, string]>([
+  [{ status: 503 }, 'the service answered the request to make it with 503, and may still make it'],
+  [{ status: 200, ...PAGE }, 'a web page answered the request to make it, and not the service'],
+  [{ status: 502, ...PAGE }, 'a web page answered the request to make it, and not the service'],
+  ['drop', 'the request to make it had no answer'],
+])('what was asked for and has %j for an answer may come later, and is named', async ([reaction, why]) => {
   await using server = await startFilled()
-  server.trouble.push({ method: 'POST', reaction: { status: 503 } })
+  server.trouble.push({ method: 'POST', reaction })
   const { found, left } = await tried(server)
   expect(found).toBe(undefined)
   expect(left.map(idsAway)).toEqual([
-    'The user ID may appear in the directory later, because the request to make it had no answer; delete it then.',
+    `The user ID may appear in the directory later, because ${why}; delete it then.`,
   ])
   expect(server.calls().filter((call) => call.includes('groups'))).toEqual([])
 })
@@ -120,6 +128,33 @@ test('what is still there after it was deleted is named', async () => {
   expect(left.map(idsAway)).toEqual([
     'The service said that the group ID was deleted, and still shows it. Delete it in the service.',
   ])
+})
+
+test('what may come later is told also where it cannot be looked for', async () => {
+  await using server = await startFilled()
+  const lookups = Array.from({ length: 4 }, () => ({ method: 'GET', reaction: { status: 500 } }))
+  server.trouble.push({ method: 'POST', reaction: { status: 503 } }, ...lookups)
+  const { left } = await tried(server)
+  expect(left.map(idsAway)).toEqual([
+    'The user ID may appear in the directory later, because it could not be looked up whether the service made it; delete it then.',
+  ])
+})
+
+test('what was deleted and cannot be looked for is not said to be there', async () => {
+  await using server = await startFilled()
+  const lookup = { method: 'GET', reaction: { status: 500 } }
+  server.trouble.push({
+    method: 'DELETE',
+    work: true,
+    meanwhile: () => void server.trouble.push(lookup, lookup),
+  })
+  const { left } = await tried(server)
+  expect(left.map(idsAway)).toEqual([
+    expect.stringMatching(
+      /^The group ID was deleted; whether it is gone could not be checked: GET .* 500 .*try again later\.$/,
+    ),
+  ])
+  expectClean(server)
 })
 
 test('what was made without an answer is deleted, too', async () => {
@@ -187,7 +222,9 @@ test('whoever ends it hears after six seconds of what may still be made', async 
   await expect(tried(server, ending.signal)).rejects.toThrow(/abort/i)
   expect(performance.now() - begun).toBeGreaterThan(5000)
   expect(performance.now() - begun).toBeLessThan(7500)
-  expect(said.at(-1)).toMatch(/^The user .* may appear in the directory later, because .* had no answer/)
+  expect(said.at(-1)).toMatch(
+    /^The user .* may appear in the directory later, because .* had no answer in time;/,
+  )
 })
 
 test('whoever ends it while the service is silent hears soon what is left', async () => {
