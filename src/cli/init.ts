@@ -11,6 +11,7 @@ import { Answers } from './init/answers.ts'
 import type { Init, InitOptions } from './init/context.ts'
 import { checkGiven, requireGiven } from './init/given.ts'
 import { agreeOn } from './init/agree.ts'
+import { renderEnd } from './init/end.ts'
 import { errorInOptions, inOptions } from './init/option-names.ts'
 import { fold } from './render/wrap.ts'
 
@@ -165,6 +166,7 @@ async function runInit(
     say,
     tell: json ? (sentence) => session.stderr.write(`${sentence}\n`) : say,
     warnings: [],
+    left: [],
     compared: new Set(),
     emails: { found: undefined },
     rights: { mayWrite: true },
@@ -191,7 +193,14 @@ async function runInit(
   const written = await stage.place()
   const isUsual = file === resolve(usual)
   if (json) session.printJson({ ...summaryOf(configuration, plan), warnings: init.warnings, written })
-  else say(...renderEnd(configuration, { file, isUsual, mayWrite: init.rights.mayWrite }, written))
+  else
+    say(
+      ...renderEnd(
+        configuration,
+        { file, isUsual, mayWrite: init.rights.mayWrite, left: init.left },
+        written,
+      ),
+    )
   return EXIT.done
 }
 
@@ -204,39 +213,4 @@ function outermostBases({ usersBase, groupsBase }: InitOptions, steps: InitSteps
 
 function summaryOf({ dataDir, syncs: [sync] }: RawConfiguration, { counts, breaches }: RunView): object {
   return { sync, dataDir, plan: { counts, heldBy: breaches.map(({ guard }) => guard) } }
-}
-
-function renderEnd(
-  { admin: { listen }, syncs: [{ name, schedule }] }: RawConfiguration,
-  {
-    file,
-    isUsual,
-    mayWrite,
-  }: { readonly file: string; readonly isUsual: boolean; readonly mayWrite: boolean },
-  written: readonly string[],
-): string[] {
-  const config = isUsual ? '' : ` --config ${file}`
-  const pages = `http://${listen} (admin.listen)`
-  const daemon =
-    schedule === undefined
-      ? `the daemon, with admin pages at ${pages}`
-      : `does the same at once, and then on schedule (${schedule}), with admin pages at ${pages}`
-  return [
-    'Written:',
-    ...written.map((path) => `  ${path}`),
-    '',
-    'What comes next:',
-    `  dirsyncd plan ${name}${config}`,
-    '      shows every change that a sync would make',
-    ...(mayWrite
-      ? []
-      : [
-          `  dirsyncd check ${name} --writes${config}`,
-          '      after the token was given the scope that it lacks: without it every sync stops at its first change',
-        ]),
-    `  dirsyncd sync ${name}${config}`,
-    '      makes the directory equal to the source, without asking; only what a guard holds waits for dirsyncd approve RUN',
-    `  dirsyncd start${config}`,
-    `      ${daemon}`,
-  ]
 }

@@ -249,7 +249,7 @@ async function deleteOne(deleting: Deleting, kind: Kind): Promise<string | undef
     if (!(await isShown(deleting, kind, limited))) return undefined
     return `The service said that the ${kind} ${id} was deleted, and still shows it. Delete it in the service.`
   } catch (error) {
-    return `The ${kind} ${id} was deleted; whether it is gone could not be checked: ${reasonOf(error)}`
+    return `The ${kind} ${id} was deleted; whether it is gone could not be checked: ${reasonOf(error)} Look for it in the service.`
   }
 }
 

@@ -652,10 +652,52 @@ async function triedOut(): Promise<string[]> {
   return [...users.keys(), ...groups.keys()].filter((id) => id.startsWith('dirsyncd-check-'))
 }
 
+longTest('what could not be deleted is named at the end, and nothing more is tried out before', async () => {
+  await writeFile(file('people.csv'), 'id,mail\nu1,a@example.org\nu2,b@elsewhere.test\n')
+  await writeFile(file('groups.csv'), 'gid,title\ng1,Sales\n')
+  await writeFile(file('members.csv'), 'group_id,user_id\ng1,u1\n')
+  await using proxy = await startApiProxy(service.baseUrl)
+  proxy.intercept = ({ method }) => (method === 'DELETE' ? { status: 403 } : undefined)
+  const files = ['--csv-users', 'people.csv', '--csv-groups', 'groups.csv', '--csv-members', 'members.csv']
+  const said = [
+    '--map-id',
+    'id',
+    '--map-email',
+    'mail',
+    '--map-name',
+    '',
+    '--sync',
+    'hr',
+    '--schedule',
+    'never',
+  ]
+  const args = ['init', '--source', 'csv', ...files, ...said, ...apiOptions(), '--api-url', proxy.baseUrl]
+  await using terminal = openTerminal(args, dir.path, { TOKEN: FIXTURE.token })
+  const answers: readonly (readonly [RegExp, string])[] = [
+    [/Id of a group from/, enter],
+    [/Name of a group from/, enter],
+    [/Id of the group from/, enter],
+    [/Id of the user from/, enter],
+    [/Are these the right people/, enter],
+    [/E-mails are of 2 domains[^]*Find out now/, `${down}${down}${enter}`],
+    [/could not be deleted[^]*of another domain/, enter],
+    [/not tried out now[^]*Members of groups(?![^]*Find out now)/, enter],
+    [/Write /, enter],
+  ]
+  for (const [question, keys] of answers) await terminal.answer(question, keys)
+  expect(await terminal.ended).toBe(0)
+  const [id, ...others] = await triedOut()
+  expect(others).toEqual([])
+  expect(terminal.shown().replaceAll(/\s+/g, ' ')).toMatch(
+    new RegExp(`What comes next: The user ${id} could not be deleted: .* Delete it in the service`),
+  )
+  await deleteEntry('users', id)
+})
+
 /** So that the next test does not find it. */
-async function deleteGroup(id = '') {
+async function deleteEntry(list: 'users' | 'groups', id = '') {
   const { organizationId, directoryId, token } = FIXTURE
-  const path = `/api/v2/organizations/${organizationId}/admin/directories/${directoryId}/groups/${id}`
+  const path = `/api/v2/organizations/${organizationId}/admin/directories/${directoryId}/${list}/${id}`
   const headers = { authorization: `token ${token}`, 'x-device-id': 'a-test' }
   expect(await fetch(service.baseUrl + path, { method: 'DELETE', headers })).toMatchObject({ ok: true })
 }
@@ -674,7 +716,7 @@ longTest('Ctrl-C while the service deletes nothing names what is left', async ()
   expect(await terminal.ended).toBe(130)
   const [id, ...others] = await triedOut()
   expect(others).toEqual([])
-  await deleteGroup(id)
+  await deleteEntry('groups', id)
   expect(terminal.shown()).toMatch(/Deleting dirsyncd-check-\S+ again, for at most 6 s …/)
   expect(terminal.shown().replaceAll(/\s+/g, ' ')).toContain(`The group ${id} could not be deleted: `)
 })

@@ -56,6 +56,8 @@ export interface Init {
   readonly tell: (sentence: string) => void
   /** What a person should look at, in sentences without names of people. */
   readonly warnings: string[]
+  /** What is still in the directory of what was made to find something out, or may come, in sentences. */
+  readonly left: string[]
   /** Fingerprints of certificates that a person has compared: of one server by another name, too. */
   readonly compared: Set<string>
   /** Which e-mails the people have; `undefined` before they were read. */
@@ -98,7 +100,8 @@ export async function tellSlow<T>({ say }: Init, answer: Promise<T>): Promise<T>
 }
 
 /** Names what was made to find something out, and is still there. */
-export function tellLeft({ say, warnings }: Init, left: readonly string[]): void {
-  for (const each of left) say(`  ${each}`)
-  warnings.push(...left)
+export function tellLeft(init: Init, left: readonly string[]): void {
+  for (const each of left) init.say(`  ${each}`)
+  init.warnings.push(...left)
+  init.left.push(...left)
 }

@@ -67,11 +67,11 @@ async function askDomains(
   directory: RawDirectory,
   domains: EmailTally['domains'],
 ): Promise<readonly string[] | undefined> {
-  const { answers, options, rights } = init
+  const { answers, options, rights, left } = init
   const { allowedDomain: given } = options
   if (given !== undefined && answers.isOpen(DOMAINS)) return given
   if (domains.length < 2) return given
-  const mayFindOut = rights.mayWrite && domains.length <= MOST_TRIED
+  const mayFindOut = rights.mayWrite && left.length === 0 && domains.length <= MOST_TRIED
   const which = await answers.choose<'all' | 'some' | 'find-out'>({
     flag: DOMAINS,
     given: undefined,

@@ -12,7 +12,10 @@ export const MEMBERSHIP_TOPIC: Choice<readonly string[]> = {
 
 /** Whether members are written. The API describes no way to do so, and few people know whether their service has one. */
 export async function askMembership(init: Init, directory: RawDirectory): Promise<'report' | 'write'> {
-  const { answers, options, rights } = init
+  const { answers, options, rights, left, say } = init
+  const mayFindOut = rights.mayWrite && left.length === 0
+  if (rights.mayWrite && !mayFindOut && options.membership === undefined)
+    say('  This is not tried out now, because more would be left in the directory.')
   const how = await answers.choose<'report' | 'write' | 'find-out'>({
     flag: MEMBERSHIP,
     given: options.membership,
@@ -22,7 +25,7 @@ export async function askMembership(init: Init, directory: RawDirectory): Promis
     choices: [
       { value: 'report', name: 'No: new groups stay empty, and it is only shown who should be in which' },
       { value: 'write', name: 'Yes, as the service does that comes with dirsyncd: write them' },
-      ...(rights.mayWrite
+      ...(mayFindOut
         ? [
             {
               value: 'find-out' as const,

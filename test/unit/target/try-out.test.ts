@@ -151,7 +151,7 @@ test('what was deleted and cannot be looked for is not said to be there', async 
   const { left } = await tried(server)
   expect(left.map(idsAway)).toEqual([
     expect.stringMatching(
-      /^The group ID was deleted; whether it is gone could not be checked: GET .* 500 .*try again later\.$/,
+      /^The group ID was deleted; whether it is gone could not be checked: GET .* 500 .*try again later\. Look for it in the service\.$/,
     ),
   ])
   expectClean(server)
