@@ -66,7 +66,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 /** Any other error is returned as it is. */
 function notWritable(folder: string, error: unknown): unknown {
   const code = systemCode(error)
-  if (code === undefined) return error
+  if (code === undefined || error instanceof DirsyncdError) return error
   const why = REASONS.get(code) ?? `it is no place for files (${code})`
   return new DirsyncdError(
     'usage',
@@ -79,6 +79,13 @@ function alreadyThere(file: string): DirsyncdError {
   return new DirsyncdError(
     'usage',
     `There is a file ${file} already, and dirsyncd init overwrites none; name another configuration with --file.`,
+  )
+}
+
+function justWritten(file: string): DirsyncdError {
+  return new DirsyncdError(
+    'usage',
+    `Somebody has just written ${file}, such as another dirsyncd init, and dirsyncd init overwrites no file; name another configuration with --file.`,
   )
 }
 
@@ -162,7 +169,8 @@ async function placeAll(moves: readonly Move[]): Promise<readonly string[]> {
     return placed
   } catch (error) {
     for (const path of placed) await unlink(path)
-    for (const folder of folders.toReversed()) await rmdir(folder)
+    // Somebody else may have put files there.
+    for (const folder of folders.toReversed()) await rmdir(folder).catch(() => undefined)
     throw notWritable(dirname(moves.at(-1)?.to ?? ''), error)
   }
 }
@@ -171,7 +179,13 @@ async function placeAll(moves: readonly Move[]): Promise<readonly string[]> {
 async function makeFolders(path: string): Promise<readonly string[]> {
   if (await exists(path)) return []
   const above = await makeFolders(dirname(path))
-  await mkdir(path, { mode: basename(path) === SECRETS ? SECRET_FOLDER : OPEN_FOLDER })
+  try {
+    await mkdir(path, { mode: basename(path) === SECRETS ? SECRET_FOLDER : OPEN_FOLDER })
+  } catch (error) {
+    // Another process has just made it.
+    if (systemCode(error) === 'EEXIST') return above
+    throw error
+  }
   return [...above, path]
 }
 
@@ -184,8 +198,8 @@ async function place({ from, to }: Move): Promise<void> {
     await link(from, to)
     await unlink(from)
   } catch (error) {
-    if (systemCode(error) === 'EEXIST') throw alreadyThere(to)
-    if (await exists(to)) throw alreadyThere(to)
+    if (systemCode(error) === 'EEXIST') throw justWritten(to)
+    if (await exists(to)) throw justWritten(to)
     await rename(from, to)
   }
 }

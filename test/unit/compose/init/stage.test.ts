@@ -73,6 +73,24 @@ test.for(['dirsyncd.yaml', 'secrets/access-token'])(
   },
 )
 
+test('of two at once one writes its configuration, and the other is told so', async () => {
+  for (let round = 0; round < 20; round += 1) {
+    const { path } = await folder()
+    const file = join(path, 'new', 'conf', 'dirsyncd.yaml')
+    await using one = await openStage(file, 'one', FILES)
+    await using other = await openStage(file, 'other', FILES)
+    const ends = await Promise.allSettled([one.place(), other.place()])
+    const lost = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
+    expect(lost.map(({ message }) => message)).toEqual([
+      expect.stringMatching(
+        /^Somebody has just written \S+, such as another dirsyncd init, and dirsyncd init overwrites no file; name/,
+      ),
+    ])
+    expect(await readFile(file, 'utf8')).toBe(ends[0].status === 'fulfilled' ? 'one' : 'other')
+    expect(await readdir(join(path, 'new', 'conf'))).toEqual(['dirsyncd.yaml', 'ldap-ca.pem', 'secrets'])
+  }
+})
+
 test('a new file gets a name that none has', async () => {
   const made = await folder()
   const { path } = made
