@@ -18,8 +18,10 @@ import { fold } from './render/wrap.ts'
 const HELP = `
 Asks for the source (an LDAP server, Active Directory or CSV files) and for the directory, looks what is there, proposes
 a mapping and shows ten people, makes a first plan, and writes a commented configuration. Secrets get files of their own
-that only this user may read. Nothing is changed in the source or in the directory; to find out whether the token may
-write, one update of a user that cannot exist is sent, as dirsyncd check --writes does.
+that only this user may read. Nothing is changed in the source or in the directory, except that --membership find-out,
+and "Find out now" at a terminal, make a user and a group of their own and delete both again, and that what an earlier
+one left is deleted where you agree. To find out whether the token may write, one update of a user that cannot exist is
+sent, as dirsyncd check --writes does.
 
 Each option answers one question, and what is left is asked. Without a terminal, and with --json, everything that is
 needed must be there; --yes takes what is proposed. Nothing is written before the last question, and nothing is left
@@ -194,11 +196,12 @@ async function runInit(
   const isUsual = file === resolve(usual)
   if (json) session.printJson({ ...summaryOf(configuration, plan), warnings: init.warnings, written })
   else
-    say(
+    session.print(
       ...renderEnd(
         configuration,
         { file, isUsual, mayWrite: init.rights.mayWrite, left: init.left },
         written,
+        session.columns,
       ),
     )
   return EXIT.done

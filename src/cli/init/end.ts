@@ -1,4 +1,5 @@
 import type { RawConfiguration } from '../../compose/init.ts'
+import { fold } from '../render/wrap.ts'
 
 interface Situation {
   readonly file: string
@@ -9,19 +10,23 @@ interface Situation {
   readonly left: readonly string[]
 }
 
+/** Commands and paths, which a break between two words would spoil. */
+const TO_COPY = /^ {2}(dirsyncd |\/)/
+
 /** What was written, and what to do with it. */
 export function renderEnd(
   { admin: { listen }, syncs: [{ name, schedule }] }: RawConfiguration,
   { file, isUsual, mayWrite, left }: Situation,
   written: readonly string[],
+  columns: number | undefined,
 ): string[] {
-  const config = isUsual ? '' : ` --config ${file}`
+  const config = isUsual ? '' : ` --config ${shellWord(file)}`
   const pages = `http://${listen} (admin.listen)`
   const daemon =
     schedule === undefined
       ? `the daemon, with admin pages at ${pages}`
       : `does the same at once, and then on schedule (${schedule}), with admin pages at ${pages}`
-  return [
+  const lines = [
     'Written:',
     ...written.map((path) => `  ${path}`),
     '',
@@ -43,4 +48,10 @@ export function renderEnd(
     `  dirsyncd start${config}`,
     `      ${daemon}`,
   ]
+  return lines.flatMap((line) => (TO_COPY.test(line) ? [line] : fold([line], columns)))
+}
+
+/** One word of a command for a shell. */
+function shellWord(text: string): string {
+  return /^[\w/.:,@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

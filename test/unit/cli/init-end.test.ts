@@ -22,8 +22,8 @@ const configuration: RawConfiguration = {
 
 const situation = { file: '/etc/dirsyncd.yaml', isUsual: false, mayWrite: true, left: [] as string[] }
 
-function next(more: Partial<typeof situation>): string[] {
-  const lines = renderEnd(configuration, { ...situation, ...more }, ['/etc/dirsyncd.yaml'])
+function next(more: Partial<typeof situation>, columns?: number): string[] {
+  const lines = renderEnd(configuration, { ...situation, ...more }, ['/etc/dirsyncd.yaml'], columns)
   return lines.slice(lines.indexOf('What comes next:') + 1)
 }
 
@@ -35,4 +35,21 @@ test('what was left in the directory comes first', () => {
     '  dirsyncd plan corp --config /etc/dirsyncd.yaml',
   ])
   expect(next({})[0]).toBe('  dirsyncd plan corp --config /etc/dirsyncd.yaml')
+})
+
+test('a path that a shell would take apart is quoted', () => {
+  expect(
+    next({ file: "/my conf/$x#'.yaml", mayWrite: false }).filter((line) => /^ {2}\S/.test(line)),
+  ).toEqual([
+    "  dirsyncd plan corp --config '/my conf/$x#'\\''.yaml'",
+    "  dirsyncd check corp --writes --config '/my conf/$x#'\\''.yaml'",
+    "  dirsyncd sync corp --config '/my conf/$x#'\\''.yaml'",
+    "  dirsyncd start --config '/my conf/$x#'\\''.yaml'",
+  ])
+})
+
+test('what is copied is not broken into lines, and all else is', () => {
+  const lines = next({ file: '/my conf/dirsyncd.yaml' }, 40)
+  expect(lines[0]).toBe("  dirsyncd plan corp --config '/my conf/dirsyncd.yaml'")
+  expect(lines.filter((line) => line.length > 40).every((line) => line.startsWith('  dirsyncd '))).toBe(true)
 })
