@@ -123,6 +123,8 @@ function addCsvOptions(init: Command): void {
     .option('--csv-users <file>', 'CSV: the file with the users.')
     .option('--csv-groups <file>', 'CSV: the file with the groups.')
     .option('--csv-members <file>', 'CSV: the file with the members.')
+    .option('--map-member-group <column>', "CSV: the column of the file of members with the group's id.")
+    .option('--map-member-user <column>', "CSV: the column of the file of members with the user's id.")
     .option('--csv-delimiter <character>', 'CSV: the character between two columns (default: found).')
     .option('--csv-encoding <label>', 'CSV: the encoding, such as windows-1252 (default: found).')
 }

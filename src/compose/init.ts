@@ -9,9 +9,9 @@ import {
   type FoundCsv,
   proposeColumns,
   proposeGroupColumns,
-  proposeMemberColumns,
   type Wanted,
 } from '../source/csv/discover.ts'
+import { type KnownIds, memberColumns } from '../source/csv/member-columns.ts'
 import type { Looking, LookingFor } from '../source/ldap/discover/count.ts'
 import {
   discoverGroups,
@@ -56,6 +56,7 @@ export type {
   FoundCsv,
   FoundGroups,
   FoundPeople,
+  KnownIds,
   LeftBehind,
   ListedDirectory,
   Marks,
@@ -123,7 +124,7 @@ export class InitSteps {
   }
 
   /** What the columns of a file of users, of groups and of members seem to be. */
-  readonly propose = { users: proposeColumns, groups: proposeGroupColumns, members: proposeMemberColumns }
+  readonly propose = { users: proposeColumns, groups: proposeGroupColumns, members: memberColumns }
 
   /** Throws `config-invalid` where the password of this reader would cross the network in the clear. */
   requirePrivacy({ url, tls }: RawServer, dn: string): void {

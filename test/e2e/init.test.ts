@@ -174,6 +174,15 @@ test('a configuration that exists is never overwritten, and nothing is asked bef
   expect(await readFile(configFile(), 'utf8')).toBe('dataDir: of-somebody\n')
 })
 
+/** Four users, two groups whose ids are ids of users, too, and these members. */
+async function membersOf(members: string): Promise<readonly string[]> {
+  await writeFile(file('u.csv'), 'id;mail;name\n1;a@x.org;Ana\n2;b@x.org;Ben\n3;c@x.org;Cem\n4;d@x.org;Dea\n')
+  await writeFile(file('g.csv'), 'gid;title\n1;One\n2;Two\n')
+  await writeFile(file('m.csv'), members)
+  const files = ['--csv-users', file('u.csv'), '--csv-groups', file('g.csv'), '--csv-members', file('m.csv')]
+  return ['--source', 'csv', ...files, '--membership', 'write', ...apiOptions(), '--yes']
+}
+
 // `npm test` has the same steps in fewer tests, because each of these starts the program anew.
 describe.skipIf(!isLong())('without a person', () => {
   test('--json prints one object of what was found and written', async () => {
@@ -246,6 +255,45 @@ describe.skipIf(!isLong())('without a person', () => {
       members: { path: file('members.csv'), map: { group: 'group_id', user: 'person_id' } },
     })
   })
+
+  test.for([
+    ['gid;id\n1;3\n1;4\n2;3\n', [], { group: 'gid', user: 'id' }],
+    ['id;member\n1;3\n1;4\n2;3\n', [], { group: 'id', user: 'member' }],
+    ['code;x\n1;1\n2;2\n', ['--map-member-group', 'x'], { group: 'x', user: 'code' }],
+  ] as const)('members of a CSV file with the columns %j', async ([members, more, map]) => {
+    const { code, stderr } = await init(...(await membersOf(members)), ...more)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect((await written()).syncs[0].source.members.map).toEqual(map)
+  })
+
+  test.for([
+    [
+      'code;x\n1;1\n2;2\n',
+      [],
+      64,
+      /m\.csv are of the groups and which of the users: its columns are code, x; name them with --map-member-group and --map-member-user\.\n$/,
+    ],
+    [
+      'gid;id\n1;3\n',
+      ['--map-member-user', 'nosuch'],
+      64,
+      /--map-member-user: .*m\.csv has no column "nosuch"; its columns are gid, id\.\n$/,
+    ],
+    [
+      'gid\n1\n',
+      [],
+      1,
+      /m\.csv has only the column gid; a file of members has two, one for the groups and one for the users\.\n$/,
+    ],
+  ] as const)(
+    'members of a CSV file that say too little: %j',
+    async ([members, more, exitCode, sentence]) => {
+      const { code, stderr } = await init(...(await membersOf(members)), ...more)
+      expect(stderr).toMatch(sentence)
+      expect(code).toBe(exitCode)
+      expect((await left()).some((name) => name.endsWith('.yaml'))).toBe(false)
+    },
+  )
 
   test('whoever is left out because of an e-mail that is kept is told', async () => {
     await writeFile(file('people.csv'), 'id,mail\nu1,a@example.org\nu2,b@elsewhere.test\nu3,kein\n')

@@ -26,6 +26,8 @@ export interface InitOptions {
   readonly csvMembers?: string
   readonly csvDelimiter?: string
   readonly csvEncoding?: string
+  readonly mapMemberGroup?: string
+  readonly mapMemberUser?: string
   readonly mapId?: string
   readonly mapEmail?: string
   readonly mapName?: string

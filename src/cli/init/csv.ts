@@ -1,11 +1,11 @@
 import { basename, resolve } from 'node:path'
-import type { FoundCsv, RawCsv } from '../../compose/init.ts'
+import type { FoundCsv, KnownIds, RawCsv } from '../../compose/init.ts'
 import { amount } from '../../directory/wording.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { hang } from '../render/wrap.ts'
 import { checkNotEmpty } from './check.ts'
-import type { Init } from './context.ts'
+import { type Init, isAsked } from './context.ts'
 import { askFields, askId, MAPPING_FLAGS, type Mapping } from './mapping.ts'
 import { preview, RIGHT } from './preview.ts'
 import type { Choice } from './prompts.ts'
@@ -19,11 +19,11 @@ export async function askCsv(init: Init): Promise<RawCsv> {
   return init.answers.untilItWorks(
     () => AGAIN,
     async () => {
+      const userMap = await askUserMap(init, users)
       const source: RawCsv = {
         type: 'csv',
-        users: { ...formatOf(users), map: await askUserMap(init, users) },
-        ...(groups && { groups: { ...formatOf(groups), map: await askGroupMap(init, groups) } }),
-        ...(members && { members: { ...formatOf(members), map: await askMemberMap(init, members) } }),
+        users: { ...formatOf(users), map: userMap },
+        ...(groups && (await withGroups(init, groups, members, idsOf(users, userMap.external_id)))),
       }
       await preview(init, source)
       return source
@@ -31,15 +31,35 @@ export async function askCsv(init: Init): Promise<RawCsv> {
   )
 }
 
-/** No options answer these: a proposal is nearly always right, and can be corrected in the file. */
+/** No option answers the first two: a proposal is nearly always right, and can be corrected in the file. */
 const COLUMNS = {
   groupId: '--csv-groups (id)',
   groupName: '--csv-groups (name)',
-  memberGroup: '--csv-members (group)',
-  memberUser: '--csv-members (user)',
+  memberGroup: '--map-member-group',
+  memberUser: '--map-member-user',
 }
 
 const AGAIN = [...MAPPING_FLAGS, ...Object.values(COLUMNS), RIGHT]
+
+async function withGroups(
+  init: Init,
+  groups: FoundCsv,
+  members: FoundCsv | undefined,
+  userIds: KnownIds,
+): Promise<Pick<RawCsv, 'groups' | 'members'>> {
+  const map = await askGroupMap(init, groups)
+  const ids = { users: userIds, groups: idsOf(groups, map.external_id) }
+  return {
+    groups: { ...formatOf(groups), map },
+    ...(members && { members: { ...formatOf(members), map: await askMemberMap(init, members, ids) } }),
+  }
+}
+
+/** Of a file that was not read to its end, not all ids are known. */
+function idsOf({ columns, isCut }: FoundCsv, column: string): KnownIds {
+  const values = isCut ? undefined : columns.find(({ name }) => name === column)?.values
+  return { column, values }
+}
 
 async function askGroupMap(init: Init, found: FoundCsv) {
   const { id, name } = init.steps.propose.groups(found)
@@ -49,12 +69,53 @@ async function askGroupMap(init: Init, found: FoundCsv) {
   }
 }
 
-async function askMemberMap(init: Init, found: FoundCsv) {
-  const { group, user } = init.steps.propose.members(found)
-  return {
-    group: await askColumn(init, COLUMNS.memberGroup, 'Id of the group from:', group),
-    user: await askColumn(init, COLUMNS.memberUser, 'Id of the user from:', user),
+async function askMemberMap(
+  init: Init,
+  found: FoundCsv,
+  ids: { readonly users: KnownIds; readonly groups: KnownIds },
+) {
+  const { answers, options, steps } = init
+  const { memberGroup, memberUser } = COLUMNS
+  const given = {
+    ...(answers.isOpen(memberGroup) && { group: options.mapMemberGroup }),
+    ...(answers.isOpen(memberUser) && { user: options.mapMemberUser }),
   }
+  requireColumns(found, given)
+  const pairs = steps.propose.members(found.columns, ids, given)
+  if (!isAsked(init) && !pairs.some(({ isCertain }) => isCertain)) throw uncertain(found)
+  const groups = pairs.map((pair) => pair.group)
+  const group = await askColumn(init, memberGroup, 'Id of the group from:', groups, given.group)
+  const users = pairs.filter((pair) => pair.group === group).map(({ user }) => user)
+  return { group, user: await askColumn(init, memberUser, 'Id of the user from:', users, given.user) }
+}
+
+/** Throws where an option names a column that the file does not have. */
+function requireColumns(
+  { path, columns }: FoundCsv,
+  given: { readonly group?: string | undefined; readonly user?: string | undefined },
+): void {
+  for (const [flag, name] of [
+    [COLUMNS.memberGroup, given.group],
+    [COLUMNS.memberUser, given.user],
+  ] as const) {
+    if (name !== undefined && !columns.some((column) => column.name === name))
+      throw new DirsyncdError(
+        'usage',
+        `${flag}: ${path} has no column "${name}"; its columns are ${namesOf(columns)}.`,
+      )
+  }
+}
+
+function uncertain({ path, columns }: FoundCsv): DirsyncdError {
+  return new DirsyncdError(
+    'usage',
+    `It is not certain which ids in ${path} are of the groups and which of the users: its columns are ` +
+      `${namesOf(columns)}; name them with ${COLUMNS.memberGroup} and ${COLUMNS.memberUser}.`,
+  )
+}
+
+function namesOf(columns: FoundCsv['columns']): string {
+  return columns.map(({ name }) => printable(name)).join(', ')
 }
 
 interface FileQuestion {
@@ -113,6 +174,11 @@ async function askFile(init: Init, question: FileQuestion): Promise<FoundCsv | u
       if (path === '') return undefined
       const found = await discover(init, key, resolve(path))
       show(init, found)
+      if (key === 'members' && found.columns.length < 2)
+        throw new DirsyncdError(
+          'source-refused',
+          `${found.path} has only the column ${namesOf(found.columns)}; a file of members has two, one for the groups and one for the users.`,
+        )
       return found
     },
   )
@@ -141,7 +207,7 @@ async function discover({ answers, options, steps }: Init, key: string, path: st
 function show({ say, columns }: Init, { path, encoding, delimiter, rows, columns: found }: FoundCsv): void {
   const mark = delimiter === '\t' ? 'tabs' : `"${delimiter}"`
   say(`  ${basename(path)}: ${encoding}, columns with ${mark} between them, ${amount(rows, 'row')} looked at`)
-  say(...hang('  columns: ', found.map(({ name }) => printable(name)).join(', '), columns))
+  say(...hang('  columns: ', namesOf(found), columns))
 }
 
 function formatOf({ path, delimiter, encoding }: FoundCsv) {
@@ -178,17 +244,19 @@ async function askUserMap(init: Init, users: FoundCsv): Promise<Mapping> {
   ])
 }
 
+/** Each name once, the best first. */
 function askColumn(
   { answers }: Init,
   flag: string,
   message: string,
   names: readonly string[],
+  given?: string,
 ): Promise<string> {
   return answers.choose({
     flag,
-    given: undefined,
+    given,
     what: 'a column',
     message,
-    choices: names.map((name) => ({ value: name, name: printable(name) })),
+    choices: [...new Set(names)].map((name) => ({ value: name, name: printable(name) })),
   })
 }

@@ -26,13 +26,22 @@ const OF_LDAP: readonly Option[] = [
   'groupsFilter',
   'nested',
 ]
-const OF_CSV: readonly Option[] = ['csvUsers', 'csvGroups', 'csvMembers', 'csvDelimiter', 'csvEncoding']
+const OF_MEMBERS: readonly Option[] = ['mapMemberGroup', 'mapMemberUser']
+const OF_CSV: readonly Option[] = [
+  'csvUsers',
+  'csvGroups',
+  'csvMembers',
+  ...OF_MEMBERS,
+  'csvDelimiter',
+  'csvEncoding',
+]
 const OF_GROUPS: readonly Option[] = [
   'groupsBase',
   'groupsFilter',
   'nested',
   'csvGroups',
   'csvMembers',
+  ...OF_MEMBERS,
   'membership',
 ]
 
@@ -71,12 +80,17 @@ export function checkGiven(
   if (!options.groups) refuse(OF_GROUPS, 'with --no-groups')
   if (options.source === 'csv' && options.csvGroups === undefined)
     refuse(['csvMembers'], 'without --csv-groups')
+  if (options.source === 'csv' && options.csvMembers === undefined)
+    refuse(OF_MEMBERS, 'without --csv-members')
   if (/^ldaps:/i.test(url ?? '')) refuse(['startTls'], 'with ldaps://, which is encrypted')
   if (/^ldap:/i.test(url ?? '') && startTls !== true)
     refuse(['trust', 'ca'], 'without --start-tls or ldaps://')
   if (options.bindDn === '') refuse(['bindPasswordFile', 'bindPasswordEnv'], 'with an empty --bind-dn')
   refuseBoth(options, 'bindPasswordFile', 'bindPasswordEnv')
   refuseBoth(options, 'tokenFile', 'tokenEnv')
+  const { mapMemberGroup, mapMemberUser } = options
+  if (mapMemberGroup !== undefined && mapMemberGroup.toLowerCase() === mapMemberUser?.toLowerCase())
+    throw new DirsyncdError('usage', '--map-member-user must be another column than --map-member-group.')
 }
 
 function refuseBoth(options: InitOptions, one: Option, other: Option): void {

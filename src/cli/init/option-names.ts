@@ -14,6 +14,8 @@ const NAMES: readonly (readonly [inConfiguration: string, option: string])[] = [
   ['groups.filter', '--groups-filter'],
   ['groups.base', '--groups-base'],
   ['groups.path', '--csv-groups'],
+  ['members.map.group', '--map-member-group'],
+  ['members.map.user', '--map-member-user'],
   ['members.path', '--csv-members'],
   ['tls.ca', '--ca'],
   ['tls.startTls', '--start-tls'],

@@ -9,6 +9,7 @@ import {
   type UserMapping,
 } from '../mapping.ts'
 import { encodingNamed } from './encoding.ts'
+import { columnKey } from './header.ts'
 import type { CsvInput } from './input.ts'
 import type { CsvFile, CsvSourceOptions, GroupColumn, MembersMap } from './options.ts'
 
@@ -58,6 +59,11 @@ function compileGroups(file: CsvFile<GroupMap>): NonNullable<Compiled['groups']>
 function compileMembers(file: CsvFile<MembersMap>): NonNullable<Compiled['members']> {
   const group = compileAttribute(file.map.group, 'members.map.group', anyColumn)
   const user = compileAttribute(file.map.user, 'members.map.user', anyColumn)
+  if (columnKey(group) === columnKey(user))
+    throw invalid(
+      'members.map',
+      `group and user are both the column "${user}"; name the two different columns that have their ids`,
+    )
   const attributes = [group, user]
   return compileFile(file, 'members', { group, user, attributes }, attributes)
 }

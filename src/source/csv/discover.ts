@@ -12,6 +12,8 @@ export interface FoundCsv {
   readonly columns: readonly FoundColumn[]
   /** How many rows were looked at; at most `MOST_ROWS`. */
   readonly rows: number
+  /** Whether there may be more rows. */
+  readonly isCut: boolean
 }
 
 export interface FoundColumn {
@@ -20,6 +22,8 @@ export interface FoundColumn {
   readonly filled: number
   /** Every row has a value, and no value comes twice. */
   readonly isUnique: boolean
+  /** Each once, without those that are empty. */
+  readonly values: ReadonlySet<string>
   /** Most values look like e-mail addresses; where the column is called so, some do. */
   readonly hasAddresses: boolean
 }
@@ -56,10 +60,12 @@ export async function discoverCsv(wanted: Wanted, key: string, signal: AbortSign
     delimiter,
     encoding: first.encoding,
     rows,
+    isCut: rows === MOST_ROWS,
     columns: named.map((name) => ({
       name,
       filled: filled.get(name) ?? 0,
       isUnique: rows > 0 && values.get(name)?.size === rows,
+      values: values.get(name) ?? new Set(),
       hasAddresses:
         (addresses.get(name) ?? 0) > (filled.get(name) ?? 0) * (CALLED_EMAIL.test(name) ? 0 : MOST),
     })),
@@ -152,8 +158,6 @@ const NAMES = [/^(display|full)[ _-]?name$/i, /^name$/i, /^cn$/i]
 const GIVEN = /^(given|first|fore)[ _-]?name$|^(vorname|prénom|prenom|nombre|ime|imię)$/i
 const FAMILY = /^(family|last|sur)[ _-]?name$|^(sn|nachname|familienname|nom|apellido|prezime|nazwisko)$/i
 const EMPLOYEE = /^(employee|personnel|staff)[ _-]?(id|no|nr|number)$/i
-const GROUP = /group|team|role|department/i
-const USER = /user|person|member|employee/i
 
 /** What the columns of a file of people seem to be; empty where none fits. */
 export interface ProposedColumns {
@@ -187,7 +191,7 @@ export function proposeColumns({ columns }: Pick<FoundCsv, 'columns'>): Proposed
   }
 }
 
-/** What the columns of files of groups and of members seem to be. */
+/** What the columns of a file of groups seem to be. */
 export function proposeGroupColumns({ columns }: Pick<FoundCsv, 'columns'>): {
   readonly id: readonly string[]
   readonly name: readonly string[]
@@ -196,17 +200,6 @@ export function proposeGroupColumns({ columns }: Pick<FoundCsv, 'columns'>): {
   const id = bestFirst(ids, (name) => /id$|^id|no$|key/i.test(name))
   const names = columns.map(({ name }) => name)
   return { id, name: bestFirst(names, (name) => /name|title|label/i.test(name)) }
-}
-
-export function proposeMemberColumns({ columns }: Pick<FoundCsv, 'columns'>): {
-  readonly group: readonly string[]
-  readonly user: readonly string[]
-} {
-  const names = columns.map(({ name }) => name)
-  return {
-    group: bestFirst(names, (name) => GROUP.test(name)),
-    user: bestFirst(names, (name) => USER.test(name) && !GROUP.test(name)),
-  }
 }
 
 function bestFirst(names: readonly string[], isBest: (name: string) => boolean): readonly string[] {

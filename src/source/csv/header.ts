@@ -40,7 +40,7 @@ export function columnName(header: Header, position: number): string {
 }
 
 /** Names with the same key are the same column: case, blanks around a name and invisible characters do not count. */
-function columnKey(name: string): string {
+export function columnKey(name: string): string {
   return name
     .replaceAll(/\p{Cf}/gu, '')
     .trim()

@@ -15,6 +15,18 @@ test.for<[Parameters<typeof checkGiven>[0], string]>([
   [{ groups: true, source: 'ldap', csvUsers: 'x' }, '--csv-users has no use with --source ldap.'],
   [{ groups: true, source: 'csv', bindDn: 'cn=x' }, '--bind-dn has no use with --source csv.'],
   [{ groups: true, source: 'csv', csvMembers: 'x' }, '--csv-members has no use without --csv-groups.'],
+  [
+    { groups: true, source: 'csv', csvGroups: 'g', mapMemberUser: 'x' },
+    '--map-member-user has no use without --csv-members.',
+  ],
+  [
+    { groups: true, source: 'ldap', mapMemberGroup: 'x' },
+    '--map-member-group has no use with --source ldap.',
+  ],
+  [
+    { groups: true, mapMemberGroup: 'x', mapMemberUser: 'X' },
+    '--map-member-user must be another column than --map-member-group.',
+  ],
   [{ groups: false, groupsBase: ['dc=x'] }, '--groups-base has no use with --no-groups.'],
   [{ groups: false, csvMembers: 'x' }, '--csv-members has no use with --no-groups.'],
   [

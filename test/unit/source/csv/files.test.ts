@@ -211,6 +211,14 @@ test.each<[string, () => CsvSourceOptions]>([
       members: { ...usersOf(dir.path).users, map: { group: 'g', user: 'u' } },
     }),
   ],
+  [
+    'members.map: group and user are both the column "GID"; name the two different columns that have their ids',
+    () => ({
+      ...usersOf(dir.path),
+      groups: { ...usersOf(dir.path).users, map: { external_id: 'gid', name: 'title' } },
+      members: { ...usersOf(dir.path).users, map: { group: 'gid', user: 'GID' } },
+    }),
+  ],
 ])('%s', (message, options) => {
   expect(() => sourceOf(options())).toThrow(message)
 })

@@ -1,0 +1,82 @@
+import type { FoundColumn } from './discover.ts'
+import { columnKey } from './header.ts'
+
+/** The ids of the users or of the groups, as their own file has them. */
+export interface KnownIds {
+  /** The name of their column there. */
+  readonly column: string
+  /** Left out where not all of them are known. */
+  readonly values: ReadonlySet<string> | undefined
+}
+
+/** Two columns of a file of members. */
+export interface MemberColumns {
+  readonly group: string
+  readonly user: string
+  /** Names and values say so, and nothing says otherwise. */
+  readonly isCertain: boolean
+}
+
+interface Scored extends Omit<MemberColumns, 'isCertain'> {
+  readonly names: number
+  readonly values: number
+}
+
+type Column = Pick<FoundColumn, 'name' | 'values'>
+
+const GROUP = /group|team|role|department/i
+const USER = /user|person|member|employee/i
+
+/** So many of the values of a column are ids, or it is another column. */
+const MOST = 0.5
+
+/** Which column has the groups and which the users, the best first, as far as that is not `given`. Never one for both. */
+export function memberColumns(
+  columns: readonly Column[],
+  ids: { readonly users: KnownIds; readonly groups: KnownIds },
+  given: { readonly group?: string | undefined; readonly user?: string | undefined } = {},
+): readonly MemberColumns[] {
+  const isOfGroups = nameTest(ids.groups, ids.users, (name) => GROUP.test(name))
+  const isOfUsers = nameTest(ids.users, ids.groups, (name) => USER.test(name) && !GROUP.test(name))
+  const pairs = columns.flatMap((group) =>
+    columns.flatMap((user) => {
+      if (columnKey(user.name) === columnKey(group.name)) return []
+      if (group.name !== (given.group ?? group.name) || user.name !== (given.user ?? user.name)) return []
+      const shares = [shareOf(group, ids.groups), shareOf(user, ids.users)]
+      const names = isOfGroups(group.name) + isOfUsers(user.name)
+      const values = shares.reduce<number>((sum, share) => sum + (share ?? 0), 0)
+      const fits = shares.every((share) => share === undefined || share >= MOST)
+      return [{ group: group.name, user: user.name, names, values, fits }]
+    }),
+  )
+  const fitting = pairs.filter(({ fits }) => fits)
+  const isGiven = given.group !== undefined && given.user !== undefined
+  return pairs
+    .toSorted((a, b) => Number(b.fits) - Number(a.fits) || b.values - a.values || b.names - a.names)
+    .map((pair) => ({
+      group: pair.group,
+      user: pair.user,
+      isCertain: isGiven || (pair.fits && fitting.every((other) => other === pair || isBetter(pair, other))),
+    }))
+}
+
+/** Better by names or by values, and worse by neither. A file without values says nothing by itself. */
+function isBetter(one: Scored, other: Scored): boolean {
+  if (one.names < other.names || one.values < other.values) return false
+  return one.names > other.names || one.values > other.values
+}
+
+/** How much a name speaks for a column: 2 where it is the name of the ids in their own file, 1 where it sounds so. */
+function nameTest({ column }: KnownIds, others: KnownIds, soundsSo: (name: string) => boolean) {
+  const own = columnKey(column)
+  const isOwn = own !== columnKey(others.column)
+  return (name: string) => (isOwn && columnKey(name) === own ? 2 : Number(soundsSo(name)))
+}
+
+/** How many of the values are ids; `undefined` where that is not known. */
+function shareOf({ values }: Column, ids: KnownIds): number | undefined {
+  if (ids.values === undefined || values.size === 0) return undefined
+  let known = 0
+  for (const value of values) if (ids.values.has(value)) known += 1
+  return known / values.size
+}
