@@ -111,7 +111,9 @@ const hostName = z
 
 export const domain = z
   .string()
-  .regex(/^[^\s@.]+(\.[^\s@.]+)*$/, { error: 'must be a domain such as example.org, without @' })
+  .regex(/^[\p{L}\p{M}\p{N}_-]+(\.[\p{L}\p{M}\p{N}_-]+)*$/u, {
+    error: 'must be one domain such as example.org, without @, * and commas',
+  })
   .meta({ title: 'domain' })
 
 export const baseUrl = url(['http', 'https'], { password: 'the token goes into token: { file: PATH }' })

@@ -306,7 +306,17 @@ describe.skipIf(!isLong())('without a person', () => {
       '--map-email',
       'mail',
     ]
-    const emails = ['--allowed-domain', 'none.example', '--bad-emails', 'keep']
+    const emails = ['--allowed-domain', 'example.net', '--bad-emails', 'keep']
+    const nobody = await init(...source, ...emails, ...apiOptions(), '--yes')
+    expect(nobody).toMatchObject({
+      code: 64,
+      stderr:
+        'All 3 people with an e-mail would lose it or be left out: none of these e-mails is an address in example.net (--allowed-domain).\n',
+    })
+    await writeFile(
+      file('people.csv'),
+      'id,mail\nu1,a@example.org\nu2,b@elsewhere.test\nu3,kein\nu4,d@example.net\n',
+    )
     const { code, stdout } = await init(...source, ...emails, ...apiOptions(), '--yes')
     expect(code).toBe(0)
     const shown = stdout.replaceAll(/\s+/g, ' ')

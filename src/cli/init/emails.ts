@@ -1,8 +1,10 @@
 import type { EmailTally, RawDirectory } from '../../compose/init.ts'
 import { digits } from '../../directory/wording.ts'
+import { DirsyncdError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
 import { renderCheckItem } from '../render/check.ts'
-import { type Init, tellLeft, tellSlow, warnUnasked } from './context.ts'
+import { hang } from '../render/wrap.ts'
+import { type Init, isAsked, tellLeft, tellSlow, warnUnasked } from './context.ts'
 import type { Choice } from './prompts.ts'
 
 const DOMAINS = '--allowed-domain'
@@ -50,11 +52,25 @@ export async function askEmails(init: Init, directory: RawDirectory): Promise<Em
   const allowed = await askDomains(init, directory, domains)
   const others = allowed === undefined ? [] : domains.filter(([domain]) => !isAmong(allowed, domain))
   const otherUsers = others.reduce((sum, [, users]) => sum + users, 0)
+  if (allowed !== undefined && others.length === domains.length)
+    requireSomebody(init, allowed, bad.length + otherUsers)
   const isDropped = await askBad(init, allowed, { bad: bad.length, others: otherUsers })
   return {
     ...(allowed !== undefined && { allowedDomains: [...allowed] }),
     ...(isDropped && { dropBadEmails: true }),
   }
+}
+
+/** Whoever is asked goes on; without a person a wrong domain would empty all e-mails. */
+function requireSomebody(init: Init, allowed: readonly string[], people: number): void {
+  if (people === 0) return
+  const all = people === 1 ? 'The only person' : `All ${digits(people)} people`
+  const nobody =
+    `${all} with an e-mail would lose it or be left out: none of these e-mails is an address in ` +
+    `${allowed.map(printable).join(' or ')} (${DOMAINS}).`
+  if (!isAsked(init)) throw new DirsyncdError('usage', nobody)
+  init.say(...hang('  warn  ', nobody, init.columns))
+  init.warnings.unshift(nobody)
 }
 
 function isAmong(allowed: readonly string[], domain: string): boolean {

@@ -59,6 +59,12 @@ test.for<[Parameters<typeof checkGiven>[0], string]>([
     { groups: true, mapId: 'lower(uid)' },
     '--map-id must be one plain attribute or column, and no expression.',
   ],
+  ...['mill.example,b.example', '*.mill.example', 'http://x', 'a b', '@mill.example', 'mill.example.'].map(
+    (domain): [Parameters<typeof checkGiven>[0], string] => [
+      { groups: true, allowedDomain: ['x.org', domain] },
+      '--allowed-domain must be one domain such as example.org, without @, * and commas.',
+    ],
+  ),
 ])('options that contradict each other are refused: %j', ([options, sentence]) => {
   expect(() => checkGiven(options, checks)).toThrow(sentence)
 })
@@ -68,6 +74,7 @@ test('options that fit are not refused', () => {
   for (const trust of [fingerprint, `SHA256 ${fingerprint.toLowerCase()}`, fingerprint.replaceAll(':', '')])
     expect(() => checkGiven({ ...options, trust }, checks)).not.toThrow()
   const others = {
+    allowedDomain: ['mühle.example', 'mühle.example'.normalize('NFD'), 'उदाहरण.भारत', 'corp', 'a_b.x-y.org'],
     csvDelimiter: '\t',
     usersFilter: 'uid=*',
     mapId: 'uid',

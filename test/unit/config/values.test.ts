@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { checkConfig } from '../../../src/config/check.ts'
 import { editDistance, nearest } from '../../../src/config/nearest.ts'
 import { parseAddress, scheduleProblem, timeout } from '../../../src/config/values.ts'
 
@@ -18,6 +19,17 @@ test.each([
   ['http://host:80', undefined],
 ])('the address %s', (text, address) => {
   expect(parseAddress(text)).toEqual(address)
+})
+
+test('a domain that is allowed is one domain', () => {
+  const directory = { baseUrl: 'https://a.example', organizationId: 1, directoryId: 7, token: { env: 'T' } }
+  const source = { type: 'csv', users: { path: 'u.csv', map: { external_id: 'id' } } }
+  const faultsOf = (...allowedDomains: readonly string[]) =>
+    checkConfig({ syncs: [{ name: 'a', source, directory: { ...directory, allowedDomains } }] }).faults
+  expect(faultsOf('mühle.example', 'corp')).toEqual([])
+  expect(faultsOf('x.org', '*.x.org').map(({ path, message }) => [path.join('.'), message])).toEqual([
+    ['syncs.0.directory.allowedDomains.1', 'must be one domain such as example.org, without @, * and commas'],
+  ])
 })
 
 test.each(['*/15 * * * *', '0 30 6 * * MON-FRI', '@daily', '1s', '15m', '0 0 29 2 *'])(
