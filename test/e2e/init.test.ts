@@ -330,6 +330,16 @@ describe.skipIf(!isLong())('without a person', () => {
     expect((await written()).syncs[0].directory.dropBadEmails).toBeUndefined()
   })
 
+  test('--yes drops bad e-mails also where nobody has one yet', async () => {
+    await writeFile(file('people.csv'), 'id,mail\nu1,a@example.org\n')
+    const source = ['--source', 'csv', '--csv-users', file('people.csv'), '--no-groups']
+    await init(...source, '--allowed-domain', 'example.org', ...apiOptions(), '--yes')
+    expect((await written()).syncs[0].directory).toMatchObject({
+      allowedDomains: ['example.org'],
+      dropBadEmails: true,
+    })
+  })
+
   test('a token that may only read is good enough for a plan, and its lack is told', async () => {
     const options = [...ldapOptions(), ...apiOptions(), '--token-env', 'READ_ONLY', '--no-groups']
     const { code, stdout } = await init(...options, '--yes')

@@ -158,7 +158,8 @@ async function askBad(
   const { answers, options } = init
   const { badEmails: given } = options
   const count = bad + others
-  if (count === 0) return given === 'drop'
+  // People with another e-mail may come later, so what is proposed is written beside the domains.
+  if (count === 0) return given === undefined ? allowed !== undefined : given === 'drop'
   const who = count === 1 ? '1 person has' : `${digits(count)} people have`
   const kinds = [...(bad > 0 ? ['is no address'] : []), ...(others > 0 ? ['is of another domain'] : [])]
   const have = `${who} an e-mail that ${kinds.join(' or ')}`
