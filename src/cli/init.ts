@@ -9,7 +9,7 @@ import type { BareSession, Runner } from './context.ts'
 import { EXIT } from './exit-code.ts'
 import { Answers } from './init/answers.ts'
 import type { Init, InitOptions } from './init/context.ts'
-import { checkGiven, requireGiven } from './init/given.ts'
+import { checkGiven, refuseSecrets, requireGiven } from './init/given.ts'
 import { agreeOn } from './init/agree.ts'
 import { renderEnd } from './init/end.ts'
 import { errorInOptions, inOptions } from './init/option-names.ts'
@@ -160,6 +160,7 @@ async function runInit(
   const steps = await compose.openInit(log, signal)
   await steps.requireNewFile(file)
   checkGiven(given, steps)
+  refuseSecrets(given, configPlace.env)
   const options = { ...given, ...outermostBases(given, steps) }
   const say = (...lines: readonly string[]) =>
     json ? undefined : session.print(...fold(lines, session.columns))

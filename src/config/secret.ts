@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { DirsyncdError, whyUnreadable } from '../errors.ts'
@@ -33,6 +34,41 @@ const COMMAND_TIMEOUT_MS = 15_000
 const LAST_WORDS_MS = 500
 
 export function createSecretReader(source: SecretSource, context: SecretContext): SecretReader {
+  const reader = readerOf(source, context)
+  return {
+    read: (fresh) => {
+      const problem = misplacedSecret(source, context)
+      return problem === undefined ? reader.read(fresh) : Promise.reject(unavailable(context, problem))
+    },
+    describe: () =>
+      misplacedSecret(source, context) === undefined ? reader.describe() : Object.keys(source).join(),
+  }
+}
+
+/** A token or a password, as programs make them. */
+const LIKE_A_SECRET = /^[A-Za-z0-9_-]{20,}$/
+
+/**
+ * What is wrong where the secret itself seems to stand in the place of its variable or its file: no message may repeat
+ * it then. Variables have capital letters only.
+ */
+export function misplacedSecret(
+  source: SecretSource,
+  { env, folder }: Pick<SecretContext, 'env' | 'folder'>,
+): string | undefined {
+  if ('env' in source) {
+    const isName = env[source.env] !== undefined || !/[a-z]/.test(source.env)
+    return isName || !LIKE_A_SECRET.test(source.env) ? undefined : misplaced('environment variable')
+  }
+  if (!('file' in source) || !LIKE_A_SECRET.test(source.file)) return undefined
+  return existsSync(resolve(folder, source.file)) ? undefined : misplaced('file')
+}
+
+function misplaced(what: string): string {
+  return `it takes the place of the secret, not the secret itself, and there is no ${what} of the name given`
+}
+
+function readerOf(source: SecretSource, context: SecretContext): SecretReader {
   if ('env' in source) return envReader(source.env, context)
   if ('file' in source) return fileReader(resolve(context.folder, source.file), context)
   if ('credential' in source) return credentialReader(source.credential, context)

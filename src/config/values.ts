@@ -91,10 +91,18 @@ function secretSentence({ input }: { readonly input?: unknown }): string {
 
 const CREDENTIAL_HELP = 'must be the plain name of a file, such as ldap-password'
 
+const ENV_HELP = 'must be the name of an environment variable, not the secret itself'
+
+/** The name of an environment variable with a secret. The message never quotes it: it may be the secret. */
+export const envName = z
+  .string({ error: ENV_HELP })
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, { error: ENV_HELP })
+  .describe('Name of an environment variable.')
+
 export const secret = z
   .union(
     [
-      z.strictObject({ env: z.string().min(1).describe('Name of an environment variable.') }),
+      z.strictObject({ env: envName }),
       z.strictObject({
         file: z.string().min(1).describe('Path of a file; it is read again when it changes.'),
       }),

@@ -174,6 +174,8 @@ test('a configuration that exists is never overwritten, and nothing is asked bef
   expect(await readFile(configFile(), 'utf8')).toBe('dataDir: of-somebody\n')
 })
 
+const SECRET = 'am_63LwvhUq8yZpXcVbNmKjHgFdSaQwErTy'
+
 /** Four users, two groups whose ids are ids of users, too, and these members. */
 async function membersOf(members: string): Promise<readonly string[]> {
   await writeFile(file('u.csv'), 'id;mail;name\n1;a@x.org;Ana\n2;b@x.org;Ben\n3;c@x.org;Cem\n4;d@x.org;Dea\n')
@@ -372,6 +374,16 @@ describe.skipIf(!isLong())('without a person', () => {
       'with --json, too',
       () => ['--source', 'csv', '--json'],
       /^With --json nobody is asked for the file of users; give it with --csv-users\.\n$/,
+    ],
+    [
+      'a token in place of its file',
+      () => [...ldapOptions(), ...apiOptions().slice(0, 6), '--token-file', SECRET],
+      /^--token-file: it takes the place of the secret, not the secret itself, and there is no file of the name given\.\n$/,
+    ],
+    [
+      'a token in place of its variable',
+      () => [...ldapOptions(), ...apiOptions(), '--token-env', SECRET],
+      /^--token-env: it takes the place of the secret, not the secret itself, and there is no environment variable of the name given\.\n$/,
     ],
     [
       'an answer that cannot be right',

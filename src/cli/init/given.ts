@@ -1,6 +1,8 @@
 import type { InitSteps } from '../../compose/init.ts'
 import { baseUrl, domain, syncName } from '../../config/schema.ts'
+import { type Env, misplacedSecret } from '../../config/secret.ts'
 import { ldapUrl } from '../../config/source-schema.ts'
+import { envName } from '../../config/values.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { checkWith } from './check.ts'
 import type { Init, InitOptions } from './context.ts'
@@ -63,6 +65,8 @@ export function checkGiven(
     ['--map-employee-id', options.mapEmployeeId, checkExpression],
     ['--api-url', options.apiUrl, checkWith(baseUrl)],
     ...(options.allowedDomain ?? []).map((each) => ['--allowed-domain', each, checkWith(domain)] as const),
+    ['--token-env', options.tokenEnv, checkWith(envName)],
+    ['--bind-password-env', options.bindPasswordEnv, checkWith(envName)],
     ['--sync', options.sync, checkWith(syncName)],
     ['--schedule', options.schedule, checkSchedule],
     ['--data-dir', options.dataDir, dataDirProblem],
@@ -91,6 +95,21 @@ export function checkGiven(
   const { mapMemberGroup, mapMemberUser } = options
   if (mapMemberGroup !== undefined && mapMemberGroup.toLowerCase() === mapMemberUser?.toLowerCase())
     throw new DirsyncdError('usage', '--map-member-user must be another column than --map-member-group.')
+}
+
+/** Throws `usage`, without repeating it, where a secret itself was given. */
+export function refuseSecrets(options: InitOptions, env: Env): void {
+  const { tokenEnv, tokenFile, bindPasswordEnv, bindPasswordFile } = options
+  const given = [
+    ['--token-env', tokenEnv && { env: tokenEnv }],
+    ['--token-file', tokenFile && { file: tokenFile }],
+    ['--bind-password-env', bindPasswordEnv && { env: bindPasswordEnv }],
+    ['--bind-password-file', bindPasswordFile && { file: bindPasswordFile }],
+  ] as const
+  for (const [flag, source] of given) {
+    const problem = source ? misplacedSecret(source, { env, folder: '.' }) : undefined
+    if (problem !== undefined) throw new DirsyncdError('usage', `${flag}: ${problem}.`)
+  }
 }
 
 function refuseBoth(options: InitOptions, one: Option, other: Option): void {

@@ -59,6 +59,10 @@ test.for<[Parameters<typeof checkGiven>[0], string]>([
     { groups: true, mapId: 'lower(uid)' },
     '--map-id must be one plain attribute or column, and no expression.',
   ],
+  ...(['tokenEnv', 'bindPasswordEnv'] as const).map((name): [Parameters<typeof checkGiven>[0], string] => [
+    { groups: true, [name]: 'am_63Lwv-' },
+    `--${name === 'tokenEnv' ? 'token' : 'bind-password'}-env must be the name of an environment variable, not the secret itself.`,
+  ]),
   ...['mill.example,b.example', '*.mill.example', 'http://x', 'a b', '@mill.example', 'mill.example.'].map(
     (domain): [Parameters<typeof checkGiven>[0], string] => [
       { groups: true, allowedDomain: ['x.org', domain] },

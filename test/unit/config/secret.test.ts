@@ -28,6 +28,37 @@ test.each([
   })
 })
 
+/** As it is after `--token-env "$(cat token)"`: a name of a variable by its letters, or not. */
+const TOKENS = ['am_63LwvhUq8yZpXcVbNmKjHgFdSaQwErTy', 'am_63Lwv-Uq8yZpXcVbNmKjHgFdSaQwErTy']
+
+test.each(TOKENS)(
+  'a token that stands where its variable or its file is named is not repeated: %s',
+  async (token) => {
+    const refused = secretSchema.safeParse({ env: token }).error?.issues.map(({ message }) => message)
+    expect(refused).toEqual(
+      token.includes('-')
+        ? ['must be the name of an environment variable, not the secret itself']
+        : undefined,
+    )
+    const why = 'it takes the place of the secret, not the secret itself, and there is no'
+    const sentenceOf = (what: string) =>
+      `The secret of ${OPTION} cannot be read: ${why} ${what} of the name given.`
+    const variable = reader({ env: token })
+    await expect(variable.read()).rejects.toThrow(sentenceOf('environment variable'))
+    expect(variable.describe()).toBe('env')
+    await using folder = await createFolder()
+    const file = reader({ file: token }, { folder: folder.path })
+    await expect(file.read()).rejects.toThrow(sentenceOf('file'))
+    await expect(reader({ file: `./${token}` }, { folder: folder.path }).read()).rejects.toThrow(
+      `the file ${join(folder.path, token)} does not exist.`,
+    )
+  },
+)
+
+test.each(['1TOKEN', 'A B', 'A=B', 'X'.repeat(101), ''])('%j is no name of a variable', (env) => {
+  expect(secretSchema.safeParse({ env }).success).toBe(false)
+})
+
 test('a file loses the line breaks at its end and keeps its blanks', async () => {
   await using folder = await createFolder()
   await folder.write('token', ' a b \r\n\n')
