@@ -41,11 +41,11 @@ import {
   usualDataDir,
 } from './init/stage.ts'
 import { configurationText, type RawConfiguration } from './init/yaml.ts'
-import { domainsInWords, type EmailTally } from '../source/email-tally.ts'
+import { domainsInWords, type EmailTally, tallyEmails } from '../source/email-tally.ts'
 import type { LeftBehind } from '../target/left-behind.ts'
 import { deleteLeftBehind, tryDomains, type TryingOut, tryMembers } from '../target/try-out.ts'
 import { isThisMachine } from '../this-machine.ts'
-import { openClient, sourceProblem } from './site.ts'
+import { openClient, openSource, sourceProblem } from './site.ts'
 
 export { LEFT_BEHIND }
 export type {
@@ -185,6 +185,19 @@ export class InitSteps {
     const sync = await resolveDraft({ name: 'init', source, directory: NO_DIRECTORY }, place)
     const how = { samples: SAMPLES, log: this.#log, logins: this.#logins, onEmails }
     yield* checkSource(sync, how, this.#signal)
+  }
+
+  /** The e-mails that a run takes where only these domains are allowed: it may take another one of several. */
+  async countEmails(
+    source: RawSync['source'],
+    allowedDomains: readonly string[],
+    place: DraftPlace,
+  ): Promise<EmailTally> {
+    const directory = { ...NO_DIRECTORY, allowedDomains: [...allowedDomains] }
+    const sync = await resolveDraft({ name: 'init', source, directory }, place)
+    const opened = openSource(sync.source, this.#log, { logins: this.#logins })
+    const { users } = await opened.read(this.#signal, { isAsked: true, isForDisplay: true })
+    return tallyEmails(users.values(), sync.directory.allowedDomains)
   }
 
   /** `directory.directoryId` does not matter. */

@@ -5,7 +5,7 @@ const NAMED = /^[^\s@<>()[\],;:"‹›]{1,64}@[^\s@]+$/u
 const DOMAIN = /@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+$/u
 
 /** Whether services take it as an e-mail address: a name of at most 64 characters, and a domain. */
-export function isAddress(email: string): boolean {
+function isAddress(email: string): boolean {
   return NAMED.test(email) && DOMAIN.test(email)
 }
 

@@ -1,4 +1,4 @@
-import { isAddress } from '../directory/address.ts'
+import { addressFault } from '../directory/address.ts'
 import type { UserEntry } from '../directory/entry.ts'
 import { emailDomain } from '../directory/normalize.ts'
 import { digits } from '../directory/wording.ts'
@@ -11,14 +11,15 @@ export interface EmailTally {
   readonly domains: readonly (readonly [domain: string, users: number])[]
 }
 
-export function tallyEmails(users: Iterable<UserEntry>): EmailTally {
+/** Where domains are allowed, an e-mail in one of them may be of any word, as in a run. */
+export function tallyEmails(users: Iterable<UserEntry>, allowedDomains: readonly string[] = []): EmailTally {
   const bad: string[] = []
   const counts = new Map<string, number>()
   for (const { email } of users) {
     if (email === undefined) continue
     const domain = emailDomain(email)
-    if (isAddress(email)) counts.set(domain, (counts.get(domain) ?? 0) + 1)
-    else bad.push(email)
+    if (addressFault(email, allowedDomains) === 'is no address') bad.push(email)
+    else counts.set(domain, (counts.get(domain) ?? 0) + 1)
   }
   return { bad, domains: [...counts].toSorted(([, a], [, b]) => b - a) }
 }

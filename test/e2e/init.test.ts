@@ -332,6 +332,29 @@ describe.skipIf(!isLong())('without a person', () => {
     expect((await written()).syncs[0].directory.dropBadEmails).toBeUndefined()
   })
 
+  test('of several e-mails that counts which a run would take', async () => {
+    const mails = ['z@oldbrand.example', 'broken', 'm@mill.example', 'a@gmail.com']
+    const dn = `dn: uid=silent,ou=people,${BASE}\nchangetype: modify\n`
+    await slapd.modify(`${dn}add: mail\n${mails.map((mail) => `mail: ${mail}\n`).join('')}`)
+    await using restored = new AsyncDisposableStack()
+    restored.defer(() => slapd.modify(`${dn}delete: mail\n`))
+    const only = ['--users-filter', '(uid=silent)', '--no-groups', '--map-email', 'mail']
+    const domains = ['--allowed-domain', 'Mill.example']
+    const { code, stdout, stderr } = await init(
+      ...ldapOptions(),
+      ...apiOptions(),
+      ...only,
+      ...domains,
+      '--yes',
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const shown = stdout.replaceAll(/\s+/g, ' ')
+    expect(shown).toContain(
+      '1 person with several addresses in mail: of those that are an address in an allowed domain the first in alphabetical order counts, capitals before small letters.',
+    )
+    expect(shown).not.toContain('has an e-mail that is')
+  })
+
   test('--yes drops bad e-mails also where nobody has one yet', async () => {
     await writeFile(file('people.csv'), 'id,mail\nu1,a@example.org\n')
     const source = ['--source', 'csv', '--csv-users', file('people.csv'), '--no-groups']

@@ -75,7 +75,7 @@ async function askAll(init: Init, known: Known): Promise<RawConfiguration> {
   known.directory ??= await askDirectory(init)
   say('')
   const { source, directory } = known
-  const emails = await emailsOf(init, known, directory)
+  const emails = await emailsOf(init, known, { source, directory })
   if (source.groups !== undefined) known.membership ??= await askMembership(init, directory)
   const membership = source.groups === undefined ? undefined : known.membership
   const { name, schedule, dataDir } = await askSync(init)
@@ -93,14 +93,18 @@ async function askAll(init: Init, known: Known): Promise<RawConfiguration> {
 }
 
 /** Asked again only where somebody wants that, or where the people have other e-mails than before. */
-async function emailsOf(init: Init, known: Known, directory: RawDirectory): Promise<EmailAnswers> {
+async function emailsOf(
+  init: Init,
+  known: Known,
+  { source, directory }: { readonly source: RawSource; readonly directory: RawDirectory },
+): Promise<EmailAnswers> {
   const { answers, emails } = init
   const of = { found: emails.found, baseUrl: directory.baseUrl, directoryId: directory.directoryId }
   const isSame = isDeepStrictEqual(known.emails?.of, of)
   if (known.emails !== undefined && isSame && !EMAIL_FLAGS.some((flag) => answers.isAskedAgain(flag)))
     return known.emails.answers
   if (known.emails !== undefined && !isSame) for (const flag of EMAIL_FLAGS) answers.forgetAnswer(flag)
-  const asked = await askEmails(init, directory)
+  const asked = await askEmails(init, source, directory)
   known.emails = { of, answers: asked }
   return asked
 }

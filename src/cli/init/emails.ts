@@ -1,4 +1,4 @@
-import type { EmailTally, RawDirectory } from '../../compose/init.ts'
+import type { EmailTally, RawDirectory, RawSource } from '../../compose/init.ts'
 import { digits } from '../../directory/wording.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
@@ -47,10 +47,15 @@ function noAddresses(count: number): string {
 export type EmailAnswers = Pick<RawDirectory, 'allowedDomains' | 'dropBadEmails'>
 
 /** Asks which e-mails the service takes, and what becomes of people with others. Nobody is asked where all may be good. */
-export async function askEmails(init: Init, directory: RawDirectory): Promise<EmailAnswers> {
-  const { bad, domains } = init.emails.found ?? { bad: [], domains: [] }
-  const allowed = await askDomains(init, directory, domains)
-  const others = allowed === undefined ? [] : domains.filter(([domain]) => !isAmong(allowed, domain))
+export async function askEmails(
+  init: Init,
+  source: RawSource,
+  directory: RawDirectory,
+): Promise<EmailAnswers> {
+  const found = init.emails.found ?? { bad: [], domains: [] }
+  const allowed = await askDomains(init, directory, found.domains)
+  const { bad, domains } = await countWith(init, source, allowed, found)
+  const others = othersOf(domains, allowed)
   const otherUsers = others.reduce((sum, [, users]) => sum + users, 0)
   if (allowed !== undefined && others.length === domains.length)
     requireSomebody(init, allowed, bad.length + otherUsers)
@@ -59,6 +64,26 @@ export async function askEmails(init: Init, directory: RawDirectory): Promise<Em
     ...(allowed !== undefined && { allowedDomains: [...allowed] }),
     ...(isDropped && { dropBadEmails: true }),
   }
+}
+
+/** Of several e-mails of one person, a run takes another one where domains are allowed. */
+async function countWith(
+  { steps, say, place }: Init,
+  source: RawSource,
+  allowed: readonly string[] | undefined,
+  found: EmailTally,
+): Promise<EmailTally> {
+  const mayDiffer = found.bad.length > 0 || othersOf(found.domains, allowed).length > 0
+  if (allowed === undefined || !mayDiffer) return found
+  say('Reading the e-mails again, as a run with these domains would …')
+  return steps.countEmails(source, allowed, place())
+}
+
+function othersOf(
+  domains: EmailTally['domains'],
+  allowed: readonly string[] | undefined,
+): EmailTally['domains'] {
+  return allowed === undefined ? [] : domains.filter(([domain]) => !isAmong(allowed, domain))
 }
 
 /** Whoever is asked goes on; without a person a wrong domain would empty all e-mails. */

@@ -198,7 +198,7 @@ async function askMapping(init: Init, people: FoundPeople): Promise<Mapping> {
   const { entries: of, severalMails } = people
   if (severalMails > 0)
     say(
-      `  ${peopleInWords(severalMails)} with several addresses in mail: the first in alphabetical order counts, capitals before small letters, unless you choose a domain.`,
+      `  ${peopleInWords(severalMails)} with several addresses in mail: of those that are an address in an allowed domain the first in alphabetical order counts, capitals before small letters.`,
     )
   const names = people.ids.map(({ name }) => name)
   const external_id = await askId(init, names, people.ids[0]?.isPermanent === true ? 'certain' : 'doubtful')
