@@ -297,6 +297,41 @@ describe.skipIf(!isLong())('without a person', () => {
     },
   )
 
+  test.for([
+    [
+      'id;mail\n1;a@x.org\n1;b@x.org\n',
+      /^It is not certain which column of .*people\.csv has the id: its columns are id, mail; id is not proposed, because a value of it comes in several rows; name it with --map-id\.\n$/,
+    ],
+    [
+      'id;mail\n1;a@x.org\n;b@x.org\n',
+      /; id is not proposed, because it is empty in a row; name it with --map-id\.\n$/,
+    ],
+    [
+      'Kennung;Vorname;Nachname\nk1;Ana;A\nk2;Ben;B\n',
+      /: its columns are Kennung, Vorname, Nachname; none of them is called as an id is; name it with --map-id\.\n$/,
+    ],
+    [
+      'id;id;Team\n1;2;A\n3;4;B\n',
+      /: its columns are Team, id \(more than once\); id is not proposed, because several columns have this name; name it with --map-id\.\n$/,
+    ],
+  ] as const)('a CSV file whose id is not certain: %j', async ([text, sentence]) => {
+    await writeFile(file('people.csv'), text)
+    const source = ['--source', 'csv', '--csv-users', file('people.csv'), '--no-groups']
+    const { code, stderr } = await init(...source, ...apiOptions(), '--yes')
+    expect(stderr).toMatch(sentence)
+    expect(code).toBe(64)
+  })
+
+  test('a column that a CSV file has twice is named', async () => {
+    await writeFile(file('people.csv'), 'id;mail;mail\n1;a@x.org;b@x.org\n2;c@x.org;\n')
+    const source = ['--source', 'csv', '--csv-users', file('people.csv'), '--no-groups']
+    const { code, stdout } = await init(...source, ...apiOptions(), '--yes')
+    expect(code).toBe(0)
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'people.csv has several columns with the name mail; none of them can be used before each has its own name',
+    )
+  })
+
   test('whoever is left out because of an e-mail that is kept is told', async () => {
     await writeFile(file('people.csv'), 'id,mail\nu1,a@example.org\nu2,b@elsewhere.test\nu3,kein\n')
     const source = [

@@ -204,10 +204,18 @@ async function discover({ answers, options, steps }: Init, key: string, path: st
   return steps.discoverCsv({ path, ...format }, key)
 }
 
-function show({ say, columns }: Init, { path, encoding, delimiter, rows, columns: found }: FoundCsv): void {
+function show(
+  { say, columns, warnings }: Init,
+  { path, encoding, delimiter, rows, columns: found, repeated }: FoundCsv,
+): void {
   const mark = delimiter === '\t' ? 'tabs' : `"${delimiter}"`
   say(`  ${basename(path)}: ${encoding}, columns with ${mark} between them, ${amount(rows, 'row')} looked at`)
   say(...hang('  columns: ', namesOf(found), columns))
+  for (const name of repeated) {
+    const twice = `${basename(path)} has several columns with the name ${printable(name)}; none of them can be used before each has its own name`
+    say(...hang('  warn  ', twice, columns))
+    warnings.push(twice)
+  }
 }
 
 function formatOf({ path, delimiter, encoding }: FoundCsv) {
@@ -225,11 +233,8 @@ async function askUserMap(init: Init, users: FoundCsv): Promise<Mapping> {
     }))
   if (users.rows === 0)
     throw new DirsyncdError('source-refused', `${users.path} has no row below its header.`)
-  if (proposed.id.length === 0 && options.mapId === undefined && !init.answers.hasPerson)
-    throw new DirsyncdError(
-      'usage',
-      `No column of ${users.path} has a value in each row that comes only once; name that of the id with --map-id.`,
-    )
+  if (!proposed.isIdLikely && options.mapId === undefined && !init.answers.hasPerson)
+    throw uncertainId(users, proposed.noIds)
   const external_id = await askId(init, proposed.id, proposed.isIdLikely ? 'likely' : 'doubtful')
   const of = users.rows
   return askFields(init, external_id, [
@@ -242,6 +247,19 @@ async function askUserMap(init: Init, users: FoundCsv): Promise<Mapping> {
       of,
     },
   ])
+}
+
+function uncertainId(
+  { path, columns, repeated }: FoundCsv,
+  noIds: readonly (readonly [name: string, because: string])[],
+): DirsyncdError {
+  const all = [namesOf(columns), ...repeated.map((name) => `${printable(name)} (more than once)`)]
+  const why = noIds.map(([name, because]) => `${printable(name)} is not proposed, because ${because}`)
+  return new DirsyncdError(
+    'usage',
+    `It is not certain which column of ${path} has the id: its columns are ${all.filter(Boolean).join(', ')}; ` +
+      `${why.join('; ') || 'none of them is called as an id is'}; name it with --map-id.`,
+  )
 }
 
 /** Each name once, the best first. */

@@ -10,6 +10,8 @@ export interface FoundCsv {
   /** As the WHATWG calls it. */
   readonly encoding: string
   readonly columns: readonly FoundColumn[]
+  /** Names that several columns have, which no mapping can use. */
+  readonly repeated: readonly string[]
   /** How many rows were looked at; at most `MOST_ROWS`. */
   readonly rows: number
   /** Whether there may be more rows. */
@@ -61,6 +63,7 @@ export async function discoverCsv(wanted: Wanted, key: string, signal: AbortSign
     encoding: first.encoding,
     rows,
     isCut: rows === MOST_ROWS,
+    repeated: [...new Set(columns.filter((name, at) => name !== '' && columns.indexOf(name) !== at))],
     columns: named.map((name) => ({
       name,
       filled: filled.get(name) ?? 0,
@@ -165,12 +168,18 @@ export interface ProposedColumns {
   readonly id: readonly string[]
   /** The first of them is called as an id is. */
   readonly isIdLikely: boolean
+  /** Columns that are called so, but whose values are no ids, with the reason. */
+  readonly noIds: readonly (readonly [name: string, because: string])[]
   readonly email: readonly string[]
   readonly name: readonly (string | readonly string[])[]
   readonly employeeId: readonly string[]
 }
 
-export function proposeColumns({ columns }: Pick<FoundCsv, 'columns'>): ProposedColumns {
+export function proposeColumns({
+  columns,
+  repeated,
+  rows,
+}: Pick<FoundCsv, 'columns' | 'repeated' | 'rows'>): ProposedColumns {
   const names = columns.map(({ name }) => name)
   const unique = columns.filter(({ isUnique }) => isUnique)
   const ids = unique.filter(({ hasAddresses }) => !hasAddresses).map(({ name }) => name)
@@ -185,10 +194,23 @@ export function proposeColumns({ columns }: Pick<FoundCsv, 'columns'>): Proposed
   return {
     id,
     isIdLikely: ID.test(id[0] ?? ''),
+    noIds: [
+      ...columns.filter(({ name, isUnique }) => ID.test(name) && !isUnique).map(whyNoId(rows)),
+      ...repeated
+        .filter((name) => ID.test(name))
+        .map((name) => [name, 'several columns have this name'] as const),
+    ],
     email: bestFirst(mails, (name) => CALLED_EMAIL.test(name)),
     name: joined.length > 0 && whole.length > 0 ? [single, ...single] : single,
     employeeId: names.filter((name) => EMPLOYEE.test(name) && name !== id[0]),
   }
+}
+
+function whyNoId(rows: number) {
+  return ({ name, filled }: FoundColumn): readonly [name: string, because: string] => [
+    name,
+    filled < rows ? 'it is empty in a row' : 'a value of it comes in several rows',
+  ]
 }
 
 /** What the columns of a file of groups seem to be. */

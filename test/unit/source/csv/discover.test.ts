@@ -30,6 +30,7 @@ test('delimiter, encoding and columns', async () => {
   expect(proposeColumns(found)).toEqual({
     id: ['id', 'Vorname', 'Nachname'],
     isIdLikely: true,
+    noIds: [],
     email: ['E-Mail'],
     name: ['{Vorname} {Nachname}'],
     employeeId: [],
