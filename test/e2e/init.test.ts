@@ -610,7 +610,7 @@ test('a person at a terminal answers everything, corrects what was wrong, and ge
     [/planned[^]*Write [^]*3 files beside it/, `n${enter}`],
     [/What should be asked again[^]*Only how they are mapped/, `${down}${down}${enter}`],
     [/E-mail address from/, enter],
-    [/Full name from[^]*leave it out/, `${down}${down}${down}${enter}`],
+    [/Full name from[^]*turned round[^]*leave it out/, `${down.repeat(4)}${enter}`],
     [/Such as mail, or \{givenName\}/, `first(sn)${enter}`],
     [/It must begin with =, as every expression: = first\(sn\)/, `${clear}"{sn}, {givenName}"${enter}`],
     [/Employee id from/, enter],
