@@ -96,7 +96,7 @@ export class Draft {
       return
     }
     const found = compare()
-    if (!found.change && !found.notices) this.#countEqual(kind, id)
+    if (!found.change && this.#isThere(kind, id)) this.#countEqual(kind, id)
     this.#take(kind, found)
   }
 
@@ -131,6 +131,11 @@ export class Draft {
     if (!this.#isSelected('group', group)) return
     this.#equalGroups.delete(group)
     this.#take('group', found)
+  }
+
+  #isThere(kind: Kind, id: string): boolean {
+    const { users, groups } = this.#inputs.directory
+    return (kind === 'user' ? users : groups).has(id)
   }
 
   #countEqual(kind: Kind, id: string): void {

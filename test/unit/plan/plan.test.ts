@@ -40,6 +40,20 @@ describe('users', () => {
     },
   )
 
+  test('of whom something is noticed, and nothing is written, is unchanged; who is not there is not', () => {
+    const shared = 'shared@example.org'
+    const source = sourceOf([
+      wantUser('a', 'Ana', shared),
+      wantUser('b', 'Bo', shared),
+      wantUser('c', 'Cy', 'cy'),
+    ])
+    const plan = planOf(source, directoryOf([haveUser('a', 'Ana', shared), haveUser('b', 'Bo', null)]), {
+      rules: { policy: 'mirror', membership: 'write', allowedDomains: ['example.org'] },
+    })
+    expect(noticesOf(plan)).toEqual(['duplicate-email b', 'email-not-allowed c'])
+    expect([plan.changes.length, plan.unchanged]).toEqual([0, 2])
+  })
+
   test('only the fields that differ are written', () => {
     const plan = planOf(
       sourceOf([wantUser('a', 'Ana', 'ana@new.example')]),
