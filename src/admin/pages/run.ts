@@ -96,7 +96,7 @@ function factsOf(run: RunDetail, now: Date): Html {
       'Read from the directory',
       `${amount(counts.directoryUsers, 'user')}, ${amount(counts.directoryGroups, 'group')}`,
     ],
-    counts !== null && ['Equal on both sides', digits(counts.unchanged)],
+    counts !== null && ['Unchanged', digits(counts.unchanged)],
     counts !== null && ['Planned', plannedLinks(run)],
     outcomes.length > 0 && [
       'Changes',
