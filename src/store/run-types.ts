@@ -97,7 +97,7 @@ export interface RunCounts {
   readonly sourceGroups: number
   readonly directoryUsers: number
   readonly directoryGroups: number
-  /** Users and groups that are equal on both sides. */
+  /** Users and groups of the directory that the plan leaves as they are; groups only where nothing differs. */
   readonly unchanged: number
   readonly planned: Partial<Record<Op, number>>
   readonly outcomes: Partial<Record<ChangeState, number>>
