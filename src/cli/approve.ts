@@ -143,7 +143,7 @@ export async function approvalRuns(control: Control, approved: RunSummary): Prom
 }
 
 const NOTHING_APPLIED =
-  'Nothing of this part was applied: the source does not want it any more, another run has done it, or it depends on changes that are still held, such as that of somebody whose e-mail it gets.'
+  'Nothing of this part was applied: the source does not want it any more, another run has done it, it has become another change by now, which is asked about anew, or it depends on changes that are still held, such as that of somebody whose e-mail it gets.'
 
 async function appliedNothing(control: Control, run: number): Promise<boolean> {
   const { part, state, counts } = await readRun(control, run, 0)

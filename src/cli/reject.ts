@@ -60,8 +60,9 @@ function whatIsForLater(run: RunSummary): string {
 }
 
 /** The sync itself does not ask what was decided about an undo. */
-function whatFollows({ undo, sync }: RunSummary): string {
+function whatFollows({ undo, sync, state, hold }: RunSummary): string {
+  const others = state === 'held' && hold === 'rejected' ? ', and what no guard held is for the next run' : ''
   return undo === null
-    ? 'the rejected changes are not applied until they change'
+    ? `the rejected changes are not applied until they change${others}`
     : `nothing of this undo is applied, and what ${sync} does of itself is another matter: dirsyncd plan ${sync} shows it`
 }

@@ -29,6 +29,9 @@ function plainSpelling(id: string): string {
   return id.replace(/^\{(.*)\}$/, '$1').toLowerCase()
 }
 
+/** The parts of one change may have been rejected in several holds. */
+const REASONS_NAMED = 3
+
 /** What the service refused, or did without effect, is left alone as a whole. */
 function isRejectedOrFree(withheld: Withheld | undefined): boolean {
   return withheld === undefined || withheld.code === 'rejected'
@@ -155,7 +158,8 @@ export class Draft {
     if (parted === undefined) return false
     const { change: rest, left, rejected } = parted
     this.#withheld.push(...rejected, ...(rest === undefined ? [fingerprint(change)] : []))
-    const detail = `${notMade(left)}: ${withheld.get(rejected[0])!.detail}`
+    const reasons = new Set(rejected.map((print) => withheld.get(print)!.detail))
+    const detail = `${notMade(left)}: ${[...reasons].slice(0, REASONS_NAMED).join('; ')}`
     this.#notices.push({ kind, id: change.id, code: 'rejected', detail })
     if (rest !== undefined) this.#admit(kind, rest, undefined)
     return true

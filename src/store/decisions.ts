@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { pointInTime } from '../directory/wording.ts'
 import { choices, decidedChanges, type Decision, holdAfter, type RecordedBreach } from '../plan/decide.ts'
 import { byCodeUnit } from '../directory/normalize.ts'
-import { forgetForms, formsOf } from './forget-decisions.ts'
+import { approveForms, formsOf } from './forget-decisions.ts'
 import { dropHeldChanges, heldBreaches, storeHeldChanges, summaries } from './held-changes.ts'
 import type { HoldState, RecordedDecision, RunState, SyncTarget, Undo } from './run-types.ts'
 import { storableJson } from './storable.ts'
@@ -87,10 +87,14 @@ export function withDecision(decided: Omit<RecordedDecision, 'at'>) {
     || jsonb_build_object('at', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))`
 }
 
-/** Whoever decides about all of a hold leaves to others what they decided in the same way before. */
+/**
+ * Whoever decides about all of a hold leaves to others what they decided in the same way before. An approval of an older
+ * hold does not overrule what was rejected in a newer one.
+ */
 export const INSTEAD_OF_EARLIER = sql`ON CONFLICT (sync, target, fingerprint) DO UPDATE
   SET decision = excluded.decision, run = excluded.run, decided_at = now(), decided_by =
-    CASE WHEN (d.decision, d.run) = (excluded.decision, excluded.run) THEN d.decided_by ELSE excluded.decided_by END`
+    CASE WHEN (d.decision, d.run) = (excluded.decision, excluded.run) THEN d.decided_by ELSE excluded.decided_by END
+  WHERE excluded.decision = 'rejected' OR d.decision <> 'rejected' OR d.run <= excluded.run`
 
 export function lockRun(trx: Db, number: number): Promise<RunRecord> {
   return trx
@@ -113,7 +117,7 @@ async function recordDecision(
   await sql`INSERT INTO dirsyncd.decisions AS d (sync, target, fingerprint, decision, run, decided_by)
     SELECT DISTINCT ${sync}, ${target}, fingerprint, ${decision}, ${number}::integer, ${by}
     FROM unnest(${prints}::text[]) AS fingerprint ${INSTEAD_OF_EARLIER}`.execute(db)
-  if (decision === 'approved') await forgetForms(db, run, fingerprints)
+  if (decision === 'approved') await approveForms(db, run, fingerprints, by)
 }
 
 /** What was decided about the holds of undos, or about those of all other runs: the one says nothing about the other. */

@@ -28,19 +28,33 @@ function formsIn({ wish, change }: ChangeForms): readonly string[] {
   return [...(wish === null ? [] : [wish]), ...partFingerprints(change)]
 }
 
-/** Whoever approves a change was shown this form of it: of the others, an earlier decision is over, and none is made. */
-export async function forgetForms(
+/**
+ * Whoever approves a change that this run held approves each part of it that was rejected with it, because by now the
+ * plan may want only that. Of all other forms an earlier decision is over, but for what a newer hold rejected.
+ */
+export async function approveForms(
   db: Db,
   { sync, target, run }: RunRecord,
   fingerprints: readonly string[],
+  by: string,
 ): Promise<void> {
   const forms = await formsOf(db, run, fingerprints)
   if (forms.length === 0) return
+  await db
+    .updateTable('dirsyncd.decisions')
+    .set({ decision: 'approved', decided_by: by, decided_at: sql`now()` })
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .where('run', '=', run)
+    .where('decision', '=', 'rejected')
+    .where(sql<boolean>`fingerprint = ANY(${forms}::text[])`)
+    .execute()
   await db
     .deleteFrom('dirsyncd.decisions')
     .where('sync', '=', sync)
     .where('target', '=', target)
     .where('decision', '<>', 'approved')
+    .where(sql<boolean>`(decision = 'left-out' OR run < ${run})`)
     .where(sql<boolean>`fingerprint = ANY(${forms}::text[])`)
     .execute()
 }

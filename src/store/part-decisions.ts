@@ -3,7 +3,7 @@ import type { Breach } from '../plan/guards.ts'
 import { leftOut } from '../plan/left-out.ts'
 import { opsOfPart, type Part } from '../plan/part/part.ts'
 import { INSTEAD_OF_EARLIER, lockRun, withDecision } from './decisions.ts'
-import { forgetForms } from './forget-decisions.ts'
+import { approveForms } from './forget-decisions.ts'
 import { isOfEntries } from './of-entries.ts'
 import type { SyncTarget } from './run-types.ts'
 import type { RunRecord } from './runs.ts'
@@ -43,10 +43,11 @@ export async function approvePart(
       SELECT DISTINCT ON (fingerprint) ${run.sync}, ${run.target}, fingerprint, 'approved', ${number}::integer, ${by}
       FROM dirsyncd.changes WHERE run = ${number} AND ${isNamed}
       ${INSTEAD_OF_EARLIER} RETURNING fingerprint`.execute(trx)
-    await forgetForms(
+    await approveForms(
       trx,
       run,
       rows.map(({ fingerprint }) => fingerprint),
+      by,
     )
     // The members of a group are rejected as a whole.
     const named = rows.length + (run.hold === 'open' ? await countMemberships(trx, number, part) : 0)

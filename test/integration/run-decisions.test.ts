@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
+import { decisionsOf } from '../../src/store/decisions.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
 import type { SyncHarness } from '../support/sync-harness.ts'
@@ -226,6 +227,47 @@ test('a rejected e-mail moves to nobody, whatever else of both changes', async (
   expect(state).toBe('done')
   expect(users.get('a')).toEqual({ name: 'Renamed a', email: 'a@example.org' })
   expect(users.get('d')).toEqual({ name: 'Renamed d', email: 'd@example.org' })
+})
+
+/** A whole plan with a new name and a new e-mail of a is rejected. Returns the run. */
+async function rejectBoth(name: string, email: string): Promise<number> {
+  company.users.set('a', { name, email })
+  fire('b', 'c')
+  await rejectTheRest()
+  const { rejected } = await decisionsOf(bed.db, { sync: bed.sync, target: bed.target, isUndo: false })
+  return Number(/run (\d+)/.exec([...rejected.values()][0]!)![1])
+}
+
+test('whoever approves what was rejected approves what is left of it, when the rest has changed', async () => {
+  const run = await rejectBoth('Renamed a', 'new@example.org')
+  company.users.set('a', { name: 'Renamed a', email: 'other@example.org' })
+  await harness.sync()
+  expect((await seen()).users.get('a')).toEqual({ name: 'Person a', email: 'other@example.org' })
+  await harness.approve(run, { part: { ids: ['a'] } })
+  expect(await nameOf('a')).toBe('Renamed a')
+  const { run: last } = await harness.newestRun()
+  const rows = bed.db.selectFrom('dirsyncd.changes').select(['entry_id', 'approved']).where('run', '=', last)
+  expect(await rows.execute()).toEqual([{ entry_id: 'a', approved: true }])
+})
+
+test('the approval of an old hold does not overrule what was rejected in a newer one', async () => {
+  const run = await rejectBoth('Renamed a', 'new@example.org')
+  company.users.set('a', { name: 'Person a', email: 'new@example.org' })
+  await harness.sync()
+  company.users.set('a', { name: 'Renamed a', email: 'new@example.org' })
+  fire('d', 'e')
+  const held = await harness.sync()
+  await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['d', 'e'], kinds: ['user'] } })
+  await harness.work()
+  const newer = await harness.newestRun()
+  await harness.control.reject({ run: newer.run, by: 'eve' })
+  await harness.sync()
+  await harness.approve(run, { part: { ids: ['a'] } })
+  await harness.sync()
+  const { users } = await seen()
+  expect(users.get('a')).toEqual({ name: 'Person a', email: 'new@example.org' })
+  await harness.approve(newer.run, { part: { ids: ['a'] } })
+  expect(await nameOf('a')).toBe('Renamed a')
 })
 
 test('whose new e-mail was rejected keeps the old one, and nobody is sent to get it', async () => {

@@ -949,6 +949,22 @@ export const STORES: readonly Protection[] = [
     test: 'integration/run-decisions.test.ts',
   },
   {
+    name: 'stores-approval-covers-what-is-left-of-a-change',
+    file: 'store/forget-decisions.ts',
+    find: "    .set({ decision: 'approved', decided_by: by,",
+    replace: "    .set({ decision: 'rejected', decided_by: by,",
+    test: 'integration/run-decisions.test.ts',
+    only: 'whoever approves what was rejected approves what is left',
+  },
+  {
+    name: 'stores-old-approval-overrules-no-newer-rejection',
+    file: 'store/forget-decisions.ts',
+    find: "(decision = 'left-out' OR run < ${run})",
+    replace: '${run}::integer IS NOT NULL',
+    test: 'integration/run-decisions.test.ts',
+    only: 'the approval of an old hold does not overrule',
+  },
+  {
     name: 'stores-rejected-email-moves-to-nobody',
     file: 'plan/rulings.ts',
     find: '    if (parted !== undefined) return !writesEmail(parted.change)\n',
