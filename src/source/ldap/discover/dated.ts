@@ -2,47 +2,55 @@
 export interface CountedText {
   readonly text: string
   readonly entries: number
-  /** Others begin with it, too: the text is only their beginning. */
-  readonly isBeginning?: true
+  /** With what is behind the text in such values as the example: a year. */
+  readonly example?: string
 }
 
 /** `12/2019`, `31.03.2021`, `2021-03-31` */
-const DATE = /\b(?:\d{1,2}[./-]){0,2}(?:19|20)\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d\d\b/
+const DATE = /\b(?:\d{1,2}[./-]){0,2}(?:19|20)\d\d\b/
+
+/** How each year of today's dates begins. */
+export const CENTURIES = ['19', '20'] as const
 
 /**
- * The values of an attribute, those with a date by what is before it: of `left 12/2019` the next one is `left 03/2027`,
- * so all that begins with `left` counts as one.
+ * The values of an attribute, those with a date by what is before it: after `left 12/2019` comes `left 03/2027`, so all
+ * that begins with `left` and has a year behind it counts as one. A filter cannot ask for the blank between them, which
+ * some servers do not compare.
  */
 export function withoutDates(values: readonly CountedText[]): readonly CountedText[] {
-  const stems = shortest(values.flatMap(({ text }) => stemOf(text) ?? []))
-  if (stems.length === 0) return values
-  const counted = new Map<string, number>()
+  const beginnings = shortest(values.flatMap(({ text }) => beginningOf(text) ?? []))
+  if (beginnings.length === 0) return values
+  const counted = new Map<string, { entries: number; example: string }>()
   const others: CountedText[] = []
   for (const value of values) {
-    const stem = stems.find((each) => beginsWith(value.text, each))
-    if (stem === undefined) others.push(value)
-    else counted.set(stem, (counted.get(stem) ?? 0) + value.entries)
+    const beginning = beginnings.find((each) => hasYearBehind(value.text, each))
+    const known = beginning === undefined ? undefined : counted.get(beginning)
+    if (beginning === undefined) others.push(value)
+    else if (known === undefined) counted.set(beginning, { entries: value.entries, example: value.text })
+    else known.entries += value.entries
   }
-  return [
-    ...others,
-    ...[...counted].map(([text, entries]) => ({ text, entries, isBeginning: true as const })),
-  ]
+  return [...others, ...[...counted].map(([text, found]) => ({ text, ...found }))]
 }
 
-function stemOf(text: string): string | undefined {
-  const stem = text.slice(0, Math.max(0, text.search(DATE))).replace(/[\s,:;([-]+$/, '')
-  return /\p{L}{3}/u.test(stem) ? stem : undefined
+function beginningOf(text: string): string | undefined {
+  const beginning = text.slice(0, Math.max(0, text.search(DATE))).replace(/\P{L}+$/u, '')
+  return /\p{L}{3}/u.test(beginning) ? beginning : undefined
 }
 
 /** Each without those that begin with another one. */
-function shortest(stems: readonly string[]): readonly string[] {
+function shortest(beginnings: readonly string[]): readonly string[] {
   const found: string[] = []
-  for (const stem of stems.toSorted((a, b) => a.length - b.length))
-    if (!found.some((other) => beginsWith(stem, other))) found.push(stem)
+  for (const each of beginnings.toSorted((a, b) => a.length - b.length))
+    if (!found.some((other) => beginsWith(each, other))) found.push(each)
   return found
 }
 
-/** As servers compare them, and at the end of a word. */
-function beginsWith(text: string, stem: string): boolean {
-  return text.toLowerCase().startsWith(stem.toLowerCase()) && !/^\p{L}/u.test(text.slice(stem.length))
+function hasYearBehind(text: string, beginning: string): boolean {
+  const rest = text.slice(beginning.length)
+  return beginsWith(text, beginning) && CENTURIES.some((century) => rest.includes(century))
+}
+
+/** As servers compare them. */
+function beginsWith(text: string, beginning: string): boolean {
+  return text.toLowerCase().startsWith(beginning.toLowerCase())
 }

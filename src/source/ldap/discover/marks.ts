@@ -2,7 +2,7 @@ import type { Log } from '../../../log.ts'
 import type { LdapEntry } from '../entry.ts'
 import { count, type LookingFor } from './count.ts'
 import { Expired, EXPIRED_ATTRIBUTE } from './expired.ts'
-import { withoutDates } from './dated.ts'
+import { CENTURIES, withoutDates } from './dated.ts'
 import type { Mark } from './mark.ts'
 import { PATTERN_ATTRIBUTES, Patterns } from './patterns.ts'
 import { USER_ATTRIBUTES } from './propose.ts'
@@ -121,10 +121,13 @@ class Values {
         if (isShared || isTelling(attribute)) many.push(attribute)
         continue
       }
-      const values = counted.map(({ text, entries, isBeginning = false }) => ({
-        text: isBeginning ? `${shortened(text)}…` : shortened(text),
+      const values = counted.map(({ text, entries, example }) => ({
+        text:
+          example === undefined
+            ? shortened(text)
+            : `${shortened(text)}… and a year, such as ${shortened(example)}`,
         entries,
-        filter: filterOf(attribute, text, isBeginning),
+        filter: example === undefined ? filterOf(attribute, text) : filterOfYears(attribute, text),
       }))
       if (values.some(({ entries }) => entries === this.#entries)) continue
       few.push({ attribute, values: values.toSorted((a, b) => b.entries - a.entries) })
@@ -146,8 +149,12 @@ function shortened(text: string): string {
   return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT - END - 1)}…${text.slice(-END)}`
 }
 
-function filterOf(attribute: string, text: string, isBeginning: boolean): string {
-  return `(${attribute}=${escaped(text)}${isBeginning || text.length === LONGEST_KEPT ? '*' : ''})`
+function filterOf(attribute: string, text: string): string {
+  return `(${attribute}=${escaped(text)}${text.length === LONGEST_KEPT ? '*' : ''})`
+}
+
+function filterOfYears(attribute: string, beginning: string): string {
+  return `(|${CENTURIES.map((century) => `(${attribute}=${escaped(beginning)}*${century}*)`).join('')})`
 }
 
 /** As a value of a filter. */
