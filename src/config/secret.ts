@@ -45,12 +45,9 @@ export function createSecretReader(source: SecretSource, context: SecretContext)
   }
 }
 
-/** A token or a password, as programs make them. */
-const LIKE_A_SECRET = /^[A-Za-z0-9_-]{20,}$/
-
 /**
- * What is wrong where the secret itself seems to stand in the place of its variable or its file: no message may repeat
- * it then. Variables have capital letters only.
+ * What is wrong where the secret itself may stand in the place of its variable or its file: no message may repeat it
+ * then. Variables have capital letters only, and most files are named with a folder.
  */
 export function misplacedSecret(
   source: SecretSource,
@@ -58,9 +55,9 @@ export function misplacedSecret(
 ): string | undefined {
   if ('env' in source) {
     const isName = env[source.env] !== undefined || !/[a-z]/.test(source.env)
-    return isName || !LIKE_A_SECRET.test(source.env) ? undefined : misplaced('environment variable')
+    return isName ? undefined : misplaced('environment variable')
   }
-  if (!('file' in source) || !LIKE_A_SECRET.test(source.file)) return undefined
+  if (!('file' in source) || /[/\\]/.test(source.file)) return undefined
   return existsSync(resolve(folder, source.file)) ? undefined : misplaced('file')
 }
 

@@ -22,7 +22,7 @@ export const NOTICE_MEANINGS: Readonly<Record<NoticeCode, string>> = {
   'email-swap': 'exchanges its e-mail address with another user',
   'id-moved': 'seems to be another person than before',
   'new-id': 'seems to be a deleted person under a new id',
-  'other-id-form': 'deleted by this plan, and perhaps never an entry of the source',
+  'other-id-form': 'deleted by this plan, and perhaps never in the source, as its id is not like those there',
   'unknown-id': 'was asked for by its id, and is on neither side',
   excluded: 'left out by the lists of the sync; neither written nor deleted',
   protected: 'not deleted, because a list of the sync protects it',

@@ -218,7 +218,9 @@ export class Draft {
   *#nameOtherForms(): Steps<undefined> {
     const { users, groups } = this.#inputs.source
     const leaving = [...this.deletedUsers].filter((id) => this.#freed.newIdOf(id) === undefined)
-    this.#notices.push(...(yield* idsOfOtherForm('user', leaving, users.values())))
+    // Where most of them come back under a new id, the ids of all have another form now.
+    if (leaving.length * 2 > this.deletedUsers.size)
+      this.#notices.push(...(yield* idsOfOtherForm('user', leaving, users.values())))
     this.#notices.push(...(yield* idsOfOtherForm('group', this.#deletedGroups, groups.values())))
     return undefined
   }

@@ -23,7 +23,7 @@ export function* idsOfOtherForm(
   if (ids.length === 0) return []
   const form = yield* commonForm(source)
   if (form === undefined) return []
-  const detail = `is deleted in this plan; all ids of ${kind}s in the source are ${form}, and this one is not: perhaps the ${kind} was made by hand or by another program; entries.${kind}s.protected keeps it`
+  const detail = `is deleted in this plan; all ids of ${kind}s in the source are ${form}, and this one is not: unless an earlier read had it, it was made by hand or by another program; entries.${kind}s.protected keeps it`
   return ids.filter((id) => formOf(id) !== form).map((id) => ({ kind, id, code: 'other-id-form', detail }))
 }
 

@@ -12,6 +12,8 @@ export interface LeftBehind {
 
 /** How the id of such an entry begins; a UUID follows. */
 export const TRIAL_ID = 'dirsyncd-check-'
+/** What such a user or group is called. */
+export const TRIAL_NAME = 'dirsyncd check, to be deleted'
 const IS_TRIAL = new RegExp(`^${TRIAL_ID}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 /** So many pages of a list are looked at: services list the oldest or the newest entries first. */
@@ -34,6 +36,7 @@ export async function findLeftBehind(
 
 interface Listed {
   readonly external_id?: string | null | undefined
+  readonly name?: string | null | undefined
 }
 
 async function trialsOf(
@@ -44,7 +47,8 @@ async function trialsOf(
   let page = 1
   for (let read = 1; ; read += 1) {
     const { items, total = 0, perPage = PAGE.max } = await list({ page, perPage: PAGE.max, signal })
-    for (const { external_id: id } of items) if (id && IS_TRIAL.test(id)) found.add(id)
+    for (const { external_id: id, name } of items)
+      if (id && IS_TRIAL.test(id) && name === TRIAL_NAME) found.add(id)
     const last = Math.ceil(total / perPage)
     if (page >= last || read >= MOST_PAGES) return [...found]
     page = page === 1 ? Math.max(2, last - MOST_PAGES + 2) : page + 1

@@ -8,7 +8,7 @@ import type { Change } from '../plan/change.ts'
 import { apiProblem } from './api-problem.ts'
 import { applyChange } from './apply-change.ts'
 import { findGroup, findUser, isEntryOf } from './entries.ts'
-import { type LeftBehind, TRIAL_ID } from './left-behind.ts'
+import { type LeftBehind, TRIAL_ID, TRIAL_NAME } from './left-behind.ts'
 
 /** What was found out with entries that were made for it. */
 export interface Tried<Found> {
@@ -19,8 +19,6 @@ export interface Tried<Found> {
   /** What is still there, or may come, in sentences. */
   readonly left: readonly string[]
 }
-
-const NAME = 'dirsyncd check, to be deleted'
 
 /** How long the deleting of one entry may take, in milliseconds. */
 const DELETING_MS = 30_000
@@ -54,7 +52,7 @@ export function tryMembers(
   const doing = 'Making the user and the group ID, writing the one into the other, and deleting both …'
   return tryOut(where, doing, async ({ id, make, apply }) => {
     await make('group')
-    const refused = await refusalOf(apply({ op: 'set-members', id, name: NAME, have: [], want: [id] }))
+    const refused = await refusalOf(apply({ op: 'set-members', id, name: TRIAL_NAME, have: [], want: [id] }))
     if (refused !== undefined) return { isShown: false, why: refused }
     const group = await client.getGroup({ directory_id: directoryId, external_id: id }, { signal })
     return { isShown: group.external_member_ids.includes(id) }
@@ -71,7 +69,12 @@ export function tryDomains(where: TryingOut, domains: readonly string[]): Promis
     const taken: string[] = []
     for (const domain of domains) {
       const email = `${id.slice(0, LONGEST_NAME)}@${domain}`
-      const change = { op: 'update-user', id, have: { email: null, name: NAME }, want: { email } } as const
+      const change = {
+        op: 'update-user',
+        id,
+        have: { email: null, name: TRIAL_NAME },
+        want: { email },
+      } as const
       if ((await refusalOf(apply(change))) === undefined) taken.push(domain)
     }
     return taken
@@ -104,7 +107,7 @@ async function tryOut<Found>(
   const applyPatiently = applyUntil(abortedAfter(signal, MAKING_MS))
   const make = async (kind: Kind) => {
     signal.throwIfAborted()
-    await noting(made, kind, applyPatiently({ op: `create-${kind}`, id, want: { name: NAME } }))
+    await noting(made, kind, applyPatiently({ op: `create-${kind}`, id, want: { name: TRIAL_NAME } }))
   }
   const ending = abortedAfter(signal, ENDING_MS)
   let found: Found | undefined
@@ -255,8 +258,8 @@ async function deleteOne(deleting: Deleting, kind: Kind): Promise<string | undef
 
 function deletionOf(kind: Kind, id: string): Change {
   return kind === 'user'
-    ? { op: 'delete-user', id, have: { email: null, name: NAME }, why: 'gone' }
-    : { op: 'delete-group', id, have: { name: NAME, members: [] }, why: 'gone' }
+    ? { op: 'delete-user', id, have: { email: null, name: TRIAL_NAME }, why: 'gone' }
+    : { op: 'delete-group', id, have: { name: TRIAL_NAME, members: [] }, why: 'gone' }
 }
 
 /** A signal that is aborted so many milliseconds after the other one, or after now where that was aborted before. */

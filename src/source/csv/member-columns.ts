@@ -56,8 +56,17 @@ export function memberColumns(
     .map((pair) => ({
       group: pair.group,
       user: pair.user,
-      isCertain: isGiven || (pair.fits && fitting.every((other) => other === pair || isBetter(pair, other))),
+      // Where the name speaks for a third column, whose ids are in no other file, that is a doubt too.
+      isCertain:
+        isGiven ||
+        (pair.fits &&
+          fitting.every((other) => other === pair || isBetter(pair, other)) &&
+          pairs.every((other) => other.names <= pair.names || isSwapped(other, pair))),
     }))
+}
+
+function isSwapped(one: Scored, other: Scored): boolean {
+  return one.group === other.user && one.user === other.group
 }
 
 /** Better by names or by values, and worse by neither. A file without values says nothing by itself. */

@@ -463,8 +463,8 @@ export const PLAN: readonly Protection[] = [
   {
     name: 'plan-delete-of-another-form-is-named',
     file: 'plan/draft.ts',
-    find: "    this.#notices.push(...(yield* idsOfOtherForm('user', leaving, users.values())))\n",
-    replace: '    void leaving\n',
+    find: 'if (leaving.length * 2 > this.deletedUsers.size)',
+    replace: 'if (leaving.length < 0)',
     test: 'unit/plan/id-form.test.ts',
     only: 'a delete of an id',
   },

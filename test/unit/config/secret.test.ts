@@ -93,7 +93,7 @@ test('a file that is missing, empty, a folder or far too large', async () => {
   await folder.write('empty', '\n')
   await folder.write('large', 'x'.repeat(70_000))
   const read = (file: string) => reader({ file }, { folder: folder.path }).read()
-  await expect(read('missing')).rejects.toThrow(`the file ${join(folder.path, 'missing')} does not exist.`)
+  await expect(read('./missing')).rejects.toThrow(`the file ${join(folder.path, 'missing')} does not exist.`)
   await expect(read('empty')).rejects.toThrow(`the file ${join(folder.path, 'empty')} is empty.`)
   await expect(read('.')).rejects.toThrow(`the file ${folder.path} is a folder.`)
   await expect(read('large')).rejects.toThrow('is larger than 64 KiB.')

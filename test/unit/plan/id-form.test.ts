@@ -46,4 +46,10 @@ test('ids of several forms, or of a person under a new id, are not named', () =>
   )
   expect(reborn.changes).toHaveLength(2)
   expect(namesIn(reborn)).toEqual([])
+  const renumbered = planOf(
+    sourceOf([{ ...wantUser(ANA, 'Ana'), email }]),
+    directoryOf([haveUser('ana', 'Ana', email), haveUser('old', 'Old')]),
+  )
+  expect(renumbered.changes).toHaveLength(3)
+  expect(namesIn(renumbered)).toEqual([])
 })

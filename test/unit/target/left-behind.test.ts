@@ -1,21 +1,24 @@
 import { expect, test } from 'vitest'
-import { findLeftBehind, leftBehindText } from '../../../src/target/left-behind.ts'
+import { findLeftBehind, leftBehindText, TRIAL_NAME } from '../../../src/target/left-behind.ts'
 import { deleteLeftBehind } from '../../../src/target/try-out.ts'
 import { clientOf, user } from '../client/fixtures.ts'
 import { type DirectoryServer, startDirectoryServer } from './directory-server.ts'
 
 const trial = (number: number) => `dirsyncd-check-00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
 const ofCompany = (number: number) => ({ ...user(number), external_id: `u${number}` })
-const group = (id: string) => ({ external_id: id, name: id, external_member_ids: [] })
+const group = (id: string, name = TRIAL_NAME) => ({ external_id: id, name, external_member_ids: [] })
+
+/** Has such an id by chance, and a name of its own. */
+const OF_COMPANY = group(trial(9), 'Checkers')
 
 async function startWith(people: number): Promise<DirectoryServer> {
   const server = await startDirectoryServer()
   server.users.push(
-    { ...user(0), external_id: trial(0) },
+    { ...user(0), external_id: trial(0), name: TRIAL_NAME },
     ...Array.from({ length: people }, (_, index) => ofCompany(index + 1)),
-    { ...user(people + 1), external_id: trial(1) },
+    { ...user(people + 1), external_id: trial(1), name: TRIAL_NAME },
   )
-  server.groups.push(group('dirsyncd-check-list'), group(trial(0)))
+  server.groups.push(group('dirsyncd-check-list'), OF_COMPANY, group(trial(0)))
   return server
 }
 
@@ -32,7 +35,7 @@ test('what was left is found among the first and the last of many, and nobody el
   ])
   expect(server.seen).toHaveLength(11)
   expect(await deleteLeftBehind({ client, directoryId: 7, signal: signal() }, found)).toEqual([])
-  expect([server.users.length, server.groups]).toEqual([3000, [group('dirsyncd-check-list')]])
+  expect([server.users.length, server.groups]).toEqual([3000, [group('dirsyncd-check-list'), OF_COMPANY]])
 })
 
 test('a service without a total, or with one page, is asked once for each kind', async () => {

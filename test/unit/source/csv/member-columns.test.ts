@@ -31,12 +31,13 @@ test.each<[string, Record<string, string>, [string, string]]>([
 test.each<[string, Record<string, string>]>([
   ['neither names nor values tell', { code: '1 2', x: '1 2' }],
   ['names and values contradict each other', { user: '1 2', group: '1 2 3' }],
+  ['the values speak for a third column', { group: '1 2', approved_by: '3 4', user: '0003 0004' }],
   ['no value is a known id', { group: 'a b', user: 'c d' }],
   ['there is no value, and no name tells', { code: '', x: '' }],
 ])('a person is asked where %s', (_, columns) => {
   const pairs = memberColumns(file(columns), ids)
-  expect(pairs).toHaveLength(2)
-  expect(pairs.map(({ isCertain }) => isCertain)).toEqual([false, false])
+  expect(pairs.length).toBeGreaterThanOrEqual(2)
+  expect(pairs.filter(({ isCertain }) => isCertain)).toEqual([])
 })
 
 test('ids of which not all were read prove nothing', () => {
