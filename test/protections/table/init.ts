@@ -87,6 +87,27 @@ export const INIT: readonly Protection[] = [
     test: DISCOVER,
   },
   {
+    name: 'init-entry-of-a-customer-is-no-trial',
+    file: 'target/left-behind.ts',
+    find: ' && name === TRIAL_NAME',
+    replace: '',
+    test: 'unit/target/left-behind.test.ts',
+  },
+  {
+    name: 'init-members-are-in-a-column-of-their-own',
+    file: 'source/csv/member-columns.ts',
+    find: '      if (columnKey(user.name) === columnKey(group.name)) return []\n',
+    replace: '',
+    test: 'unit/source/csv/member-columns.test.ts',
+  },
+  {
+    name: 'init-third-column-with-the-better-name-is-a-doubt',
+    file: 'source/csv/member-columns.ts',
+    find: 'other.names <= pair.names || isSwapped(other, pair)',
+    replace: 'pairs.includes(other) || isSwapped(other, pair)',
+    test: 'unit/source/csv/member-columns.test.ts',
+  },
+  {
     name: 'init-one-enter-too-many-empties-no-directory',
     file: 'cli/init/directory.ts',
     find: "{ value: NONE, name: 'None of these: end here, and write nothing' },",

@@ -29,7 +29,7 @@ test.each([
 })
 
 /** As it is after `--token-env "$(cat token)"`: a name of a variable by its letters, or not. */
-const TOKENS = ['am_63LwvhUq8yZpXcVbNmKjHgFdSaQwErTy', 'am_63Lwv-Uq8yZpXcVbNmKjHgFdSaQwErTy']
+const TOKENS = ['am_63LwvhUq8yZpXcVbNmKjHgFdSaQwErTy', 'am_63Lwv-Uq8yZpXcVbNmKjHgFdSaQwErTy', 'Hunter2']
 
 test.each(TOKENS)(
   'a token that stands where its variable or its file is named is not repeated: %s',
