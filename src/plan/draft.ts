@@ -175,7 +175,7 @@ export class Draft {
   #wishBeside(change: Change): string | undefined {
     if (change.op !== 'create-user' && change.op !== 'update-user') return undefined
     const wish = this.#wishOf(change.id)
-    return wish === fingerprint(change) ? undefined : wish
+    return wish === undefined || wish === fingerprint(change) ? undefined : wish
   }
 
   addDelete(kind: Kind, id: string): void {
