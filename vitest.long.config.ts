@@ -10,7 +10,7 @@ const LONG = {
   hookTimeout: 300_000,
 }
 /** It says how long the service keeps others waiting, so nothing else may use the processor. */
-const LOAD = 'test/contract/fuzz-load.test.ts'
+const LOAD = 'test/contract/fuzz-load.long.test.ts'
 
 /** Separate from `npm test`, because each file takes minutes: long outages, thousands of cases, production timeouts. */
 export default defineConfig({
@@ -20,19 +20,7 @@ export default defineConfig({
         test: {
           ...LONG,
           name: 'long',
-          include: [
-            'test/faults/**/*.test.ts',
-            'test/contract/**/*.test.ts',
-            'test/integration/{backend,client-library,large-groups,lease,operator-refusals,prometheus,request-budget,run-behaviour-*}.test.ts',
-            'test/integration/run-{canary,convergence,holds,identity,parts-random,refusals,undo,undo-random}.test.ts',
-            'test/integration/service-{admin,bodies,keys,limits,resources}.test.ts',
-            'test/integration/source-{command,csv,csv-watch,ldap-wire}.test.ts',
-            'test/integration/{stolen-database,store,store-upgrade,systemd,users}.test.ts',
-            'test/e2e/**/*.test.ts',
-            'test/unit/{client/pages,directory/normalize,plan/emails,plan/lacks,plan/model,plan/selection,target/create-together}.test.ts',
-            'test/unit/{service/http/form,service/saml/response,source/mapping/bounds,store/embedded}.test.ts',
-            'test/unit/source/ldap/connection/broken-messages.test.ts',
-          ],
+          include: ['test/**/*.long.test.ts'],
           exclude: [LOAD],
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
