@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { MARKER, wideFixture } from '../contract/wide-fixture.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import { longTest } from '../support/long.ts'
 import { openSite, type ServiceSite, startServiceSite } from '../support/site.ts'
 import { directorySection, databaseConfig } from '../support/sync-config.ts'
 
@@ -255,20 +254,17 @@ test('other refusals than those of this service are notes, and no differences', 
   )
 })
 
-longTest(
-  'with --writes no password is reset, and what is made is removed also after an answer 500',
-  async () => {
-    const before = await seen()
-    await using deviating = await startDeviating((answer) => {
-      if (answer.method === 'POST' && answer.status === 201) answer.status = 500
-    })
-    const { code, findings } = await compare(deviating.baseUrl, '--writes')
-    expect(code).toBe(1)
-    expect(differencesOf(findings)).toContain('#4 good: expected a success (2xx), got 500')
-    expect(findings.find(({ number }) => number === 18)).toMatchObject({ state: 'not-checked' })
-    expect(await seen()).toEqual(before)
-  },
-)
+test('with --writes no password is reset, and what is made is removed also after an answer 500', async () => {
+  const before = await seen()
+  await using deviating = await startDeviating((answer) => {
+    if (answer.method === 'POST' && answer.status === 201) answer.status = 500
+  })
+  const { code, findings } = await compare(deviating.baseUrl, '--writes')
+  expect(code).toBe(1)
+  expect(differencesOf(findings)).toContain('#4 good: expected a success (2xx), got 500')
+  expect(findings.find(({ number }) => number === 18)).toMatchObject({ state: 'not-checked' })
+  expect(await seen()).toEqual(before)
+})
 
 test('on a terminal there is a line for each endpoint, differences below it, and never the token', async () => {
   await using deviating = await startDeviating((answer) => {

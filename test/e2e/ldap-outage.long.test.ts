@@ -12,7 +12,6 @@ import { directorySection, databaseConfig, NO_GUARDS } from '../support/sync-con
 import { BASE, peopleSections, type Slapd, startSlapd } from '../support/slapd.ts'
 import { changesBetween, readTruth, type Truth } from '../support/ldif-truth.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
-import { inLong } from '../support/long.ts'
 
 /** Three pages of people and then three of groups, the last of each not full. */
 const PEOPLE = 60
@@ -120,7 +119,7 @@ const OTHER_ENDS: readonly FaultInPage[] = [
 ]
 
 const IN_A_PAGE: readonly FaultInPage[] = [
-  ...inLong([], OTHER_ENDS),
+  ...OTHER_ENDS,
   ['becomes unavailable', result(52), 'unavailable: '],
   ['leaves the cookie out', (page) => ({ kind: 'no-control', page }), 'stopped paging in the middle'],
   ['is cut off', (page) => ({ kind: 'cut', page, entry: 10 }), 'the connection was lost while reading'],
@@ -165,7 +164,7 @@ describe('behind TLS', () => {
   test.each<Cut>([
     ['starttls', 'cut', 'the connection was lost while reading'],
     ['ldaps', 'stall', 'nothing arrived for 0.8 s while reading'],
-    ...inLong([], MORE_CUTS),
+    ...MORE_CUTS,
   ])('%s: a %s in the middle of the users and of the groups', async (name, action, words) => {
     await changeTheCompany(slapd)
     for (const [bytes, base] of BYTES) {

@@ -9,10 +9,9 @@ import { openSite, type ServiceSite, type Site, startServiceSite } from '../supp
 import { directorySection } from '../support/sync-config.ts'
 import { BASE, type Slapd, startSlapd, peopleSections } from '../support/slapd.ts'
 import { changesBetween, readTruth, type Truth } from '../support/ldif-truth.ts'
-import { inLong } from '../support/long.ts'
 
-const PEOPLE = inLong(640, 10_000)
-const GROUPS = inLong(30, 200)
+const PEOPLE = 640
+const GROUPS = 30
 /** People who are in no group. */
 const LONERS = lonersOf(Array.from({ length: GROUPS }, (_, index) => personGroup(index, BASE, PEOPLE)))
 const [MOVED, ...LEAVERS] = LONERS.slice(-5) as [number, ...number[]]

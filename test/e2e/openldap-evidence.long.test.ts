@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readTruth } from '../support/ldif-truth.ts'
-import { inLong, longTest } from '../support/long.ts'
 import {
   blind,
   blindLdif,
@@ -35,8 +34,8 @@ const uidsOf = (people: readonly Employee[]): string[] => people.map(({ uid }) =
 
 describe('a unit that the reader may not see any more', () => {
   /** So few that no guard on deletes objects. */
-  const sales = numbered('s', inLong(15, 40), 'sales')
-  const labs = numbered('l', inLong(85, 4_000), 'labs')
+  const sales = numbered('s', 40, 'sales')
+  const labs = numbered('l', 4_000, 'labs')
   const [leaver, newcomer] = [labs[30]!, { uid: 'new', unit: 'labs' }]
   const others = uidsOf([...labs.filter((each) => each !== leaver), newcomer])
   const everybody = [...others, ...uidsOf(sales)].toSorted()
@@ -112,14 +111,14 @@ describe('a unit that the reader may not see any more', () => {
     expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
   })
 
-  longTest('is left alone when a person rejects', async () => {
+  test('is left alone when a person rejects', async () => {
     const run = await hideSales()
     expect(await corp.site.run('reject', `${run}`)).toMatchObject({ code: 0, stderr: '' })
     for (let times = 0; times < 2; times++) expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
     await expectEverybody()
   })
 
-  longTest('ends the hold when it can be seen again', async () => {
+  test('ends the hold when it can be seen again', async () => {
     const run = await hideSales()
     await slapd.modify(blind(slapd, false))
     expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
@@ -408,9 +407,9 @@ describe('entries whose objectClass the reader may not see any more', () => {
 })
 
 describe('a reorganisation', () => {
-  const UNITS = inLong(48, 400)
+  const UNITS = 400
   const MOVED_TO = 10
-  const CLOSED = inLong(32, 300)
+  const CLOSED = 300
   const LEAVERS = 20
   const units = Array.from({ length: UNITS }, (_, unit) => `old${unit},ou=old`)
   const people = units.flatMap((unit, index) => numbered(`u${index}-`, 5, unit))
@@ -446,7 +445,7 @@ describe('a reorganisation', () => {
 })
 
 describe('somebody who is absent for a while', () => {
-  const people = numbered('p', inLong(60, 1_000))
+  const people = numbered('p', 1_000)
   /** Fewer than what a unit must lose to be noticed. */
   const few = numbered('f', 4, 'few')
   const members = [...people.slice(0, 40), ...few]

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { inLong } from '../support/long.ts'
 import {
   type Employee,
   employeeLdif,
@@ -15,7 +14,7 @@ import {
 } from '../support/openldap-site.ts'
 import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
 
-const PEOPLE = inLong(60, 1_000)
+const PEOPLE = 1_000
 const people = numbered('p', PEOPLE)
 const COMPANY = {
   tls: false,

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type CompanySite, expectDirectory, openCompanySite, RUN_DONE } from '../support/company-site.ts'
 import { companyAfter, companyBefore } from '../support/company.ts'
-import { longTest } from '../support/long.ts'
 
 let stack: AsyncDisposableStack
 let place: CompanySite
@@ -43,7 +42,7 @@ test('a daemon that is killed in the middle of an undo goes on with it', { timeo
   await expectDirectory(service, companyBefore())
 })
 
-longTest('a paused sync writes nothing, says so, and shows at its resumption what comes next', async () => {
+test('a paused sync writes nothing, says so, and shows at its resumption what comes next', async () => {
   const { site, service } = place
   await place.setSource(companyBefore())
   const paused = await site.run('pause', 'corp', '--reason', 'the directory is being moved')
@@ -95,7 +94,7 @@ test('a pause ends the run that is under way, and what it has not sent is not se
   await expectDirectory(place.service, companyBefore())
 })
 
-longTest('a sync that was killed without a daemon is undone', { timeout: 120_000 }, async () => {
+test('a sync that was killed without a daemon is undone', { timeout: 120_000 }, async () => {
   const { site, service } = place
   await place.setSource(companyBefore())
   const before = (await place.writes()).length

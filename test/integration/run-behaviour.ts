@@ -30,7 +30,6 @@ import {
   type SyncHarness,
   type SyncHarnessOptions,
 } from '../support/sync-harness.ts'
-import { isLong, longTest } from '../support/long.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
 
 /** One for each test. */
@@ -243,8 +242,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
       })
     })
 
-    // Workers do the same on every queue; the long tests see it on Redis too.
-    describe.skipIf(kind === 'redis' && !isLong())('an entry that the API refuses', () => {
+    describe('an entry that the API refuses', () => {
       test('is quarantined, the others go on, and it is tried again only when it changes', async () => {
         hire('bad', 'bad@elsewhere.example')
         const { sync, startWorker } = harness()
@@ -470,7 +468,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
         expect((await seen()).users.size).toBe(0)
       })
 
-      longTest('403 on the first write: scope-missing, and nothing is quarantined', async () => {
+      test('403 on the first write: scope-missing, and nothing is quarantined', async () => {
         token = FIXTURE.readOnlyToken
         const { sync, startWorker, codes } = harness()
         await startWorker()

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { beforeEach, expect, test } from 'vitest'
 import { noticesOf } from '../../src/store/plans.ts'
-import { inLong } from '../support/long.ts'
 import { become, GROUPS, PEOPLE, someCompany } from '../support/random-company.ts'
 import type { DirectoryContent } from '../support/read-service.ts'
 import type { SyncHarness } from '../support/sync-harness.ts'
@@ -188,7 +187,7 @@ test(
           if (steps.length === 0) expect(states.after).toEqual(before)
         },
       ),
-      { numRuns: inLong(8, 400) },
+      { numRuns: 400 },
     )
   },
 )
@@ -225,7 +224,7 @@ test(
         await harness.control.resume(bed.sync)
         expect(await seen()).toEqual(states[0])
       }),
-      { numRuns: inLong(4, 100) },
+      { numRuns: 100 },
     )
   },
 )

@@ -1,0 +1,3 @@
+import { canaryLongTests } from './canary.ts'
+
+canaryLongTests()

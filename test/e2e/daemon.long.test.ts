@@ -1,0 +1,3 @@
+import { daemonLongTests } from './daemon.ts'
+
+daemonLongTests()

@@ -1,0 +1,3 @@
+import { directoryLineLongTests } from './directory-line.ts'
+
+directoryLineLongTests()

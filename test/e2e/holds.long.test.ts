@@ -1,0 +1,3 @@
+import { holdsLongTests } from './holds.ts'
+
+holdsLongTests()

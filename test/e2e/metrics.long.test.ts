@@ -1,0 +1,3 @@
+import { metricsLongTests } from './metrics.ts'
+
+metricsLongTests()

@@ -1,0 +1,3 @@
+import { quarantineTests } from './quarantine.ts'
+
+quarantineTests('with a daemon')

@@ -1,0 +1,3 @@
+import { reloadLongTests } from './reload.ts'
+
+reloadLongTests()

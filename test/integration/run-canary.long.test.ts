@@ -1,0 +1,3 @@
+import { canaryLongTests } from './run-canary.ts'
+
+canaryLongTests()

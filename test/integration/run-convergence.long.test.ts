@@ -1,0 +1,3 @@
+import { convergenceLongTests } from './run-convergence.ts'
+
+convergenceLongTests()

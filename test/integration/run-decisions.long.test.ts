@@ -1,0 +1,3 @@
+import { decisionsLongTests } from './run-decisions.ts'
+
+decisionsLongTests()

@@ -1,0 +1,3 @@
+import { evidenceLongTests } from './run-evidence.ts'
+
+evidenceLongTests()

@@ -1,0 +1,3 @@
+import { identityLongTests } from './run-identity.ts'
+
+identityLongTests()

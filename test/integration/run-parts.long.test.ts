@@ -1,0 +1,3 @@
+import { partsLongTests } from './run-parts.ts'
+
+partsLongTests()

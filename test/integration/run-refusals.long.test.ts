@@ -1,0 +1,3 @@
+import { refusalsLongTests } from './run-refusals.ts'
+
+refusalsLongTests()

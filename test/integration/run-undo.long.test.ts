@@ -1,0 +1,3 @@
+import { undoLongTests } from './run-undo.ts'
+
+undoLongTests()
