@@ -1,3 +1,5 @@
+import { chmod } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { inLong, longTest } from '../support/long.ts'
 import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
@@ -100,7 +102,16 @@ test('a wrong file keeps the old configuration, and is said by the command and i
   await site.configure(embeddedConfig([syncOf('corp', 0), syncOf('other', 1)]))
   daemon.kill('SIGHUP')
   await daemon.waitForOutput(/"added":\["other"\].*configuration read again/)
+  // Everybody could have the daemon run a program.
+  await chmod(join(site.dir, 'dirsyncd.yaml'), 0o666)
+  expect(await site.run('reload')).toMatchObject({ code: 78, stdout: '', stderr: EVERY_USER })
+  daemon.kill('SIGHUP')
+  await daemon.waitForOutput(/every user may write.*the configuration could not be changed/)
 })
+
+const EVERY_USER = expect.stringMatching(
+  /^The configuration file \S+ must not be used: every user may write \S+; run chmod o-w \S+\n$/,
+)
 
 test('what cannot change while the daemon runs is named, and the rest is applied', async () => {
   await writePeople('corp', 1)

@@ -76,9 +76,7 @@ asRoot.each<[string, () => void, string]>([
   ],
 ])('where it was searched for it is refused if %s, and used where it is named', async (_how, change, why) => {
   change()
-  expect(await refusal(searched())).toBe(
-    `The configuration file etc/dirsyncd.yaml must not be used: ${why}.`,
-  )
+  expect(await refusal(searched())).toBe(`The configuration file etc/dirsyncd.yaml must not be used: ${why}.`)
   expect(await named()).toMatchObject({ file: at('etc/dirsyncd.yaml') })
 })
 
