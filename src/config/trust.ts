@@ -35,7 +35,7 @@ function whyOthersDecide(path: string): string | undefined {
   const stats = lstatSync(path)
   const user = process.geteuid?.()
   if (user !== undefined && stats.uid !== 0 && stats.uid !== user)
-    return `user ${stats.uid} owns ${path}, not root or the user of this command; if you trust that user, name the configuration with --config`
+    return `user ${stats.uid} owns ${path}, not root or the user of this command; run the command as that user, or name the configuration with --config`
   if (stats.isSymbolicLink()) return whyOthersDecide(resolve(realpathSync(folder), readlinkSync(path)))
   return isWritableByOthers(stats)
     ? `others may write ${path}; run chmod go-w ${path}, or name the configuration with --config`

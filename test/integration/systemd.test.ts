@@ -50,7 +50,7 @@ test('both units are handed the same secrets, from where commands outside of the
     expect(unit).not.toMatch(/LoadCredential=[^\n]*:|\/run\/credentials/)
     return [...unit.matchAll(/LoadCredential=(.*)/g)].map(([, secret]) => secret).toSorted()
   })
-  expect(named[0]).toEqual(['admin-token', 'directory-token', 'ldap-password', 'store-password'])
+  expect(named[0]).toEqual(['access-token', 'admin-token', 'ldap-password', 'store-password'])
   expect(named[1]).toEqual(named[0])
 })
 

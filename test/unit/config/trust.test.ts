@@ -54,7 +54,7 @@ asRoot.each<[string, () => void, string]>([
   [
     'another user owns it',
     () => chownSync(at('etc/dirsyncd.yaml'), OTHER, 0),
-    `user ${OTHER} owns etc/dirsyncd.yaml, not root or the user of this command; if you trust that user, name the configuration with --config`,
+    `user ${OTHER} owns etc/dirsyncd.yaml, not root or the user of this command; run the command as that user, or name the configuration with --config`,
   ],
   [
     'a group may write it',
@@ -67,7 +67,7 @@ asRoot.each<[string, () => void, string]>([
   [
     'another user owns its folder',
     () => chownSync(at('etc'), OTHER, 0),
-    `user ${OTHER} owns etc, not root or the user of this command; if you trust that user, name the configuration with --config`,
+    `user ${OTHER} owns etc, not root or the user of this command; run the command as that user, or name the configuration with --config`,
   ],
   [
     'every user may replace what is in its folder',
