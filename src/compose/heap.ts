@@ -13,14 +13,15 @@ export const LESS_MEMORY = {
  * another start of Node of some 35 ms. Returns where they are set already, however it was started, and where a process
  * cannot begin again.
  */
-export function beginWithLessMemory({ env, execPath, execArgv, argv, execve }: NodeJS.Process): void {
+export function beginWithLessMemory(process: NodeJS.Process): void {
+  const { env, execPath, execArgv, argv } = process
   const options = `${env['NODE_OPTIONS'] ?? ''} ${execArgv.join(' ')}`
   const isSet =
     Object.keys(LESS_MEMORY.env).every((name) => env[name] !== undefined) &&
     options.includes('--max-semi-space-size')
-  if (isSet || execve === undefined) return
+  if (isSet) return
   const all = [execPath, ...LESS_MEMORY.options, ...execArgv, ...argv.slice(1)]
-  execve(execPath, all, { ...LESS_MEMORY.env, ...env })
+  process.execve?.(execPath, all, { ...LESS_MEMORY.env, ...env })
 }
 
 /**

@@ -317,7 +317,7 @@ function commandOptions(
     ...others,
     folder: context.folder,
     timeoutMs: timeout,
-    environment: Object.assign(read, { describe: environment.describe }),
+    environment: Object.assign(read, { describe: () => environment.describe() }),
     secretNames: names,
   }
 }

@@ -8,7 +8,7 @@ import { createFolder, type Folder } from './folder.ts'
 /** A user and a group that the test is not run by. */
 const OTHER = 4242
 /** Only root can give files away. */
-const asRoot = test.runIf(process.geteuid?.() === 0)
+const isRoot = process.geteuid?.() === 0
 
 const CSV = '{ type: csv, users: { path: users.csv, map: { external_id: id } } }'
 const configOf = ({ source = CSV, token = '{ env: TOKEN }' } = {}) =>
@@ -50,7 +50,7 @@ test('a configuration that every user may write is refused, also where it is nam
   expect(await refusal(readRawConfig({ env: {}, file: at('etc/dirsyncd.yaml') }))).toBe(sentence)
 })
 
-asRoot.each<[string, () => void, string]>([
+test.runIf(isRoot).each<[string, () => void, string]>([
   [
     'another user owns it',
     () => chownSync(at('etc/dirsyncd.yaml'), OTHER, 0),
@@ -99,7 +99,7 @@ test('a private group of the owner may write, as where umask 002 is usual', asyn
   else expect(await refusal(loading)).toContain('others may write etc;')
 })
 
-asRoot('a link counts as what it leads to, and whoever owns the link decides, too', async () => {
+test.runIf(isRoot)('a link counts as what it leads to, and whoever owns the link decides, too', async () => {
   mkdirSync(at('home'))
   writeFileSync(at('home/real.yaml'), configOf())
   symlinkSync('../home/real.yaml', at('etc/link.yaml'))
@@ -137,7 +137,7 @@ test('a program that every user may write is refused with its option and its pla
   expect(await named(undefined, { PATH })).toMatchObject({ syncs: [{ name: 'corp' }] })
 })
 
-asRoot('a searched configuration runs only what nobody else can change', async () => {
+test.runIf(isRoot)('a searched configuration runs only what nobody else can change', async () => {
   chownSync(writeProgram('bin/print'), OTHER, 0)
   writeConfig({ token: '{ command: [../bin/print] }' })
   expect(await refusal(searched())).toContain(
@@ -148,21 +148,23 @@ asRoot('a searched configuration runs only what nobody else can change', async (
 
 const tokenOf = ({ syncs: [sync] }: Config) => sync!.directory.token.read(true)
 
+/** Why a program is refused that every user may write. */
+const openToAll = (name: string) =>
+  `the program must not be run: every user may write ${at(name)}; run chmod o-w ${at(name)}`
+
 test('a program that came, or was opened to every user, after the start is refused too', async () => {
   writeConfig({
     token: '{ command: [../bin/token] }',
     source: `{ type: command, command: [../bin/print], ${users} }`,
   })
   const config = await named()
-  const why = (name: string) =>
-    `the program must not be run: every user may write ${at(name)}; run chmod o-w ${at(name)}`
   writeProgram('bin/token', 0o777)
   await expect(tokenOf(config)).rejects.toThrow(
-    `The secret of syncs[0].directory.token cannot be read: ${why('bin/token')}.`,
+    `The secret of syncs[0].directory.token cannot be read: ${openToAll('bin/token')}.`,
   )
   writeProgram('bin/print', 0o777)
   const { source } = config.syncs[0]!
   expect(() => source.type === 'command' && source.options.environment()).toThrow(
-    `syncs[0].source.command: ${why('bin/print')}.`,
+    `syncs[0].source.command: ${openToAll('bin/print')}.`,
   )
 })
