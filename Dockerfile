@@ -3,7 +3,7 @@
 #   docker build -t dirsyncd .
 #   docker run --rm --read-only --tmpfs /tmp -v dirsyncd:/var/lib/dirsyncd -v ./dirsyncd.yaml:/etc/dirsyncd/dirsyncd.yaml:ro dirsyncd check
 
-FROM node:24.11.1-slim AS build
+FROM node:24.21.0-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 # Nothing that is needed here has an install script; `node` is a devDependency for machines with an older Node only. The
@@ -13,12 +13,12 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build && chmod +x dist/main.js
 
-FROM node:24.11.1-slim AS dependencies
+FROM node:24.21.0-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --workspaces=false --omit=dev --ignore-scripts --no-audit --no-fund
 
-FROM node:24.11.1-slim
+FROM node:24.21.0-slim
 LABEL org.opencontainers.image.title="dirsyncd" \
       org.opencontainers.image.description="Keeps the external directories of an access-management service equal to LDAP or CSV files" \
       org.opencontainers.image.licenses="MIT"
@@ -31,8 +31,6 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json LICENSE ./
 ENV DIRSYNCD_CONFIG=/etc/dirsyncd/dirsyncd.yaml
-# Of a million users a run would need a third more memory without these and the option below: docs/scale.md.
-ENV MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=131072
 # By number, so that a cluster can see that it is not root; 1000 is the user node.
 USER 1000:1000
 VOLUME /var/lib/dirsyncd
@@ -44,5 +42,5 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8080/healthz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 STOPSIGNAL SIGTERM
 # No shell in between: signals reach the program.
-ENTRYPOINT ["node", "--max-semi-space-size=8", "/app/dist/main.js"]
+ENTRYPOINT ["node", "/app/dist/main.js"]
 CMD ["start"]

@@ -10,6 +10,8 @@ if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1
   )
   process.exitCode = 1
 } else {
+  const { beginWithLessMemory } = await import('./compose/heap.ts')
+  beginWithLessMemory(process)
   await keepCompiled()
   // A closed pipe, as in `dirsyncd runs | head`, or a closed terminal must not stop the work.
   process.stdout.on('error', ignoreClosed)

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { InitSteps, RawConfiguration } from '../compose/init.ts'
+import { usualFile } from '../config/load.ts'
 import type { RunView } from '../control/control.ts'
 import { DirsyncdError } from '../errors.ts'
 import { exitCodeAfter, onHangup, onQuit } from '../shutdown.ts'
@@ -42,7 +43,7 @@ export function addInit(program: Command, run: Runner): void {
     .description('Find out what is needed and write a first configuration.')
     .option(
       '--file <file>',
-      'The new configuration (default: --config, $DIRSYNCD_CONFIG, then config/dirsyncd.yaml).',
+      'The new configuration (default: --config, $DIRSYNCD_CONFIG, then config/dirsyncd.yaml of a checkout, or /etc/dirsyncd/dirsyncd.yaml).',
     )
     .addOption(new Option('--source <kind>', 'Where users and groups are read.').choices(['ldap', 'csv']))
   addLdapOptions(init)
@@ -155,7 +156,7 @@ async function runInit(
   given: InitOptions & { readonly config?: string },
 ): Promise<number> {
   const { configPlace, compose, log, signal, json } = session
-  const usual = configPlace.env['DIRSYNCD_CONFIG'] || 'config/dirsyncd.yaml'
+  const usual = usualFile(configPlace.env)
   const file = resolve(given.file ?? given.config ?? usual)
   const steps = await compose.openInit(log, signal)
   await steps.requireNewFile(file)

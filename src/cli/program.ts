@@ -54,7 +54,7 @@ export function createProgram(io: Io, run: Runner): Command {
     .helpCommand(false)
     .option(
       '-c, --config <file>',
-      'Configuration (default: $DIRSYNCD_CONFIG, then config/dirsyncd.yaml, then /etc/dirsyncd/dirsyncd.yaml).',
+      'Configuration (default: $DIRSYNCD_CONFIG, then config/dirsyncd.yaml of a checkout, then /etc/dirsyncd/dirsyncd.yaml).',
     )
     .option('--json', 'Print one JSON object a line, for machines.')
     .addOption(

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { DirsyncdError, systemCode } from '../errors.ts'
 import { readCaFiles } from './ca-files.ts'
@@ -10,13 +11,24 @@ import { optionName, optionPath, readYaml, type Fault, type Position } from './d
 import { resolveConfig, type ResolveContext, sourceConfig } from './resolve.ts'
 import { sourceSection } from './schema.ts'
 import type { Env } from './secret.ts'
+import { type Trust, whyUntrusted } from './trust.ts'
 
-/** Where the configuration is looked for: that of a checkout, then that of the machine. */
-const USUAL_FILES: readonly string[] = ['config/dirsyncd.yaml', '/etc/dirsyncd/dirsyncd.yaml']
+/** Only a checkout runs TypeScript. What is built or installed has no configuration beside it. */
+const OF_CHECKOUT = import.meta.url.endsWith('.ts')
+  ? [fileURLToPath(new URL('../../config/dirsyncd.yaml', import.meta.url))]
+  : []
+
+/** Where the configuration is searched for, never in the current folder: it can run programs. */
+const USUAL_FILES: readonly string[] = [...OF_CHECKOUT, '/etc/dirsyncd/dirsyncd.yaml']
 
 /** The environment of the process; nothing else reads `process.env`. */
 export function environment(): Env {
   return process.env
+}
+
+/** Where a new configuration goes that nobody names, so that the next command finds it. */
+export function usualFile(env: Env): string {
+  return env['DIRSYNCD_CONFIG'] || (USUAL_FILES[0] ?? '')
 }
 
 /** Where the configuration is, and what checks the sources. */
@@ -35,17 +47,24 @@ export interface RawConfig {
 }
 
 /**
- * Reads, checks, resolves and freezes the configuration: `file`, else `$DIRSYNCD_CONFIG`, else `config/dirsyncd.yaml`, else
- * `/etc/dirsyncd/dirsyncd.yaml`. Throws `config-invalid` with one line for each fault: `file:line:column: option: sentence`.
+ * Reads, checks, resolves and freezes the configuration: `file`, else `$DIRSYNCD_CONFIG`, else the checkout's
+ * `config/dirsyncd.yaml`, else `/etc/dirsyncd/dirsyncd.yaml`. Throws `config-invalid` with one line for each fault: `file:line:column: option: sentence`.
  * Secrets are not read here, and no source is opened: `sourceProblem` says what is wrong with its options.
  */
 export async function loadConfig(from: ConfigPlace): Promise<Config> {
-  const shownFile = shownFileOf(from)
-  const { file, yaml } = await readFileOf(shownFile)
+  const { shownFile, trust } = placeOf(from)
+  const { file, yaml } = await readFileOf(shownFile, trust)
   const folder = dirname(file)
   const checked = checkConfig(yaml.value)
   const authorities = await readCaFiles(yaml.value, folder)
-  const context = { file, folder, env: from.env, caFiles: authorities.texts }
+  const context = {
+    file,
+    folder,
+    env: from.env,
+    trust,
+    caFiles: authorities.texts,
+    programs: new Map<string, () => string | undefined>(),
+  }
   const faults = [
     ...checked.faults,
     ...authorities.faults,
@@ -53,16 +72,23 @@ export async function loadConfig(from: ConfigPlace): Promise<Config> {
   ]
   if (checked.config === undefined || faults.length > 0)
     throw invalid(describeFaults(shownFile, faults, yaml.locate))
-  return deepFreeze(resolveConfig(checked.config, context))
+  const config = resolveConfig(checked.config, context)
+  const untrusted = programFaults(context)
+  if (untrusted.length > 0) throw invalid(describeFaults(shownFile, untrusted, yaml.locate))
+  return deepFreeze(config)
 }
 
 /** What the configuration file says, right or wrong. Throws `config-invalid` where it is no YAML. */
 export async function readRawConfig(from: ConfigPlace): Promise<RawConfig> {
-  const { file, yaml } = await readFileOf(shownFileOf(from))
+  const { shownFile, trust } = placeOf(from)
+  const { file, yaml } = await readFileOf(shownFile, trust)
   return { file, value: yaml.value }
 }
 
-async function readFileOf(shownFile: string) {
+async function readFileOf(shownFile: string, trust: Trust) {
+  const why = whyUntrusted(shownFile, trust)
+  if (why !== undefined)
+    throw new DirsyncdError('config-invalid', `The configuration file ${shownFile} must not be used: ${why}.`)
   const yaml = readYaml(await readText(shownFile))
   if ('faults' in yaml) {
     throw invalid(yaml.faults.map(({ message, ...position }) => line(shownFile, position, message)))
@@ -70,11 +96,16 @@ async function readFileOf(shownFile: string) {
   return { file: resolve(shownFile), yaml }
 }
 
-function shownFileOf({ file, env, usualFiles = USUAL_FILES }: ConfigPlace): string {
+interface Place {
+  readonly shownFile: string
+  readonly trust: Trust
+}
+
+function placeOf({ file, env, usualFiles = USUAL_FILES }: ConfigPlace): Place {
   const named = file ?? env['DIRSYNCD_CONFIG']
-  if (named) return named
+  if (named) return { shownFile: named, trust: 'named' }
   const usual = usualFiles.find(mayExist)
-  if (usual !== undefined) return usual
+  if (usual !== undefined) return { shownFile: usual, trust: 'searched' }
   throw noFile(
     `${usualFiles.join(' or ')}; write one with dirsyncd init, or copy config/example.yaml to one of them`,
   )
@@ -125,6 +156,13 @@ function sourceFaults(raw: unknown, context: ResolveContext, problemOf?: SourceP
     if (problem === undefined) return []
     const [, key = '', message = problem] = /^(\w+(?:\.\w+|\[\d+\])*): (.*)$/s.exec(problem) ?? []
     return [{ path: ['syncs', index, 'source', ...optionPath(key)], message }]
+  })
+}
+
+function programFaults({ programs }: ResolveContext): Fault[] {
+  return [...programs].flatMap(([option, problem]) => {
+    const message = problem()
+    return message === undefined ? [] : [{ path: optionPath(option), message }]
   })
 }
 

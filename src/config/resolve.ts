@@ -16,9 +16,11 @@ import type {
 import type { ParsedConfig, ParsedService, ParsedSync } from './schema.ts'
 import type { Options } from '../plan/configuration.ts'
 import type { DeleteAfter, Grace } from '../plan/grace.ts'
+import { DirsyncdError } from '../errors.ts'
 import { flatOptions } from './options.ts'
 import { programEnvironment } from './program-environment.ts'
 import { createSecretReader, type Env, type SecretReader } from './secret.ts'
+import { type Trust, whyUntrustedProgram } from './trust.ts'
 import { parseAddress, toSchedule, type Address, type SecretSource } from './values.ts'
 
 /** What {@link resolveConfig} needs besides the checked values. */
@@ -29,6 +31,9 @@ export interface ResolveContext {
   readonly env: Env
   /** The text of every CA file, by the path that the configuration gives. */
   readonly caFiles: ReadonlyMap<string, string>
+  readonly trust: Trust
+  /** Of each option that names a program, what says why the program must not be run; filled while options are resolved. */
+  readonly programs: Map<string, () => string | undefined>
 }
 
 /** Turns checked values into what the program uses: absolute paths, readers of secrets, milliseconds. */
@@ -298,14 +303,21 @@ function csvFile<M>(
 function commandOptions(
   source: ParsedCommand,
   option: string,
-  { env, folder }: ResolveContext,
+  context: ResolveContext,
 ): CommandSourceOptions {
   const { type: _, timeout, env: names, ...others } = source
+  const problem = programProblem(source.command, `${option}.command`, context)
+  const environment = programEnvironment(names, context.env, `${option}.env`)
+  const read = () => {
+    const why = problem()
+    if (why !== undefined) throw new DirsyncdError('config-invalid', `${option}.command: ${why}.`)
+    return environment()
+  }
   return {
     ...others,
-    folder,
+    folder: context.folder,
     timeoutMs: timeout,
-    environment: programEnvironment(names, env, `${option}.env`),
+    environment: Object.assign(read, { describe: () => environment.describe() }),
     secretNames: names,
   }
 }
@@ -336,7 +348,20 @@ function toAddress(address: string): Address {
 }
 
 function reader(source: SecretSource, option: string, context: ResolveContext): SecretReader {
-  return createSecretReader(source, { env: context.env, folder: context.folder, option })
+  const { env, folder } = context
+  const problem = 'command' in source ? programProblem(source.command, option, context) : undefined
+  return createSecretReader(source, { env, folder, option, ...(problem && { programProblem: problem }) })
+}
+
+/** A program is looked at when the configuration is read, and again each time before it runs. */
+function programProblem(
+  [program = '']: readonly string[],
+  option: string,
+  context: ResolveContext,
+): () => string | undefined {
+  const problem = () => whyUntrustedProgram(program, context)
+  context.programs.set(option, problem)
+  return problem
 }
 
 function optionalReader(

@@ -26,6 +26,8 @@ export interface SecretContext {
   readonly option: string
   /** How long a command may take, in milliseconds. */
   readonly timeoutMs?: number
+  /** Why the program must not be run. */
+  readonly programProblem?: () => string | undefined
 }
 
 const MAX_BYTES = 64 * 1024
@@ -133,6 +135,8 @@ function commandReader(argv: readonly string[], context: SecretContext): SecretR
 }
 
 function runCommand(argv: readonly string[], context: SecretContext): Promise<string> {
+  const problem = context.programProblem?.()
+  if (problem !== undefined) return Promise.reject(unavailable(context, problem))
   const [program = '', ...args] = argv
   const timeout = context.timeoutMs ?? COMMAND_TIMEOUT_MS
   const options = {

@@ -1,3 +1,5 @@
+import { chmod } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import type { Program } from '../support/program.ts'
@@ -26,6 +28,10 @@ beforeEach(async () => {
   service = stack.use(await startServiceSite({ fixture, faults: 'latency=1:10ms' }))
   site = stack.use(await openSite())
 })
+
+const EVERY_USER = expect.stringMatching(
+  /^The configuration file \S+ must not be used: every user may write \S+; run chmod o-w \S+\n$/,
+)
 
 afterEach(() => stack.disposeAsync())
 
@@ -107,6 +113,11 @@ export function reloadTests(): void {
     await site.configure(embeddedConfig([syncOf('corp', 0), syncOf('other', 1)]))
     daemon.kill('SIGHUP')
     await daemon.waitForOutput(/"added":\["other"\].*configuration read again/)
+    // Everybody could have the daemon run a program.
+    await chmod(join(site.dir, 'dirsyncd.yaml'), 0o666)
+    expect(await site.run('reload')).toMatchObject({ code: 78, stdout: '', stderr: EVERY_USER })
+    daemon.kill('SIGHUP')
+    await daemon.waitForOutput(/every user may write.*the configuration could not be changed/)
   })
 
   test('what cannot change while the daemon runs is named, and the rest is applied', async () => {

@@ -6,7 +6,6 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { LESS_MEMORY } from '../../bench/less-memory.ts'
 import { createProgram } from '../../src/cli/program.ts'
 
 const run = promisify(execFile)
@@ -164,18 +163,18 @@ describe('the Dockerfiles', () => {
   test('ours runs as a user, hands signals on, and is asked for its health', async () => {
     const lines = (await readFile(at('Dockerfile'), 'utf8')).split('\n')
     expect(lines).toContain('USER 1000:1000')
-    expect(lines).toContain(`ENTRYPOINT ["node", "${LESS_MEMORY.options.join('", "')}", "/app/dist/main.js"]`)
+    expect(lines).toContain('ENTRYPOINT ["node", "/app/dist/main.js"]')
     expect(lines).toContain('STOPSIGNAL SIGTERM')
     expect(lines.some((line) => line.startsWith('HEALTHCHECK '))).toBe(true)
   })
 
-  test('ours and the launcher of a checkout keep the memory small, as the benchmarks are measured', async () => {
-    const environment = Object.entries(LESS_MEMORY.env).map(([name, value]) => `${name}=${value}`)
-    const lines = (await readFile(at('Dockerfile'), 'utf8')).split('\n')
-    expect(lines).toContain(`ENV ${environment.join(' ')}`)
-    const launcher = await readFile(at('dirsyncd'), 'utf8')
-    expect(launcher).toContain(`\nexport ${environment.join(' ')}\n`)
-    expect(launcher).toContain(`exec "$node" ${LESS_MEMORY.options.join(' ')} "$here/src/main.ts"`)
+  test('ours runs the Node that the tests run on', async () => {
+    const lock = z
+      .object({ packages: z.object({ 'node_modules/node': z.object({ version: z.string() }) }) })
+      .parse(JSON.parse(await readFile(at('package-lock.json'), 'utf8')))
+    const { version } = lock.packages['node_modules/node']
+    const bases = (await readFile(at('Dockerfile'), 'utf8')).match(/(?<=^FROM )\S+/gm)
+    expect(new Set(bases)).toEqual(new Set([`node:${version}-slim`]))
   })
 
   test('ours copies only what is not ignored', async () => {

@@ -1,13 +1,18 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { DirsyncdError } from '../../src/errors.ts'
+import { FIXTURE } from '../support/fixture.ts'
 import { program } from '../support/packages.ts'
+import { runProgram } from '../support/program.ts'
+import { readService } from '../support/read-service.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection, embeddedConfig } from '../support/sync-config.ts'
 import { longTest } from '../support/long.ts'
+import { unprivileged } from '../support/unprivileged.ts'
 
 const at = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const UNITS = ['dirsyncd.service', 'dirsyncd-worker.service']
@@ -50,24 +55,64 @@ test('both units are handed the same secrets, from where commands outside of the
     expect(unit).not.toMatch(/LoadCredential=[^\n]*:|\/run\/credentials/)
     return [...unit.matchAll(/LoadCredential=(.*)/g)].map(([, secret]) => secret).toSorted()
   })
-  expect(named[0]).toEqual(['admin-token', 'directory-token', 'ldap-password', 'store-password'])
+  expect(named[0]).toEqual(['access-token', 'admin-token', 'ldap-password', 'store-password'])
   expect(named[1]).toEqual(named[0])
 })
 
+test.each(UNITS)('%s does not start again where that changes nothing', (name) => {
+  const unit = readFileSync(at(`deploy/systemd/${name}`), 'utf8')
+  const [, codes] = /^RestartPreventExitStatus=(.*)$/m.exec(unit) ?? []
+  const faults = (['usage', 'config-invalid'] as const).map((code) => new DirsyncdError(code, '').exitCode)
+  expect(codes?.split(' ').map(Number)).toEqual(faults)
+})
+
+test("after the steps of the docs, init as the daemon's user writes what the unit starts with", async () => {
+  const user = unprivileged('nobody')
+  const group = execFileSync('id', ['-gn', user.name], { encoding: 'utf8' }).trim()
+  /** The text for this user and for folders of this test. */
+  const here = (path: string) =>
+    readFileSync(at(path), 'utf8')
+      .replaceAll('-o dirsyncd -g dirsyncd', `-o ${user.name} -g ${group}`)
+      .replaceAll(/\/(?:etc|var\/lib)\/dirsyncd/g, (folder) => join(site.dir, folder))
+      .replaceAll('/usr/bin/node', process.execPath)
+      .replaceAll('/opt/dirsyncd/dist/main.js', at('src/main.ts'))
+  const docs = here('docs/operations.md')
+  const unit = here('deploy/systemd/dirsyncd.service')
+  const [, config = ''] = /^Environment=DIRSYNCD_CONFIG=(.*)$/m.exec(unit) ?? []
+  const [, start = ''] = /^ExecStart=(.*)$/m.exec(unit) ?? []
+  const env = { PATH: process.env.PATH ?? '', DIRSYNCD_CONFIG: config }
+  chmodSync(site.dir, 0o711)
+  for (const folder of ['etc', 'var', 'var/lib']) mkdirSync(join(site.dir, folder))
+  await site.write('users.csv', 'id,mail,name\nu1,ana@example.org,Ana\n')
+  await site.write('token', FIXTURE.token)
+
+  for (const [step] of docs.matchAll(/^install -d .*$/gm)) execFileSync('sh', ['-c', step])
+  expect(docs).toContain('\nsudo -u dirsyncd dirsyncd init\n')
+  const { organizationId, directoryId } = FIXTURE
+  const options =
+    `--source csv --csv-users ${site.dir}/users.csv --api-url ${service.baseUrl} --organization ${organizationId} ` +
+    `--directory ${directoryId} --token-file ${site.dir}/token --data-dir ${site.dir}/var/lib/dirsyncd`
+  const init = await runProgram(['init', '--yes', ...options.split(' ')], { user, env })
+  expect(init).toMatchObject({ code: 0, stderr: '' })
+
+  // Only systemd could hand over a credential.
+  expect(unit).not.toMatch(/^LoadCredential=/m)
+  const asUser = ['setpriv', '--reuid', user.name, '--regid', group, '--clear-groups']
+  const { manager, until } = manage(600, [...asUser, ...start.split(' ')], env)
+  await until(/^told READY=1$/)
+  const directory = () => readService({ ...FIXTURE, baseUrl: service.baseUrl })
+  await expect.poll(async () => (await directory()).users.get('u1')?.name, { timeout: 120_000 }).toBe('Ana')
+  manager.kill('SIGTERM')
+  await until(/^ended/)
+})
+
 /** The program as systemd runs it. */
-function manage(watchdogSeconds: number) {
-  const args = [
-    at('test/support/service-manager.pl'),
-    join(site.dir, 'notify'),
-    String(watchdogSeconds),
-    process.execPath,
-    at('test/support/quick-program.ts'),
-    'start',
-    '--config',
-    join(site.dir, 'dirsyncd.yaml'),
-  ]
+function manage(watchdogSeconds: number, command: readonly string[], env: NodeJS.ProcessEnv = process.env) {
+  const socket = join(site.dir, 'notify')
+  const args = [at('test/support/service-manager.pl'), socket, String(watchdogSeconds), ...command]
   const manager = spawn('setpriv', ['--pdeathsig', 'TERM', 'perl', ...args], {
     stdio: ['ignore', 'pipe', 'ignore'],
+    env,
   })
   let output = ''
   manager.stdout.setEncoding('utf8').on('data', (chunk: string) => (output += chunk))
@@ -81,7 +126,7 @@ function manage(watchdogSeconds: number) {
     lines,
     until: (what: RegExp, times = 1) =>
       expect
-        .poll(() => lines().filter((line) => what.test(line)).length, { timeout: 30_000 })
+        .poll(() => lines().filter((line) => what.test(line)).length, { timeout: 120_000 })
         .toBeGreaterThanOrEqual(times),
   }
 }
@@ -91,7 +136,8 @@ longTest('a daemon says that it is ready and lives, is restarted when it does no
   const source = { type: 'csv', settle: '1ms', users }
   await site.configure(embeddedConfig([{ name: 'corp', source, directory: directorySection(service) }]))
   await site.write('users.csv', 'id,name\nu1,Ana\n')
-  const { manager, lines, until } = manage(2)
+  const start = [at('test/support/quick-program.ts'), 'start', '--config', join(site.dir, 'dirsyncd.yaml')]
+  const { manager, lines, until } = manage(2, [process.execPath, ...start])
   await until(/^told READY=1$/)
   await until(/^told WATCHDOG=1$/, 2)
   expect((await site.run('sync', 'corp')).code).toBe(0)

@@ -14,6 +14,8 @@ $| = 1;
 my ($path, $seconds, @command) = @ARGV;
 unlink $path;
 my $socket = IO::Socket::UNIX->new(Type => SOCK_DGRAM, Local => $path) or die "no socket: $!";
+# The service may run as another user.
+chmod 0666, $path;
 my $select = IO::Select->new($socket);
 my $stops = 0;
 $SIG{TERM} = sub { $stops = 1 };

@@ -21,7 +21,7 @@ export const KEYS = { enter: '\r', down: '\x1b[B', ctrlC: '\x03', ctrlD: '\x04',
 
 const PATIENCE_MS = 30_000
 
-/** Starts the program in `cwd`. util-linux's `script` makes the terminal. */
+/** Starts the program in `cwd`, where its configuration is, too. util-linux's `script` makes the terminal. */
 export function openTerminal(
   args: readonly string[],
   cwd: string,
@@ -49,6 +49,7 @@ export function openTerminal(
         HOME: process.env.HOME ?? '',
         SHELL: '/bin/sh',
         TERM: 'xterm',
+        DIRSYNCD_CONFIG: 'config/dirsyncd.yaml',
         NODE_COMPILE_CACHE: COMPILE_CACHE,
         ...env,
       },

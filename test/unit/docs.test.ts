@@ -72,12 +72,15 @@ function codeOf(text: string): readonly string[] {
   return [...sentences.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code.replaceAll(/\s+/g, ' '))
 }
 
+const isProgram = (word: string) => /^(?:ExecReload=)?(?:\S*\/)?dirsyncd$|^dist\/main\.js$/.test(word)
+
 /** Each part of a line of a shell that runs dirsyncd, also by `sudo` or `systemd-run`. */
 function commandsIn(line: string, isInline: boolean): readonly Command[] {
   const found: Command[] = []
   let words: string[] = []
   const end = () => {
-    const at = words.findIndex((word) => /^(?:ExecReload=)?(?:\S*\/)?dirsyncd$|^dist\/main\.js$/.test(word))
+    // The user has the same name.
+    const at = words.findIndex((word, index) => isProgram(word) && words[index - 1] !== '-u')
     const isShort = isInline && COMMAND_NAMES.has(words[0] ?? '') && words.length > 1
     const runsIt = at === 0 || /^(?:sudo|systemd-run|node|\$)$/.test(words[0] ?? '')
     if (isShort) found.push({ text: words.join(' '), argv: words.map(asValue), isInline })

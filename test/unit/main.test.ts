@@ -8,10 +8,12 @@ const MAIN = 'src/main.ts'
 function run(
   argv: readonly string[],
   before = '',
+  env: Readonly<Record<string, string>> = {},
 ): Promise<{ code: unknown; stdout: string; stderr: string }> {
   const preload = `data:text/javascript,${encodeURIComponent(before)}`
   return new Promise((resolve) => {
-    execFile(process.execPath, ['--import', preload, MAIN, ...argv], (error, stdout, stderr) => {
+    const options = { env: { ...process.env, ...env } }
+    execFile(process.execPath, ['--import', preload, MAIN, ...argv], options, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : error.code, stdout, stderr })
     })
   })
@@ -28,6 +30,26 @@ test.each(['20.19.0', '24.4.1'])('Node %s is refused with one sentence', async (
 
 test('nothing is loaded before the version was looked at', async () => {
   expect(await readFile(MAIN, 'utf8')).not.toMatch(/^\s*import\b|^\s*export\b.*\bfrom\b/m)
+})
+
+/** Says how the process began, each time that it begins. */
+const SAY_HOW =
+  "const { pid, execArgv, env } = process; process.stderr.write([pid, execArgv[0], env.MALLOC_ARENA_MAX].join(' ') + '\\n')"
+
+test('however it is started, it has the settings for less memory, in the process that was started', async () => {
+  const { code, stdout, stderr } = await run(['--version'], SAY_HOW)
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^\d/) })
+  const [, pid = ''] = /^(\d+) --import $/m.exec(stderr) ?? []
+  expect(stderr).toBe(`${pid} --import \n${pid} --max-semi-space-size=8 1\n`)
+})
+
+test('settings that somebody has made stay, and nothing begins again for them', async () => {
+  const made = { MALLOC_ARENA_MAX: '4', MALLOC_MMAP_THRESHOLD_: '1', MALLOC_TRIM_THRESHOLD_: '1' }
+  const { stderr } = await run(['--version'], SAY_HOW, {
+    ...made,
+    NODE_OPTIONS: '--max-semi-space-size=32',
+  })
+  expect(stderr).toMatch(/^\d+ --import 4\n$/)
 })
 
 test('the exit code of a command is the exit code of the process', async () => {

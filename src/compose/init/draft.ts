@@ -51,7 +51,8 @@ export async function resolveDraft(sync: RawSync, place: DraftPlace): Promise<Sy
     throw new DirsyncdError('config-invalid', lines.join('\n'))
   }
   const caFiles = new Map([...written.texts, ...files.map(({ path, text }) => [path, text] as const)])
-  const [resolved] = resolveConfig(config, { file, folder, env, caFiles }).syncs
+  const context = { file, folder, env, caFiles, trust: 'named', programs: new Map() } as const
+  const [resolved] = resolveConfig(config, context).syncs
   if (resolved === undefined) throw new Error('the draft has a sync')
   trustThisMachine([resolved])
   return withSecrets(resolved, sync, files)

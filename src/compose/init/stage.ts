@@ -113,7 +113,7 @@ export async function openStage(file: string, text: string, files: readonly NewF
       const mode = path.startsWith(`${SECRETS}/`) ? SECRET_FILE : OPEN_FILE
       await writeFile(at, content, { mode, flag: 'wx' })
     }
-    await writeFile(join(folder, name), text, { flag: 'wx' })
+    await writeFile(join(folder, name), text, { mode: OPEN_FILE, flag: 'wx' })
   } catch (error) {
     await remove()
     throw notWritable(above, error)

@@ -11,7 +11,7 @@ export interface CommandSourceOptions {
   readonly timeoutMs: number
   /**
    * The whole environment of the program. A function, so that a configuration that is printed shows no secrets. Throws
-   * `secret-unavailable` where a variable is not set.
+   * `secret-unavailable` where a variable is not set, and `config-invalid` where the program must not be run.
    */
   readonly environment: () => Readonly<Record<string, string>>
   /** The variables of the environment whose values no message may show. */
