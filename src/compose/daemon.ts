@@ -25,6 +25,7 @@ import { openServicePool } from './open-service.ts'
 import { openRequestLog } from './request-log.ts'
 import { startService } from './service.ts'
 import { Notifier } from './notifier.ts'
+import { ReadyLook } from './ready-look.ts'
 import { whyDaemonIsNotReady } from './readiness.ts'
 import { openSite, type Site } from './site.ts'
 import { programVersion } from './version.ts'
@@ -139,7 +140,7 @@ function watchingOf(site: Site, metrics: Metrics, syncs: DaemonSyncs): Watching 
   const startedAt = new Date()
   const figures = new DaemonFigures(site, metrics, () => syncs.config)
   return {
-    whyNotReady: () => whyDaemonIsNotReady(site, syncs.config, startedAt),
+    whyNotReady: new ReadyLook(() => whyDaemonIsNotReady(site, syncs.config, startedAt), site.log).why,
     metrics: metricsText(metrics, () => figures.read()),
   }
 }
