@@ -37,7 +37,8 @@ const undoRequest = z.strictObject({
 const syncName = z.strictObject({ sync: z.string() })
 const pauseRequest = z.strictObject({ by: z.string().min(1), reason: z.string().optional() })
 const quarantineFilter = z.strictObject({ sync: z.string().optional() })
-const releaseRequest = z.strictObject({ sync: z.string().optional(), only: onlyEntries.optional() })
+const resumeRequest = z.strictObject({ by: z.string().min(1) })
+const releaseRequest = resumeRequest.extend({ sync: z.string().optional(), only: onlyEntries.optional() })
 const explainRequest = z.strictObject({
   sync: z.string(),
   who: z.string(),
@@ -122,7 +123,7 @@ function addOperations(app: FastifyInstance, control: AdminOptions['control']): 
     return control.quarantine(sync === undefined ? {} : { sync })
   })
   app.post('/quarantine/release', async (request) => {
-    const { sync, only } = read(releaseRequest, request.body)
-    return control.release({ ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) })
+    const { by, sync, only } = read(releaseRequest, request.body)
+    return control.release({ by, ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) })
   })
 }

@@ -6,6 +6,7 @@ import type { RunView } from '../control/control.ts'
 import type { DiagnosticsRequest } from '../control/bundle/diagnostics.ts'
 import { createBrowse } from '../control/browse.ts'
 import { createLocalControl, type LocalControl } from '../control/local.ts'
+import { loggingDecisions } from '../control/log-decisions.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { Metrics } from '../metrics/metrics.ts'
@@ -75,7 +76,8 @@ export async function runDaemon(
     }),
   )
   await syncs.open()
-  const control = createLocalControl({ db: site.store.db, targets: syncs.targets, wake: syncs.wake })
+  const local = createLocalControl({ db: site.store.db, targets: syncs.targets, wake: syncs.wake })
+  const control = loggingDecisions(local, log)
   const watching = watchingOf(site, metrics, syncs)
   const reloader = new Reloader({
     started: config,

@@ -85,7 +85,7 @@ test('a change without effect is left alone after two runs, and is in quarantine
   expect(await control().quarantine({})).toMatchObject([
     { sync: bed.sync, kind: 'group', id: 'g1', op: 'set-members', detail: expect.stringContaining('twice') },
   ])
-  expect(await control().release({ only: { users: [], groups: ['g1'] } })).toHaveLength(1)
+  expect(await control().release({ by: 'ana', only: { users: [], groups: ['g1'] } })).toHaveLength(1)
   const written = await run()
   expect(written).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: EMPTY_OBJECT } })
   expect(runExitCode(written)).toBe(0)
@@ -100,7 +100,7 @@ test('a delete without effect is left alone after two runs, and is in quarantine
   expect(await run()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
   await expectLeftAlone(await run(), 'deleted twice')
   bed.proxy.intercept = () => undefined
-  await control().release({ only: { users: ['u3'], groups: [] } })
+  await control().release({ by: 'ana', only: { users: ['u3'], groups: [] } })
   expect(runExitCode(await run())).toBe(0)
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['u1', 'u2'])
 })
@@ -136,7 +136,7 @@ test('whoever the service creates and never shows is left alone after two runs',
   await expectLeftAlone(left, 'was created twice, and the directory does not show it')
   await expectLeftAlone(await run(), 'was created twice')
   bed.proxy.intercept = () => undefined
-  await control().release({ only: { users: ['ghost'], groups: [] } })
+  await control().release({ by: 'ana', only: { users: ['ghost'], groups: [] } })
   expect(runExitCode(await run())).toBe(0)
   expect((await seen()).users.has('ghost')).toBe(true)
 })

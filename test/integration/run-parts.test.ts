@@ -264,7 +264,7 @@ describe('who approved a change, in its story', () => {
     fire('c', 'd')
     await harness.approve((await harness.sync()).run, { by: 'z3' })
     bed.proxy.intercept = () => undefined
-    await harness.control.release({ sync: bed.sync })
+    await harness.control.release({ by: 'ana', sync: bed.sync })
     await harness.sync()
     for (const [id, by] of [
       ['new', 'ana'],

@@ -102,7 +102,7 @@ test('the sync is paused until somebody resumes it, and then does it all again',
     undo: { run: deleting.run },
   })
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b', 'c'])
-  await harness.control.resume(bed.sync)
+  await harness.control.resume({ sync: bed.sync, by: 'ana' })
   await harness.executor.work(bed.sync, { scheduled: true })
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['b', 'c'])
 })
@@ -224,7 +224,7 @@ test('who is deleted and comes back again and again is deleted all the same when
     expect(deleting).toMatchObject({ state: 'done', counts: { outcomes: { applied: 1 } } })
     await harness.undo(deleting.run)
     expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b'])
-    await harness.control.resume(bed.sync)
+    await harness.control.resume({ sync: bed.sync, by: 'ana' })
   }
 })
 
@@ -245,7 +245,7 @@ test('a run that waits does not begin while the sync is paused, and one that is 
   expect(await harness.getRun(late)).toMatchObject({ state: 'waiting' })
   expect(await harness.sync({ mode: 'plan' })).toMatchObject({ state: 'planned' })
   expect((await seen()).users.size).toBe(0)
-  await harness.control.resume(bed.sync)
+  await harness.control.resume({ sync: bed.sync, by: 'ana' })
   await harness.work()
   expect(await harness.getRun(late)).toMatchObject({ state: 'done' })
 })
@@ -288,7 +288,7 @@ test('what a person left out of an approval stays held beside the hold of an und
   await harness.work()
   await harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
   await harness.work()
-  await harness.control.resume(bed.sync)
+  await harness.control.resume({ sync: bed.sync, by: 'ana' })
   expect(await harness.sync()).toMatchObject({ state: 'held', breaches: [{ guard: 'left-out', changes: 1 }] })
   expect((await seen()).users.has('b')).toBe(true)
 })
@@ -301,7 +301,7 @@ test('an undo that is approved after the resumption of its sync pauses it again'
   const creating = await harness.sync()
   const undone = await harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
   await harness.work()
-  await harness.control.resume(bed.sync)
+  await harness.control.resume({ sync: bed.sync, by: 'ana' })
   expect(await harness.approve(undone)).toMatchObject({ state: 'done' })
   expect((await harness.control.paused()).map((pause) => pause.sync)).toContain(bed.sync)
 })
@@ -508,7 +508,7 @@ test('an undo whose hold a run of the sync has closed says how to do it all the 
     heldRun: null,
     heldUndo: undefined,
   })
-  await control.resume(bed.sync)
+  await control.resume({ sync: bed.sync, by: 'ana' })
   await harness.sync()
   await expect(control.approve({ run: undoing, by: 'ana' })).rejects.toThrow(
     `Run ${undoing} has no open hold: a later run ended it; dirsyncd undo ${creating.run} shows what can be put back now.`,
