@@ -36,6 +36,8 @@ import { Reloader, stopping } from './reloader.ts'
 export interface DaemonOutput {
   /** One line for a person. */
   readonly announce: (line: string) => void
+  /** Who started it on a terminal; undefined where something else reads the lines. */
+  readonly operator: string | undefined
   /** Called when a run has ended. */
   readonly onRunEnd: (run: RunView) => void
   /** Everything is open, and runs are made. */
@@ -93,7 +95,7 @@ export async function runDaemon(
   const overview = createOverview(site, configuration)
   const browse = createBrowse(site.store.db, syncs.targets)
   const admin = { control: operations, browse, overview, watching, diagnose, reload, configuration }
-  await listenForAdmin(stack, config, admin, { log, announce: output.announce })
+  await listenForAdmin(stack, config, admin, { log, ...output })
   stack.defer(() => ready.reject(stopping()))
   await syncs.start()
   notifier.start()
