@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { cut } from '../directory/wording.ts'
 import { DirsyncdError, type ErrorCode, sentence } from '../errors.ts'
 import { sentenceOf } from '../issue-sentence.ts'

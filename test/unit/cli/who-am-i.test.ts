@@ -4,13 +4,14 @@ import { type Account, whoAmI } from '../../../src/cli/who-am-i.ts'
 
 const NAMES: Readonly<Record<number, string>> = { 0: 'root', 999: 'dirsyncd', 1000: 'ada' }
 
+function nameOf(uid: number): string {
+  const name = NAMES[uid]
+  if (name === undefined) throw new Error(`no such user: ${uid}`)
+  return name
+}
+
 /** @param login whose login it is */
 function account(uid: number, login?: number): Account {
-  const nameOf = (asked: number) => {
-    const name = NAMES[asked]
-    if (name === undefined) throw new Error(`no such user: ${asked}`)
-    return name
-  }
   return { uid, name: () => nameOf(uid), loginUid: () => login, nameOf }
 }
 

@@ -60,8 +60,11 @@ test.each([
   expect(await loggedOf(operate)).toEqual([{ ...line, ...BY }])
 })
 
+function pause(control: LocalControl): Promise<unknown> {
+  return control.pause({ sync: 'corp', by: 'ada' })
+}
+
 test('a pause is logged under the name that is recorded with it', async () => {
-  const pause = (control: LocalControl) => control.pause({ sync: 'corp', by: 'ada' })
   expect(await loggedOf(pause)).toEqual([{ decision: 'pause', sync: 'corp', by: 'ada', msg: BY.msg }])
   expect(await loggedOf(pause, { pause: { ...PAUSE, by: 'ben' } })).toEqual([])
 })
