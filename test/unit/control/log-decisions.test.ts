@@ -60,13 +60,13 @@ test.each([
   expect(await loggedOf(operate)).toEqual([{ ...line, ...BY }])
 })
 
-function pause(control: LocalControl): Promise<unknown> {
+function pauseCorp(control: LocalControl): Promise<unknown> {
   return control.pause({ sync: 'corp', by: 'ada' })
 }
 
 test('a pause is logged under the name that is recorded with it', async () => {
-  expect(await loggedOf(pause)).toEqual([{ decision: 'pause', sync: 'corp', by: 'ada', msg: BY.msg }])
-  expect(await loggedOf(pause, { pause: { ...PAUSE, by: 'ben' } })).toEqual([])
+  expect(await loggedOf(pauseCorp)).toEqual([{ decision: 'pause', sync: 'corp', by: 'ada', msg: BY.msg }])
+  expect(await loggedOf(pauseCorp, { pause: { ...PAUSE, by: 'ben' } })).toEqual([])
 })
 
 test('what decides nothing is not logged', async () => {
