@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { ReadyLook } from '../../../src/compose/ready-look.ts'
-import type { Obstacle } from '../../../src/compose/readiness.ts'
+import { type Obstacle, whyStoresAreAway } from '../../../src/compose/readiness.ts'
+import type { Site } from '../../../src/compose/site.ts'
 import { createLog } from '../../../src/log.ts'
 
 const SLOW = { patience: 600_000, fresh: 600_000, abandon: 600_000 }
@@ -70,4 +71,16 @@ test('a look that fails is an answer, and only the log has what the driver said'
   await ready.why()
   // Each change once.
   expect(lines.map(({ msg }) => msg)).toEqual(['not ready', 'not ready', 'ready again'])
+})
+
+test('what drivers say of hosts and users is not in the sentence for everybody', async () => {
+  const refused = new Error('connect ECONNREFUSED db.example.org: password of user "dirsyncd"')
+  const fail = () => Promise.reject(refused)
+  const answer = async () => undefined
+  const siteOf = (query: () => Promise<unknown>, ping: () => Promise<unknown>) =>
+    ({ store: { pool: { query } }, backend: { ping } }) as unknown as Site
+  const error = refused.message
+  expect(await whyStoresAreAway(siteOf(fail, answer))).toEqual({ why: 'the store does not answer', error })
+  expect(await whyStoresAreAway(siteOf(answer, fail))).toEqual({ why: 'the queue does not answer', error })
+  expect(await whyStoresAreAway(siteOf(answer, answer))).toBeUndefined()
 })
