@@ -73,12 +73,15 @@ test('a look that fails is an answer, and only the log has what the driver said'
   expect(lines.map(({ msg }) => msg)).toEqual(['not ready', 'not ready', 'ready again'])
 })
 
+function siteOf(query: () => Promise<unknown>, ping: () => Promise<unknown>): Site {
+  return { store: { pool: { query } }, backend: { ping } } as unknown as Site
+}
+
+async function answer(): Promise<void> {}
+
 test('what drivers say of hosts and users is not in the sentence for everybody', async () => {
   const refused = new Error('connect ECONNREFUSED db.example.org: password of user "dirsyncd"')
   const fail = () => Promise.reject(refused)
-  const answer = async () => undefined
-  const siteOf = (query: () => Promise<unknown>, ping: () => Promise<unknown>) =>
-    ({ store: { pool: { query } }, backend: { ping } }) as unknown as Site
   const error = refused.message
   expect(await whyStoresAreAway(siteOf(fail, answer))).toEqual({ why: 'the store does not answer', error })
   expect(await whyStoresAreAway(siteOf(answer, fail))).toEqual({ why: 'the queue does not answer', error })
