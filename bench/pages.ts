@@ -23,6 +23,8 @@ export interface PageFigures {
 
 const PEOPLE = 100_000
 
+const TOKEN = 'the-token-of-the-benchmark'
+
 /** The run that created everybody, seen and searched in every way that its page offers. */
 export async function benchPages({
   repetitions = 60,
@@ -39,7 +41,8 @@ export async function benchPages({
   }
   const listen = `127.0.0.1:${await freePort()}`
   const config = join(dir.path, 'dirsyncd.yaml')
-  const more = { log: { level: 'warn' }, admin: { listen } }
+  const more = { log: { level: 'warn' }, admin: { listen, token: { file: './admin-token' } } }
+  await writeFile(join(dir.path, 'admin-token'), TOKEN)
   await writeFile(config, stringify(embeddedConfig([sync], more)))
   await using filling = startProgram(['sync', 'corp', '--config', config], { asInProduction: true })
   const { code, stderr } = await filling.ended
@@ -97,7 +100,7 @@ async function timePage(
     const { statusCode, body } = await client.request({
       path,
       method: 'GET',
-      headers: { accept: 'text/html' },
+      headers: { accept: 'text/html', authorization: `Bearer ${TOKEN}` },
     })
     bytes = (await body.arrayBuffer()).byteLength
     if (repetition >= 0) times.push(performance.now() - began)

@@ -5,7 +5,7 @@ const HEAD = `# Metrics
 <!-- Made from src/metrics/table.ts by \`npm run metrics\`. -->
 
 \`dirsyncd start\` shows its metrics at \`/metrics\` of \`admin.listen\`, \`dirsyncd worker\` at that of \`worker.listen\`, in
-Prometheus' text format. Where \`admin.token\` is set, as it must be beyond this machine, both need it as a bearer token. For example:
+Prometheus' text format. Both need the token of \`admin.token\` as a bearer token. Without this option, the daemon's token is in the file \`admin-token\` of \`dataDir\`, and a worker has no \`/metrics\`. For example:
 
 \`\`\`yaml
 scrape_configs:

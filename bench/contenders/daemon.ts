@@ -26,6 +26,7 @@ serveContender(async ({ config: file, sync, expect }: DaemonTask) => {
   }
   const output = {
     announce: () => undefined,
+    operator: undefined,
     onReady: () => undefined,
     onRunEnd: (run: RunView) => endOf(run.run).resolve(run),
   }

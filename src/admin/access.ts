@@ -1,19 +1,19 @@
-import { hash, timingSafeEqual } from 'node:crypto'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isBrowser } from './answer-errors.ts'
 import { withQuery } from './pages/html.ts'
+import { isSameToken } from './same-token.ts'
 import { sessionUser } from './session.ts'
+import { clientReader, type TrustedProxy } from './trusted-proxy.ts'
 
 /** Who may see what a listener shows. */
 export interface Access {
   /** Names under which it may be asked for, besides addresses and `localhost`; lower case. */
   readonly hosts: readonly string[]
-  /** Reads the token that every request needs. Without it, and without a proxy, everybody may see everything. */
-  readonly token: (() => Promise<string>) | undefined
-  /** A reverse proxy that names the user in a header. */
-  readonly proxy: { readonly header: string; readonly networks: readonly string[] } | undefined
-  /** Hears of the address that showed a wrong token. */
+  /** Reads the token that every request needs for which no trusted proxy names a user. */
+  readonly token: () => Promise<string>
+  readonly proxy: TrustedProxy | undefined
+  /** Called with the address that showed a wrong token, or as a proxy a wrong secret. */
   readonly wrongToken: (address: string) => void
 }
 
@@ -27,18 +27,19 @@ declare module 'fastify' {
 
   interface FastifyRequest {
     viewer: Viewer
+    clientAddress: string
   }
 }
 
 /** Who asks. */
 export interface Viewer {
-  /** Undefined where nobody has to say who he is. */
+  /** Undefined for a program that shows the token without a name, and on public pages. */
   readonly user: string | undefined
-  /** Signed in on the page for it, so he can sign out. */
-  readonly hasSession: boolean
+  /** What let the request in; undefined on public pages. */
+  readonly by: 'proxy' | 'session' | 'token' | undefined
 }
 
-export const ANYBODY: Viewer = { user: undefined, hasSession: false }
+export const ANYBODY: Viewer = { user: undefined, by: undefined }
 
 /** Of every answer; a page has a policy of its own. */
 export const HEADERS = {
@@ -57,22 +58,22 @@ export const HEADERS = {
  * @param signIn the path of the page on which people sign in, where there is one
  */
 export function guardAccess(app: FastifyInstance, access: Access, signIn?: string): void {
-  const proxyUser = proxiesOf(access)
+  const clientOf = clientReader(access.proxy, access.wrongToken)
   app.decorateRequest('viewer')
+  app.decorateRequest('clientAddress', '')
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS)
     request.viewer = ANYBODY
     const { isOpen = false, isPublic = false } = request.routeOptions.config
     if (isOpen) return
     if (!isKnownHost(request, access)) return reply.status(421).send({ message: UNKNOWN_HOST })
-    const { token, proxy, wrongToken } = access
-    const named = proxyUser(request)
-    if (named !== undefined) request.viewer = { user: named, hasSession: false }
-    if (isPublic || named !== undefined || (token === undefined && proxy === undefined)) return
-    if (token === undefined) return reply.status(401).send({ message: NO_USER })
-    const viewer = viewerBy(request, await token())
+    const { address, user } = await clientOf(request)
+    request.clientAddress = address
+    if (user !== undefined) request.viewer = { user, by: 'proxy' }
+    if (isPublic || user !== undefined) return
+    const viewer = viewerBy(request, await access.token())
     if (viewer === undefined) {
-      if (request.headers.authorization !== undefined) wrongToken(request.ip)
+      if (request.headers.authorization !== undefined) access.wrongToken(address)
       return refuse(request, reply, signIn)
     }
     request.viewer = viewer
@@ -93,7 +94,6 @@ function refuse(request: FastifyRequest, reply: FastifyReply, signIn: string | u
 
 const UNKNOWN_HOST =
   'This name is not among those under which dirsyncd may be asked for: add it to admin.hosts.'
-const NO_USER = 'Ask through the reverse proxy: it names the user in the header of admin.userHeader.'
 const NO_TOKEN =
   'A token is needed: as the password, with any user name, or as the header authorization: Bearer TOKEN.'
 
@@ -103,38 +103,13 @@ function isKnownHost({ host }: FastifyRequest, { hosts }: Access): boolean {
   return isAddress || name === 'localhost' || hosts.includes(name)
 }
 
-/** The user for whom a proxy asks. */
-function proxiesOf({ proxy }: Access): (request: FastifyRequest) => string | undefined {
-  if (proxy === undefined) return () => undefined
-  const trusted = new BlockList()
-  for (const network of proxy.networks) {
-    const [address = '', prefix] = network.split('/')
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-    trusted.addSubnet(address, Number(prefix ?? (family === 'ipv6' ? 128 : 32)), family)
-  }
-  return ({ socket: { remoteAddress = '' }, headers }) => {
-    const user = headers[proxy.header]
-    if (typeof user !== 'string' || user.trim() === '' || isIP(remoteAddress) === 0) return undefined
-    const isTrusted = trusted.check(remoteAddress, isIP(remoteAddress) === 6 ? 'ipv6' : 'ipv4')
-    return isTrusted ? user.trim() : undefined
-  }
-}
-
 /** Who shows the token, in the request itself or when he signed in. */
 function viewerBy({ headers }: FastifyRequest, token: string): Viewer | undefined {
   const user = sessionUser(headers.cookie, token)
-  if (user !== undefined) return { user, hasSession: true }
+  if (user !== undefined) return { user, by: 'session' }
   const given = givenToken(headers.authorization ?? '')
   if (given === undefined || !isSameToken(given.token, token)) return undefined
-  return { user: given.user, hasSession: false }
-}
-
-export function isSameToken(given: string, token: string): boolean {
-  return timingSafeEqual(digest(given), digest(token))
-}
-
-function digest(text: string): Buffer {
-  return hash('sha256', text, 'buffer')
+  return { user: given.user, by: 'token' }
 }
 
 function givenToken(

@@ -1,14 +1,15 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { z } from 'zod'
+import { Readable } from 'node:stream'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
 import { cut } from '../directory/wording.ts'
 import { DirsyncdError, type ErrorCode, sentence } from '../errors.ts'
 import { sentenceOf } from '../issue-sentence.ts'
+import type { Log } from '../log.ts'
 import { printable } from '../printable.ts'
 
 /** All other errors are the fault of who asks. */
 const STATUSES = new Map<ErrorCode, number>([
   ['run-unknown', 404],
-  ['internal', 500],
   ['store-unavailable', 503],
   ['secret-unavailable', 503],
   ['interrupted', 503],
@@ -22,20 +23,32 @@ export interface Problem {
 }
 
 /**
- * Every error becomes a code and a sentence.
+ * Every error becomes a code and a sentence; where it is a fault of this program, only the log has more of it.
  *
  * @param sendPage shows it to a person; left out where only programs ask
  */
 export function answerErrors(
   app: FastifyInstance,
+  log: Log,
   sendPage?: (problem: Problem, request: FastifyRequest, reply: FastifyReply) => FastifyReply,
 ): void {
-  app.setErrorHandler((error, request, reply) => {
+  const logged = (error: unknown, { method, routeOptions }: FastifyRequest): Problem => {
     const problem = problemOf(error)
+    if (problem.code === 'internal')
+      log.error({ err: error, method, route: routeOptions.url }, 'a request failed')
+    return problem
+  }
+  app.setErrorHandler((error, request, reply) => {
+    const problem = logged(error, request)
     void reply.status(problem.status)
     const { code, message } = problem
     if (sendPage === undefined) return reply.send({ code, message })
     return isBrowser(request) ? sendPage(problem, request, reply) : reply.send(asJson(problem))
+  })
+  // An error behind the first part of an answer only cuts the connection.
+  app.addHook('onSend', async (request, _reply, payload) => {
+    if (payload instanceof Readable) payload.once('error', (error) => logged(error, request))
+    return payload
   })
 }
 
@@ -49,17 +62,27 @@ export function asJson({ code, message }: Omit<Problem, 'status'>): object {
 }
 
 function problemOf(error: unknown): Problem {
-  if (error instanceof z.ZodError) return { status: 400, code: 'usage', message: faultsOf(error) }
-  if (error instanceof DirsyncdError)
+  if (error instanceof DirsyncdError && error.code !== 'internal')
     return { status: STATUSES.get(error.code) ?? 400, code: error.code, message: sentence(error) }
-  // Of Fastify, about a request that it cannot read.
-  const { statusCode = 500 } = error as { readonly statusCode?: number }
-  return { status: statusCode, code: statusCode < 500 ? 'usage' : 'internal', message: sentence(error) }
+  if (isOfFastify(error)) return { status: error.statusCode, code: 'usage', message: sentence(error) }
+  return { status: 500, code: 'internal', message: INTERNAL }
 }
 
-/** What a request says, as the schema has it. Throws with what is wrong in it. */
+const INTERNAL = 'dirsyncd failed at this request; its log says where.'
+
+/** About a request that it cannot read. */
+function isOfFastify(error: unknown): error is FastifyError & { readonly statusCode: number } {
+  const { code, statusCode = 500 } = error as Partial<FastifyError>
+  return code?.startsWith('FST_ERR_') === true && statusCode < 500
+}
+
+/** What a request says, as the schema has it. Throws `usage` with what is wrong in it. */
 export function read<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
-  return schema.parse(value, { error: (issue) => (hasSeveral(issue) ? SEVERAL : sentenceOf(issue)) })
+  const result = schema.safeParse(value, {
+    error: (issue) => (hasSeveral(issue) ? SEVERAL : sentenceOf(issue)),
+  })
+  if (result.success) return result.data
+  throw new DirsyncdError('usage', faultsOf(result.error))
 }
 
 const SEVERAL = 'must have one value, not several'

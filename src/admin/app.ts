@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { type Control, PART_NAMES } from '../control/control.ts'
 import type { ReloadReport, WrittenSync } from '../control/reload.ts'
 import { DirsyncdError } from '../errors.ts'
+import type { Log } from '../log.ts'
 import { answerErrors, read } from './answer-errors.ts'
 import { addWatching, type Watching } from './watching.ts'
 
@@ -15,6 +16,7 @@ export interface AdminOptions {
   readonly reload: () => Promise<ReloadReport>
   /** The configuration that it works with. */
   readonly configuration: () => { readonly syncs: readonly WrittenSync[] }
+  readonly log: Log
 }
 
 const onlyEntries = z.strictObject({ users: z.array(z.string()), groups: z.array(z.string()) })
@@ -37,7 +39,8 @@ const undoRequest = z.strictObject({
 const syncName = z.strictObject({ sync: z.string() })
 const pauseRequest = z.strictObject({ by: z.string().min(1), reason: z.string().optional() })
 const quarantineFilter = z.strictObject({ sync: z.string().optional() })
-const releaseRequest = z.strictObject({ sync: z.string().optional(), only: onlyEntries.optional() })
+const resumeRequest = z.strictObject({ by: z.string().min(1) })
+const releaseRequest = resumeRequest.extend({ sync: z.string().optional(), only: onlyEntries.optional() })
 const explainRequest = z.strictObject({
   sync: z.string(),
   who: z.string(),
@@ -70,9 +73,10 @@ export function buildAdminApp({
   watching,
   reload,
   configuration,
+  log,
 }: AdminOptions): FastifyInstance {
   const app = Fastify({ forceCloseConnections: true })
-  answerErrors(app)
+  answerErrors(app, log)
   addWatching(app, watching)
   addOperations(app, control)
   if (diagnose !== undefined)
@@ -114,7 +118,7 @@ function addOperations(app: FastifyInstance, control: AdminOptions['control']): 
     return control.pause({ sync, by, ...(reason !== undefined && { reason }) })
   })
   app.post('/syncs/:sync/resume', async (request) => ({
-    pause: await control.resume(read(syncName, request.params).sync),
+    pause: await control.resume({ ...read(syncName, request.params), ...read(resumeRequest, request.body) }),
   }))
   app.get('/explain', async (request) => control.explain(read(explainRequest, request.query)))
   app.get('/quarantine', async (request) => {
@@ -122,7 +126,7 @@ function addOperations(app: FastifyInstance, control: AdminOptions['control']): 
     return control.quarantine(sync === undefined ? {} : { sync })
   })
   app.post('/quarantine/release', async (request) => {
-    const { sync, only } = read(releaseRequest, request.body)
-    return control.release({ ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) })
+    const { by, sync, only } = read(releaseRequest, request.body)
+    return control.release({ by, ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) })
   })
 }

@@ -5,7 +5,8 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify'
-import { type Access, ANYBODY, guardAccess, HEADERS, isSameToken, type Viewer } from './access.ts'
+import type { Log } from '../log.ts'
+import { type Access, ANYBODY, guardAccess, HEADERS, type Viewer } from './access.ts'
 import { answerErrors, asJson, isBrowser, read } from './answer-errors.ts'
 import { addActions } from './pages/actions.ts'
 import { addAssets } from './pages/assets.ts'
@@ -13,41 +14,44 @@ import { addDownloads } from './pages/downloads.ts'
 import { addEvents } from './pages/events.ts'
 import { html, type Html, path } from './pages/html.ts'
 import { layout } from './pages/layout.ts'
-import { runParams, signInForm, signInQuery } from './pages/params.ts'
+import { runParams, signInCodeParams, signInForm, signInQuery } from './pages/params.ts'
 import { addPages, type PageSources, sendPage } from './pages/routes.ts'
 import { signInPage } from './pages/sign-in.ts'
 import { refuseForeignForms } from './same-origin.ts'
-import { signIn, signOut } from './session.ts'
+import { isSameToken } from './same-token.ts'
+import { sessionUser, signIn, signOut } from './session.ts'
+import type { SignInCode } from './sign-in-code.ts'
 import { addWatching, type Watching } from './watching.ts'
 
 export interface PagesOptions extends PageSources {
   readonly watching: Watching
   readonly access: Access
-  /** Hears who resumed a sync. */
-  readonly resumed: (sync: string, by: string) => void
+  /** Of the link that the terminal of the daemon shows, where there is one. */
+  readonly signInCode: SignInCode | undefined
+  readonly log: Log
 }
 
 const SIGN_IN = '/sign-in'
 
 /** The admin pages. Never listens by itself. */
-export function buildPages({ watching, access, resumed, ...sources }: PagesOptions): FastifyInstance {
+export function buildPages({ watching, access, signInCode, log, ...sources }: PagesOptions): FastifyInstance {
   const app = Fastify({ forceCloseConnections: true, frameworkErrors: refuseAddress })
-  answerErrors(app, ({ message }, { viewer, params }, reply) =>
+  answerErrors(app, log, ({ message }, { viewer, params }, reply) =>
     sendProblem(message, viewer, reply, runParams.safeParse(params).data?.run),
   )
   app.setNotFoundHandler(({ viewer }, reply) =>
     sendProblem('There is no such page.', viewer, reply.status(404)),
   )
   guardAccess(app, access, SIGN_IN)
-  refuseForeignForms(app, access)
+  refuseForeignForms(app)
   void app.register(formbody)
   addWatching(app, watching)
   addAssets(app)
-  addSignIn(app, access)
+  addSignIn(app, access, signInCode)
   addPages(app, sources)
   addDownloads(app, sources.browse)
   addEvents(app, sources.browse)
-  addActions(app, sources.control, resumed)
+  addActions(app, sources.control)
   return app
 }
 
@@ -85,25 +89,38 @@ function runLink(words: string): Html {
 
 const PUBLIC = { config: { isPublic: true } }
 
-function addSignIn(app: FastifyInstance, { token, wrongToken }: Access): void {
+function addSignIn(
+  app: FastifyInstance,
+  { token, wrongToken }: Access,
+  signInCode: SignInCode | undefined,
+): void {
+  const enter = async (request: FastifyRequest, reply: FastifyReply, user: string, to: string) => {
+    const isSecure = request.headers['x-forwarded-proto'] === 'https'
+    return reply.header('set-cookie', signIn(user, await token(), isSecure)).redirect(ownPath(to), 303)
+  }
   app.get(SIGN_IN, PUBLIC, (request, reply) => {
     const { to } = read(signInQuery, request.query)
     return sendPage(reply, layout(signInPage(to), request.viewer))
   })
   app.post(SIGN_IN, PUBLIC, async (request, reply) => {
     const { user, token: given, to = '/' } = read(signInForm, request.body)
-    const wanted = await token?.()
-    if (wanted === undefined || !isSameToken(given.trim(), wanted)) {
-      wrongToken(request.ip)
-      return sendPage(reply.status(401), layout(signInPage(to, 'This is not the token.'), request.viewer))
-    }
-    const isSecure = request.headers['x-forwarded-proto'] === 'https'
-    return reply.header('set-cookie', signIn(user, wanted, isSecure)).redirect(ownPath(to), 303)
+    if (isSameToken(given.trim(), await token())) return enter(request, reply, user, to)
+    wrongToken(request.clientAddress)
+    return sendPage(reply.status(401), layout(signInPage(to, 'This is not the token.'), request.viewer))
+  })
+  // A HEAD request, with which a program looks whether a link is good, must not use the code up.
+  app.get(`${SIGN_IN}/:code`, { ...PUBLIC, exposeHeadRoute: false }, async (request, reply) => {
+    const user = signInCode?.use(read(signInCodeParams, request.params).code)
+    if (user !== undefined) return enter(request, reply, user, '/')
+    if (sessionUser(request.headers.cookie, await token()) !== undefined) return reply.redirect('/', 303)
+    return sendPage(reply.status(401), layout(signInPage('/', USED_UP), request.viewer))
   })
   app.post('/sign-out', PUBLIC, (_request, reply) =>
     reply.header('set-cookie', signOut()).redirect(SIGN_IN, 303),
   )
 }
+
+const USED_UP = 'This link works once, within an hour of the start of the daemon. Sign in with the token.'
 
 /** A path of this listener: nobody is sent to another one after he has signed in. */
 function ownPath(to: string): string {

@@ -82,7 +82,7 @@ async function approve(session: Session, number: number, options: ApproveOptions
   }
   const approved = await control.approve({
     run: number,
-    by: whoAmI(),
+    by: whoAmI(session.configPlace.env),
     reason: options.reason || undefined,
     ...choice,
     // What somebody decides after this look is not overruled unseen.

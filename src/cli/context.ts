@@ -92,6 +92,8 @@ export type Announce = (line: string) => void
 /** What a daemon prints for the person who started it. */
 interface DaemonOutput {
   readonly announce: Announce
+  /** Who started it on a terminal; undefined where something else reads the lines. */
+  readonly operator: string | undefined
   /** A run has ended; `run` holds its first changes and notices. */
   readonly onRunEnd: (run: RunView) => void
   /** Everything is open, and runs are made. */
@@ -115,6 +117,8 @@ export interface BareSession {
   /** Asks the person at the terminal; `undefined` where there is nobody, and where the output is for machines. */
   readonly ask: Ask | undefined
   readonly prompts: Prompts | undefined
+  /** Whether standard output is a terminal. */
+  readonly isTerminal: boolean
   /** How many columns the terminal has; `undefined` when standard output is not a terminal. */
   readonly columns: number | undefined
   /** Prints lines to standard output. */

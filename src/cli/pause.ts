@@ -30,7 +30,7 @@ async function pause(session: Session, sync: string, reason: string | undefined)
     (owner) =>
       `To stop it now, end that process: ${owner.howToEnd}; nothing is lost, and the next run goes on.`,
   )
-  const asked = { sync, by: whoAmI(), ...(reason && { reason }) }
+  const asked = { sync, by: whoAmI(session.configPlace.env), ...(reason && { reason }) }
   const paused = await control.pause(asked)
   if (session.json) session.printJson(paused)
   else {

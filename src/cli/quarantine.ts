@@ -7,6 +7,7 @@ import { openControl } from './open-control.ts'
 import { renderQuarantine, renderReleased } from './render/quarantine.ts'
 import { fold } from './render/wrap.ts'
 import { selectSyncs } from './select-syncs.ts'
+import { whoAmI } from './who-am-i.ts'
 
 const HELP = `
 A change that the service refused for its own content, or accepted twice without effect, is in quarantine: it is tried
@@ -75,7 +76,8 @@ async function release(session: Session, { sync, user = [], group = [] }: Releas
   if (sync !== undefined) selectSyncs(session.config, sync)
   const only = user.length + group.length === 0 ? undefined : { users: user, groups: group }
   await using control = await openControl(session)
-  const request = { ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) }
+  const by = whoAmI(session.configPlace.env)
+  const request = { by, ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) }
   const released = await control.release(request)
   const missing = notReleasedText(request, released)
   if (session.json) session.printJson({ released: released.length, changes: released })

@@ -38,7 +38,12 @@ export function addReject(program: Command, run: Runner): void {
 
 async function reject(session: Session, number: number, { only, reason }: DecisionOptions): Promise<number> {
   await using control = await openControl(session)
-  const rejected = await control.reject({ run: number, by: whoAmI(), only, reason: reason || undefined })
+  const rejected = await control.reject({
+    run: number,
+    by: whoAmI(session.configPlace.env),
+    only,
+    reason: reason || undefined,
+  })
   const applying = await approvalRuns(control, rejected)
   const rest = applying.map((run) => ` Run ${run} applies what was approved.`).join('')
   const later = applying.length === 0 ? whatIsForLater(rejected) : ''

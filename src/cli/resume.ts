@@ -5,6 +5,7 @@ import type { Runner, Session } from './context.ts'
 import { openControl, syncNames } from './open-control.ts'
 import { EXIT } from './exit-code.ts'
 import { followRun, readRun } from './follow.ts'
+import { whoAmI } from './who-am-i.ts'
 
 const HELP = `
 Shows what the next run would do, asks, and lets the sync run again. Without a terminal it does not ask.
@@ -46,7 +47,7 @@ async function resume(session: Session, sync: string, options: ResumeOptions): P
       return EXIT.done
     }
   }
-  const pause = await control.resume(sync)
+  const pause = await control.resume({ sync, by: whoAmI(session.configPlace.env) })
   if (session.json) session.printJson({ resumed: pause })
   else session.print(`${sync} runs again: on its schedule, or now with dirsyncd sync ${sync}.`)
   return EXIT.done

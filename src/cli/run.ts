@@ -69,6 +69,7 @@ async function runJob(
     stderr: io.stderr,
     ask: json ? undefined : io.ask,
     prompts: json ? undefined : io.prompts,
+    isTerminal: io.stdout.isTTY === true,
     columns: io.stdout.isTTY === true ? io.stdout.columns || undefined : undefined,
     print: (...lines) => {
       for (const line of lines) io.stdout.write(`${line}\n`)

@@ -4,6 +4,7 @@ import { type RunView, withoutAnswer } from '../control/control.ts'
 import type { Announce, Runner, Session } from './context.ts'
 import { renderRunEnd } from './render/report.ts'
 import { requireSyncs } from './select-syncs.ts'
+import { whoAmI } from './who-am-i.ts'
 
 const HELP = `
 The first SIGINT or SIGTERM stops taking work and lets changes in flight finish; the second ends at once.
@@ -25,9 +26,10 @@ async function start(session: Session): Promise<number> {
   const { compose, config, log, signal } = session
   requireWork(config)
   // What a terminal does not show is kept by somebody, as a log.
-  const people = session.columns !== undefined || config.log.people
+  const people = session.isTerminal || config.log.people
   const output = {
     announce: announce(session),
+    operator: session.isTerminal && !session.json ? whoAmI(session.configPlace.env) : undefined,
     onReady: session.ready,
     onRunEnd: (run: RunView) =>
       session.json

@@ -50,7 +50,7 @@ export function addUndo(program: Command, run: Runner): void {
 async function undo(session: Session, number: number, options: UndoOptions): Promise<number> {
   const { dryRun = false, yes = false, all = false } = options
   const part = partOf(options)
-  const request = { run: number, part, by: whoAmI() }
+  const request = { run: number, part, by: whoAmI(session.configPlace.env) }
   await using control = await openControl(session)
   const shown = await control.undo({ ...request, mode: 'plan' })
   const planned = await followRun(session, control, shown, { all })

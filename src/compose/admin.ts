@@ -3,31 +3,47 @@ import type { Access } from '../admin/access.ts'
 import { type AdminOptions, buildAdminApp } from '../admin/app.ts'
 import { socketPath } from '../admin/socket.ts'
 import { buildPages, type PagesOptions } from '../admin/pages.ts'
+import { SignInCode } from '../admin/sign-in-code.ts'
 import { buildWorkerApp, type Watching } from '../admin/watching.ts'
 import type { AccessConfig, Config } from '../config/config.ts'
+import type { SecretReader } from '../config/secret.ts'
 import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import { ownToken } from './admin-token.ts'
 import { listen } from './service.ts'
+
+interface AdminOutput {
+  readonly log: Log
+  readonly announce: (line: string) => void
+  /** Who started the daemon on a terminal, which alone shows the link for signing in. */
+  readonly operator: string | undefined
+}
 
 /** Commands use a socket that only this user can open; the pages listen where the configuration says. */
 export async function listenForAdmin(
   stack: AsyncDisposableStack,
   { dataDir, admin }: Config,
-  options: AdminOptions & Omit<PagesOptions, 'access' | 'resumed'>,
-  { log, announce }: { readonly log: Log; readonly announce: (line: string) => void },
+  options: Omit<AdminOptions, 'log'> & Omit<PagesOptions, 'access' | 'signInCode' | 'log'>,
+  { log, announce, operator }: AdminOutput,
 ): Promise<void> {
   const socket = socketPath(dataDir)
   await rm(socket, { force: true })
-  const commands = buildAdminApp(options)
+  const commands = buildAdminApp({ ...options, log })
   stack.defer(() => commands.close())
   await commands.listen({ path: socket })
   await chmod(socket, 0o600)
   if (admin.listen === undefined) return
-  const resumed = (sync: string, by: string): void => log.info({ sync, by }, 'somebody resumed the sync')
-  const pages = buildPages({ ...options, access: await accessOf(admin, log), resumed })
+  const own = admin.token === undefined ? await ownToken(dataDir) : undefined
+  const access = await accessOf(admin, own?.token ?? admin.token!, log)
+  const signInCode = own && operator !== undefined ? new SignInCode(operator) : undefined
+  const pages = buildPages({ ...options, access, signInCode, log })
   stack.defer(() => pages.close())
-  announce(`The admin page is at ${await listen(pages, admin.listen)}`)
+  const url = await listen(pages, admin.listen)
+  announce(`The admin page is at ${url}`)
+  if (signInCode !== undefined)
+    announce(`Sign in as ${operator}: ${url}/sign-in/${signInCode.code} (works once, within an hour)`)
+  if (own !== undefined) announce(`The token to sign in with is in ${own.file}`)
 }
 
 /** What a worker shows; returns its URL, where it listens. */
@@ -38,40 +54,48 @@ export async function listenForWorker(
   log: Log,
 ): Promise<string | undefined> {
   if (worker.listen === undefined) return undefined
-  const app = buildWorkerApp(watching, await accessOf(admin, log))
+  const access = admin.token && (await accessOf(admin, admin.token, log))
+  const app = buildWorkerApp(watching, access, log)
   stack.defer(() => app.close())
   return listen(app, worker.listen)
 }
 
-/** Throws where there is a token that cannot be read, or is easily guessed. */
-async function accessOf({ hosts, token, proxy }: AccessConfig, log: Log): Promise<Access> {
-  const wrongToken = (address: string): void => log.warn({ address }, 'somebody showed a wrong token')
-  if (token === undefined) return { hosts, token, proxy, wrongToken }
-  requireGoodToken(await token.read())
+/** Throws where the token or the secret of the proxy cannot be read, or is easily guessed. */
+async function accessOf({ hosts, proxy }: AccessConfig, token: SecretReader, log: Log): Promise<Access> {
   return {
     hosts,
-    // Whoever has not shown the token yet is told nothing of where it is.
-    token: async () => {
-      try {
-        return requireGoodToken(await token.read())
-      } catch (error) {
-        log.error({ error: sentence(error) }, 'nobody is let in')
-        throw new DirsyncdError('secret-unavailable', 'The token cannot be read now: the log says why.')
-      }
+    token: await goodSecret(token, 'admin.token', log),
+    proxy: proxy && {
+      ...proxy,
+      secret: proxy.secret && (await goodSecret(proxy.secret, 'admin.proxySecret', log)),
     },
-    proxy,
-    wrongToken,
+    wrongToken: (address) => log.warn({ address }, 'somebody showed a wrong token'),
+  }
+}
+
+/** Reads the secret, now and again for each request. */
+async function goodSecret(secret: SecretReader, option: string, log: Log): Promise<() => Promise<string>> {
+  await readGood(secret, option)
+  return async () => {
+    try {
+      return await readGood(secret, option)
+    } catch (error) {
+      log.error({ error: sentence(error) }, 'nobody is let in')
+      // Whoever has not shown the token yet is told nothing of where it is.
+      throw new DirsyncdError('secret-unavailable', `${option} cannot be read now: the log says why.`)
+    }
   }
 }
 
 /** Of characters that any header and any browser sends as they are. */
-const GOOD_TOKEN = /^[!-~]{16,}$/
+const GOOD = /^[!-~]{16,}$/
 
-function requireGoodToken(token: string): string {
-  if (GOOD_TOKEN.test(token)) return token
+async function readGood(secret: SecretReader, option: string): Promise<string> {
+  const text = await secret.read()
+  if (GOOD.test(text)) return text
   throw new DirsyncdError(
     'config-invalid',
-    'The token of admin.token must have 16 characters or more, of letters, digits and signs of ASCII without blanks: openssl rand -hex 32 makes one.',
+    `The secret of ${option} (${secret.describe()}) must have 16 characters or more, of letters, digits and signs of ASCII without blanks: openssl rand -hex 32 makes one.`,
   )
 }
 

@@ -6,6 +6,7 @@ import type { WrittenSync } from '../control/reload.ts'
 import { changedKeys, keysText } from '../plan/configuration.ts'
 import { Executor } from '../sync/executor.ts'
 import { createLocalControl } from '../control/local.ts'
+import { loggingDecisions } from '../control/log-decisions.ts'
 import { openRemoteControl } from '../control/remote.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -88,7 +89,7 @@ async function openOwnControl(
   const site = stack.use(await openSite(config, command, log, { times }))
   const owned = stack.move()
   const work = new OwnWork(owned, { config, site, log })
-  const control = createLocalControl({
+  const local = createLocalControl({
     db: site.store.db,
     targets: new Map(config.syncs.map((sync) => [sync.name, targetOf(sync)])),
     endInterrupted: async (sync) => {
@@ -98,6 +99,7 @@ async function openOwnControl(
     },
     wake: async (sync, run) => work.begin(sync, run),
   })
+  const control = loggingDecisions(local, log)
   return {
     ...control,
     explain: createExplain(site, work.openParts),

@@ -6,6 +6,7 @@ import type { RunView } from '../control/control.ts'
 import type { DiagnosticsRequest } from '../control/bundle/diagnostics.ts'
 import { createBrowse } from '../control/browse.ts'
 import { createLocalControl, type LocalControl } from '../control/local.ts'
+import { loggingDecisions } from '../control/log-decisions.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { Metrics } from '../metrics/metrics.ts'
@@ -25,6 +26,7 @@ import { openServicePool } from './open-service.ts'
 import { openRequestLog } from './request-log.ts'
 import { startService } from './service.ts'
 import { Notifier } from './notifier.ts'
+import { ReadyLook } from './ready-look.ts'
 import { whyDaemonIsNotReady } from './readiness.ts'
 import { openSite, type Site } from './site.ts'
 import { programVersion } from './version.ts'
@@ -34,6 +36,8 @@ import { Reloader, stopping } from './reloader.ts'
 export interface DaemonOutput {
   /** One line for a person. */
   readonly announce: (line: string) => void
+  /** Who started it on a terminal; undefined where something else reads the lines. */
+  readonly operator: string | undefined
   /** Called when a run has ended. */
   readonly onRunEnd: (run: RunView) => void
   /** Everything is open, and runs are made. */
@@ -74,7 +78,8 @@ export async function runDaemon(
     }),
   )
   await syncs.open()
-  const control = createLocalControl({ db: site.store.db, targets: syncs.targets, wake: syncs.wake })
+  const local = createLocalControl({ db: site.store.db, targets: syncs.targets, wake: syncs.wake })
+  const control = loggingDecisions(local, log)
   const watching = watchingOf(site, metrics, syncs)
   const reloader = new Reloader({
     started: config,
@@ -90,7 +95,7 @@ export async function runDaemon(
   const overview = createOverview(site, configuration)
   const browse = createBrowse(site.store.db, syncs.targets)
   const admin = { control: operations, browse, overview, watching, diagnose, reload, configuration }
-  await listenForAdmin(stack, config, admin, { log, announce: output.announce })
+  await listenForAdmin(stack, config, admin, { log, ...output })
   stack.defer(() => ready.reject(stopping()))
   await syncs.start()
   notifier.start()
@@ -139,7 +144,7 @@ function watchingOf(site: Site, metrics: Metrics, syncs: DaemonSyncs): Watching 
   const startedAt = new Date()
   const figures = new DaemonFigures(site, metrics, () => syncs.config)
   return {
-    whyNotReady: () => whyDaemonIsNotReady(site, syncs.config, startedAt),
+    whyNotReady: new ReadyLook(() => whyDaemonIsNotReady(site, syncs.config, startedAt), site.log).why,
     metrics: metricsText(metrics, () => figures.read()),
   }
 }

@@ -8,37 +8,45 @@ import { withinTime } from './within-time.ts'
 /** How long store and queue may take, in milliseconds. */
 const PATIENCE_MS = 3000
 
-/** Why store and queue cannot be used, in a sentence; `undefined` where they answer. */
-export async function whyStoresAreAway(site: Site): Promise<string | undefined> {
-  const [ofStore, ofQueue] = await Promise.all([whyStoreIsAway(site), problem('queue', site.backend.ping())])
+/** What keeps a process from its work. */
+export interface Obstacle {
+  /** In a sentence for everybody who asks. */
+  readonly why: string
+  /** What a driver said, which may name hosts and users: for the log. */
+  readonly error?: string
+}
+
+/** Whether store or queue cannot be used; `undefined` where they answer. */
+export async function whyStoresAreAway(site: Site): Promise<Obstacle | undefined> {
+  const [ofStore, ofQueue] = await Promise.all([whyStoreIsAway(site), away('queue', site.backend.ping())])
   return ofStore ?? ofQueue
 }
 
-export function whyStoreIsAway({ store }: Site): Promise<string | undefined> {
-  return problem('store', store.pool.query('SELECT 1'))
+export function whyStoreIsAway({ store }: Site): Promise<Obstacle | undefined> {
+  return away('store', store.pool.query('SELECT 1'))
 }
 
-async function problem(what: string, work: Promise<unknown>): Promise<string | undefined> {
+async function away(what: 'store' | 'queue', work: Promise<unknown>): Promise<Obstacle | undefined> {
   try {
     await withinTime(work, PATIENCE_MS)
     return undefined
   } catch (error) {
-    return `the ${what} does not answer: ${sentence(error)}`
+    return { why: `the ${what} does not answer`, error: sentence(error) }
   }
 }
 
 /**
- * Why a daemon is not ready, in a sentence: a store that is away, or a sync that has not succeeded since its schedule
- * called for it three times. A sync that is held or paused is not late. A person who decides or resumes it, and the start
- * of this daemon, give it the time of three calls again.
+ * Why a daemon is not ready: a store that is away, or a sync that has not succeeded since its schedule called for it
+ * three times. A sync that is held or paused is not late. A person who decides or resumes it, and the start of this
+ * daemon, give it the time of three calls again.
  */
 export async function whyDaemonIsNotReady(
   site: Site,
   { syncs }: Config,
   startedAt: Date,
-): Promise<string | undefined> {
-  const away = await whyStoresAreAway(site)
-  if (away !== undefined) return away
+): Promise<Obstacle | undefined> {
+  const obstacle = await whyStoresAreAway(site)
+  if (obstacle !== undefined) return obstacle
   const now = new Date()
   const figures = await figuresOf(site.store.db, watchedSyncs(syncs))
   const late = figures.filter((each, index) => {
@@ -48,7 +56,9 @@ export async function whyDaemonIsNotReady(
   if (late.length === 0) return undefined
   const [first, ...others] = late
   const more = others.length === 0 ? '' : `, and ${others.length} more`
-  return `the sync ${first!.sync} has not succeeded since its schedule called for it three times${more}`
+  return {
+    why: `the sync ${first!.sync} has not succeeded since its schedule called for it three times${more}`,
+  }
 }
 
 /**

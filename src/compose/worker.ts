@@ -8,6 +8,7 @@ import { onHangup } from '../shutdown.ts'
 import { listenForWorker, metricsText } from './admin.ts'
 import { OpenSyncs } from './open-syncs.ts'
 import { Reloader } from './reloader.ts'
+import { ReadyLook } from './ready-look.ts'
 import { whyStoreIsAway, whyStoresAreAway } from './readiness.ts'
 import { openSite } from './site.ts'
 import { openSyncClient, startChangeWorker } from './sync-parts.ts'
@@ -41,7 +42,7 @@ export async function runWorker(
   const reloader = new Reloader({ started: config, readAgain, change, log, signal })
   stack.use(onHangup(() => reloader.reloadInBackground()))
   const watching = {
-    whyNotReady: () => whyStoresAreAway(site),
+    whyNotReady: new ReadyLook(() => whyStoresAreAway(site), log).why,
     metrics: metricsText(metrics, async () => {
       const why = await whyStoreIsAway(site)
       metrics.set('dirsyncd_store_up', { store: site.store.kind }, why === undefined ? 1 : 0)

@@ -106,7 +106,13 @@ export interface AccessConfig {
   /** Lower case. */
   readonly hosts: readonly string[]
   readonly token: SecretReader | undefined
-  readonly proxy: { readonly header: string; readonly networks: readonly string[] } | undefined
+  readonly proxy:
+    | {
+        readonly header: string
+        readonly networks: readonly string[]
+        readonly secret: SecretReader | undefined
+      }
+    | undefined
 }
 
 /** The whole configuration, checked, resolved and frozen. Paths are absolute, durations are milliseconds. */

@@ -1,7 +1,8 @@
+import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
 import { isThisMachine } from '../this-machine.ts'
 import type { Fault } from './document.ts'
-import { isCron, parseAddress } from './values.ts'
+import { isCron, network } from './values.ts'
 
 /**
  * Faults between options. They look at the raw values, and each only at the options that it needs, so that they are
@@ -12,7 +13,7 @@ export function crossFaults(raw: unknown): Fault[] {
   return [
     ...nothingToDo(raw),
     ...passwordsWithoutServer(raw),
-    ...openListeners(raw),
+    ...proxyFaults(raw),
     ...duplicates(
       ['syncs'],
       syncs,
@@ -78,37 +79,43 @@ function passwordsWithoutServer(raw: unknown): Fault[] {
   return faults
 }
 
-const listeners = z.object({
-  admin: z
-    .looseObject({ listen: z.unknown().optional(), trustedProxies: z.array(z.unknown()).catch([]) })
-    .default({ trustedProxies: [] }),
-  worker: z.looseObject({ listen: z.unknown().optional() }).default({}),
+const proxies = z.object({
+  admin: z.looseObject({ trustedProxies: z.array(z.unknown()).catch([]) }).default({ trustedProxies: [] }),
 })
 
-/** What others can reach is shown to nobody who does not prove who he is. */
-function openListeners(raw: unknown): Fault[] {
-  const { data } = listeners.safeParse(raw)
-  if (data === undefined) return []
-  const { admin, worker } = data
-  const hasToken = admin['token'] !== undefined
-  const hasProxy = admin['userHeader'] !== undefined
+/** Every account of this machine can connect from its loopback addresses, and name any user. */
+function proxyFaults(raw: unknown): Fault[] {
+  const admin = proxies.safeParse(raw).data?.admin
+  if (admin === undefined) return []
+  const { trustedProxies, userHeader, proxySecret } = admin
   const faults: Fault[] = []
-  const refuse = (message: string, ...path: readonly string[]) => faults.push({ path, message })
-  const proxy = 'or admin.userHeader and admin.trustedProxies, for a reverse proxy'
-  const how = `add admin.token: { file: PATH }, ${proxy}, or listen on 127.0.0.1`
-  for (const [section, { listen }] of Object.entries({ admin, worker }))
-    if (isBeyondMachine(listen) && !hasToken && !hasProxy)
-      refuse(`can be reached from other machines, where anybody could read it; ${how}`, section, 'listen')
-  if (hasProxy && admin.trustedProxies.length === 0)
-    refuse('is believed of nobody; name the reverse proxy in admin.trustedProxies', 'admin', 'userHeader')
-  if (!hasProxy && admin.trustedProxies.length > 0)
-    refuse('has no use without admin.userHeader', 'admin', 'trustedProxies')
+  const refuse = (message: string, ...path: Fault['path']) =>
+    faults.push({ path: ['admin', ...path], message })
+  if (userHeader === undefined) {
+    if (trustedProxies.length > 0) refuse('has no use without admin.userHeader', 'trustedProxies')
+    if (proxySecret !== undefined) refuse('has no use without admin.userHeader', 'proxySecret')
+  } else if (trustedProxies.length === 0)
+    refuse('is believed of nobody; name the reverse proxy in admin.trustedProxies', 'userHeader')
+  for (const [index, each] of proxySecret === undefined ? trustedProxies.entries() : [])
+    if (hasLoopback(each)) refuse(NEEDS_SECRET, 'trustedProxies', index)
   return faults
 }
 
-function isBeyondMachine(listen: unknown): boolean {
-  const host = typeof listen === 'string' ? parseAddress(listen)?.host : undefined
-  return host !== undefined && !isThisMachine(host)
+const NEEDS_SECRET =
+  'has addresses of this machine, from which each of its accounts could name any user; add admin.proxySecret: { file: PATH }, ' +
+  'and have the proxy send it in the header X-Dirsyncd-Proxy-Secret'
+
+/** Whether an address or a network has a loopback address. */
+function hasLoopback(value: unknown): boolean {
+  const { data } = network.safeParse(value)
+  if (data === undefined) return false
+  const [address = '', prefix] = data.split('/')
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+  const list = new BlockList()
+  list.addSubnet(address, Number(prefix ?? (family === 'ipv6' ? 128 : 32)), family)
+  const loopback = new BlockList()
+  loopback.addSubnet('127.0.0.0', 8)
+  return list.check('::1', 'ipv6') || list.check('127.0.0.1') || loopback.check(address, family)
 }
 
 function duplicates(

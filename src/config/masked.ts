@@ -17,7 +17,7 @@ const SECTIONS =
   words(`admin worker log notifications channels retention syncs source tls timeouts users groups members map trailer directory rateLimit
   entries guards memberships service`)
 const URLS = words('store queue url baseUrl publicUrl proxy')
-const SECRETS = words('token secret password storePassword queuePassword key')
+const SECRETS = words('token proxySecret secret password storePassword queuePassword key')
 const EXPRESSIONS = words('name email employee_id external_id members value')
 const FILTERS = words('filter disabledWhen')
 const BASES = words('base')

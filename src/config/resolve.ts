@@ -66,13 +66,20 @@ function optionalAddress(listen: string | false): Address | undefined {
 }
 
 function accessConfig(
-  { hosts, token, userHeader, trustedProxies: networks }: ParsedConfig['admin'],
+  { hosts, token, userHeader, trustedProxies: networks, proxySecret }: ParsedConfig['admin'],
   context: ResolveContext,
 ): AccessConfig {
   return {
     hosts: hosts.map((host) => host.toLowerCase()),
     token: optionalReader(token, 'admin.token', context),
-    proxy: userHeader === undefined ? undefined : { header: userHeader.toLowerCase(), networks },
+    proxy:
+      userHeader === undefined
+        ? undefined
+        : {
+            header: userHeader.toLowerCase(),
+            networks,
+            secret: optionalReader(proxySecret, 'admin.proxySecret', context),
+          },
   }
 }
 

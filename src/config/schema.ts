@@ -292,7 +292,7 @@ export const configSchema = z
         listen: listen
           .default('127.0.0.1:8080')
           .describe(
-            'Address of the admin pages, /metrics, /healthz and /readyz; false turns it off. Beyond this machine it needs a token or a reverse proxy; on this machine every user may see and decide unless there is one.',
+            'Address of the admin pages, /metrics, /healthz and /readyz; false turns it off. Pages and metrics need the token, or a reverse proxy that names the user.',
           ),
         hosts: z
           .array(hostName)
@@ -301,7 +301,7 @@ export const configSchema = z
         token: secret
           .optional()
           .describe(
-            'What whoever asks must know, but for /healthz and /readyz: a password, or a bearer token.',
+            'Token of the pages and of /metrics, as a password or a bearer token. Left out: the daemon makes one in dataDir, in the file admin-token; a worker then shows only /healthz and /readyz.',
           ),
         userHeader: z
           .string()
@@ -311,7 +311,14 @@ export const configSchema = z
         trustedProxies: z
           .array(network)
           .default([])
-          .describe('Reverse proxies whose userHeader is believed.'),
+          .describe(
+            'Reverse proxies whose userHeader is trusted. One on this machine also needs proxySecret.',
+          ),
+        proxySecret: secret
+          .optional()
+          .describe(
+            'Secret that the reverse proxy sends in the header X-Dirsyncd-Proxy-Secret. Left out: no proxy of this machine is trusted.',
+          ),
       })
       .prefault({})
       .describe('The admin pages of the daemon.'),

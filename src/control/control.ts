@@ -174,6 +174,8 @@ export interface PauseRequest {
   readonly reason?: string
 }
 
+export type ResumeRequest = Pick<PauseRequest, 'sync' | 'by'>
+
 /** A change that the service refused for its own content. */
 export interface QuarantinedChange {
   readonly sync: string
@@ -194,6 +196,7 @@ export interface QuarantinedChange {
 }
 
 export interface ReleaseRequest {
+  readonly by: string
   /** Default: every sync. */
   readonly sync?: string
   readonly only?: Only
@@ -232,7 +235,7 @@ export interface Control extends AsyncDisposable {
    */
   pause(request: PauseRequest): Promise<{ readonly pause: SyncPause; readonly stopped: number | null }>
   /** Ends the pause of a sync and returns it; null where there was none. */
-  resume(sync: string): Promise<SyncPause | null>
+  resume(request: ResumeRequest): Promise<SyncPause | null>
   /** The syncs that are paused. */
   paused(): Promise<readonly SyncPause[]>
   /** What is in quarantine. */

@@ -55,7 +55,7 @@ export function createLocalControl(deps: LocalControlDeps): LocalControl {
     return target
   }
 
-  function filterOf({ sync, only }: ReleaseRequest) {
+  function filterOf({ sync, only }: Omit<ReleaseRequest, 'by'>) {
     return { targets: sync === undefined ? deps.targets : new Map([[sync, targetOf(sync)]]), only }
   }
 

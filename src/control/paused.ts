@@ -20,7 +20,7 @@ export function pauseOperations(
       const pause = pauseView(await pauseSync(db, asked))
       return { pause, stopped: (await stopRunOfSync(db, asked.sync, asked.by)) ?? null }
     },
-    resume: async (sync) => {
+    resume: async ({ sync }) => {
       const pause = await resumeSync(db, sync)
       return pause === undefined ? null : pauseView(pause)
     },

@@ -4,7 +4,7 @@ import type { QuarantinedChange, ReleaseRequest } from './control.ts'
 
 /** Who was named and not released, in a sentence; `undefined` where there is nobody. */
 export function notReleasedText(
-  { sync, only }: ReleaseRequest,
+  { sync, only }: Omit<ReleaseRequest, 'by'>,
   released: readonly QuarantinedChange[],
 ): string | undefined {
   if (only === undefined) return undefined

@@ -40,9 +40,10 @@ export async function openRemoteControl(socket: string): Promise<RemoteControl |
     approve: ({ run, ...decision }) => daemon.call<RunSummary>('POST', `/runs/${run}/approve`, decision),
     undo: async (request) => (await daemon.call<{ run: number }>('POST', '/undo', request)).run,
     pause: ({ sync, ...request }) => daemon.call('POST', `/syncs/${encodeURIComponent(sync)}/pause`, request),
-    resume: async (sync) =>
-      (await daemon.call<{ pause: SyncPause | null }>('POST', `/syncs/${encodeURIComponent(sync)}/resume`))
-        .pause,
+    resume: async ({ sync, by }) => {
+      const path = `/syncs/${encodeURIComponent(sync)}/resume`
+      return (await daemon.call<{ pause: SyncPause | null }>('POST', path, { by })).pause
+    },
     paused: () => daemon.call<readonly SyncPause[]>('GET', '/paused'),
     quarantine: (filter) => {
       const query = new URLSearchParams({ ...filter })

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readService } from '../support/read-service.ts'
@@ -74,14 +74,14 @@ export function daemonTests(): void {
     expect((await stat(join(site.dataDir, 'admin.sock'))).mode & 0o777).toBe(0o600)
     const statusOf = async (path: string, options: RequestInit = {}) =>
       (await fetch(`http://${listen}${path}`, options)).status
-    expect(await statusOf('/')).toBe(200)
+    expect(await statusOf('/')).toBe(401)
+    const token = (await readFile(join(site.dataDir, 'admin-token'), 'utf8')).trim()
+    const authorization = `Bearer ${token}`
     const body = JSON.stringify({ sync: 'corp', mode: 'sync' })
     const command = { method: 'POST', body, headers: { 'content-type': 'application/json' } }
-    // Without a word of where it comes from, and as if from a page.
-    expect(await statusOf('/runs', command)).toBe(403)
-    const origin = `http://${listen}`
+    expect(await statusOf('/runs', command)).toBe(401)
     for (const path of ['/runs', '/reload', '/diagnostics', '/undo'])
-      expect(await statusOf(path, { ...command, headers: { ...command.headers, origin } })).toBe(404)
+      expect(await statusOf(path, { ...command, headers: { ...command.headers, authorization } })).toBe(404)
   })
 }
 

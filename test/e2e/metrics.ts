@@ -85,14 +85,16 @@ export function metricsTests(): void {
       expect(answer.status).toBe(503)
       expect(await answer.json()).toEqual({
         code: 'secret-unavailable',
-        message: 'The token cannot be read now: the log says why.',
+        message: 'admin.token cannot be read now: the log says why.',
       })
     }
     worker.kill('SIGTERM')
     await worker.ended
     const refused = await site.run('worker')
     expect(refused.code).toBe(78)
-    expect(refused.stderr).toMatch(/^The token of admin\.token must have 16 characters or more, .*\n$/)
+    expect(refused.stderr).toMatch(
+      /^The secret of admin\.token \(file \S+\) must have 16 characters or more, .*\n$/,
+    )
   })
 }
 

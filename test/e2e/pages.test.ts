@@ -205,7 +205,7 @@ test('a sync is paused and resumed, and the overview says so', async () => {
   expect(await page.locator('main').innerText()).toMatch(/paused since .* by ada \(the LDAP is being moved\)/)
   await page.goto(`${origin}/syncs/corp`)
   await page.getByRole('button', { name: 'Resume' }).click()
-  await daemon.waitForOutput(/"by":"ada","msg":"somebody resumed the sync"/)
+  await daemon.waitForOutput(/"decision":"resume","sync":"corp","by":"ada","msg":"an operator decided"/)
   await page.getByRole('button', { name: 'Pause' }).waitFor()
 })
 

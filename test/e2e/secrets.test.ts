@@ -24,6 +24,7 @@ const SECRETS = {
   store: 'pl4nted-store-password',
   queue: 'pl4nted-queue-password',
   admin: 'pl4nted-admin-token',
+  proxy: 'pl4nted-proxy-secret',
   wrong: 'pl4nted-wrong-ldap-password',
   smtp: 'pl4nted-smtp-password',
   webhook: `whsec_${randomBytes(32).toString('base64')}`,
@@ -95,7 +96,13 @@ async function configuration(): Promise<object> {
     storePassword: file('store'),
     queue: redis.url,
     queuePassword: file('queue'),
-    admin: { listen: address, token: file('admin') },
+    admin: {
+      listen: address,
+      token: file('admin'),
+      userHeader: 'X-Remote-User',
+      trustedProxies: ['127.0.0.1'],
+      proxySecret: file('proxy'),
+    },
     log: { level: 'debug', people: true },
     notifications: {
       failuresInRow: 1,

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -331,7 +331,9 @@ longTest(
     const text = /waits for the API until \d\d:\d\d:\d\dZ \(the service asked for it with 429\)/
     expect((await runCommand(['runs', '--config', first.config])).stdout).toMatch(text)
     const page = /The admin page is at (\S+)/.exec(daemon.output())![1]!
-    expect(await (await fetch(page)).text()).toMatch(text)
+    const token = (await readFile(join(site.dir, 'daemon/admin-token'), 'utf8')).trim()
+    const shown = await fetch(page, { headers: { authorization: `Bearer ${token}` } })
+    expect(await shown.text()).toMatch(text)
 
     daemon.kill('SIGTERM')
     await daemon.ended

@@ -98,7 +98,7 @@ export function convergenceTests(): void {
         detail: expect.stringContaining('twice'),
       },
     ])
-    expect(await control().release({ only: { users: [], groups: ['g1'] } })).toHaveLength(1)
+    expect(await control().release({ by: 'ana', only: { users: [], groups: ['g1'] } })).toHaveLength(1)
     const written = await run()
     expect(written).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: EMPTY_OBJECT } })
     expect(runExitCode(written)).toBe(0)
@@ -120,7 +120,7 @@ export function convergenceTests(): void {
     await expectLeftAlone(left, 'was created twice, and the directory does not show it')
     await expectLeftAlone(await run(), 'was created twice')
     bed.proxy.intercept = () => undefined
-    await control().release({ only: { users: ['ghost'], groups: [] } })
+    await control().release({ by: 'ana', only: { users: ['ghost'], groups: [] } })
     expect(runExitCode(await run())).toBe(0)
     expect((await seen()).users.has('ghost')).toBe(true)
   })
@@ -153,7 +153,7 @@ export function convergenceLongTests(): void {
     expect(await run()).toMatchObject({ counts: { outcomes: { applied: 1 } } })
     await expectLeftAlone(await run(), 'deleted twice')
     bed.proxy.intercept = () => undefined
-    await control().release({ only: { users: ['u3'], groups: [] } })
+    await control().release({ by: 'ana', only: { users: ['u3'], groups: [] } })
     expect(runExitCode(await run())).toBe(0)
     expect([...(await seen()).users.keys()].toSorted()).toEqual(['u1', 'u2'])
   })

@@ -249,7 +249,7 @@ export function decisionsTests(): void {
     const rest = await harness.newestRun()
     expect([rest.state, await there()]).toEqual(['held', 'cdef'])
     await harness.undo(rest.run - 1)
-    await harness.control.resume(bed.sync)
+    await harness.control.resume({ sync: bed.sync, by: 'ana' })
     const again = await harness.sync()
     expect(again).toMatchObject({ state: 'held', hold: 'open', hold_run: again.run })
     const view = (await harness.control.run(again.run))!
@@ -269,7 +269,7 @@ export function decisionsTests(): void {
     await harness.undo(broken.run)
     expect([left.length, await there()]).toEqual([4, 'abcdef'])
     hire(...['a', 'b', 'c', 'd', 'e'].filter((id) => !left.includes(id)))
-    await harness.control.resume(bed.sync)
+    await harness.control.resume({ sync: bed.sync, by: 'ana' })
     expect(await harness.sync()).toMatchObject({ state: 'held', hold: 'open' })
     expect(await there()).toBe('abcdef')
   })

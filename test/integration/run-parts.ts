@@ -352,7 +352,7 @@ export function partsLongTests(): void {
       fire('c', 'd')
       await harness.approve((await harness.sync()).run, { by: 'z3' })
       bed.proxy.intercept = () => undefined
-      await harness.control.release({ sync: bed.sync })
+      await harness.control.release({ by: 'ana', sync: bed.sync })
       await harness.sync()
       for (const [id, by] of [
         ['new', 'ana'],

@@ -81,7 +81,7 @@ async function interfere(step: Interference): Promise<void> {
 async function undo(run: number): Promise<ReadonlySet<string>> {
   const undone = await harness.undo(run)
   expect(undone).toMatchObject({ state: 'done', undo: { run } })
-  await harness.control.resume(bed.sync)
+  await harness.control.resume({ sync: bed.sync, by: 'ana' })
   const notices = await noticesOf(bed.db, undone.run, 1000)
   return new Set(notices.filter(({ code }) => code !== 'email-swap').map(({ kind, id }) => `${kind} ${id}`))
 }
@@ -213,7 +213,7 @@ test(
         for (const run of runs.toReversed()) {
           states.pop()
           const undone = await harness.undo(run)
-          await harness.control.resume(bed.sync)
+          await harness.control.resume({ sync: bed.sync, by: 'ana' })
           expect(await seen()).toEqual(states.at(-1))
           last = undone.run
         }
@@ -221,7 +221,7 @@ test(
         const again = await harness.undo(last)
         expect(again).toMatchObject({ state: 'done' })
         await harness.undo(again.run)
-        await harness.control.resume(bed.sync)
+        await harness.control.resume({ sync: bed.sync, by: 'ana' })
         expect(await seen()).toEqual(states[0])
       }),
       { numRuns: 100 },

@@ -107,7 +107,7 @@ export function undoTests(): void {
       undo: { run: deleting.run },
     })
     expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b', 'c'])
-    await harness.control.resume(bed.sync)
+    await harness.control.resume({ sync: bed.sync, by: 'ana' })
     await harness.executor.work(bed.sync, { scheduled: true })
     expect([...(await seen()).users.keys()].toSorted()).toEqual(['b', 'c'])
   })
@@ -215,7 +215,7 @@ export function undoTests(): void {
     expect(await harness.getRun(late)).toMatchObject({ state: 'waiting' })
     expect(await harness.sync({ mode: 'plan' })).toMatchObject({ state: 'planned' })
     expect((await seen()).users.size).toBe(0)
-    await harness.control.resume(bed.sync)
+    await harness.control.resume({ sync: bed.sync, by: 'ana' })
     await harness.work()
     expect(await harness.getRun(late)).toMatchObject({ state: 'done' })
   })
@@ -343,7 +343,7 @@ export function undoLongTests(): void {
       expect(deleting).toMatchObject({ state: 'done', counts: { outcomes: { applied: 1 } } })
       await harness.undo(deleting.run)
       expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b'])
-      await harness.control.resume(bed.sync)
+      await harness.control.resume({ sync: bed.sync, by: 'ana' })
     }
   })
 
@@ -359,7 +359,7 @@ export function undoLongTests(): void {
     await harness.work()
     await harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
     await harness.work()
-    await harness.control.resume(bed.sync)
+    await harness.control.resume({ sync: bed.sync, by: 'ana' })
     expect(await harness.sync()).toMatchObject({
       state: 'held',
       breaches: [{ guard: 'left-out', changes: 1 }],
@@ -375,7 +375,7 @@ export function undoLongTests(): void {
     const creating = await harness.sync()
     const undone = await harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
     await harness.work()
-    await harness.control.resume(bed.sync)
+    await harness.control.resume({ sync: bed.sync, by: 'ana' })
     expect(await harness.approve(undone)).toMatchObject({ state: 'done' })
     expect((await harness.control.paused()).map((pause) => pause.sync)).toContain(bed.sync)
   })
@@ -521,7 +521,7 @@ export function undoLongTests(): void {
       heldRun: null,
       heldUndo: undefined,
     })
-    await control.resume(bed.sync)
+    await control.resume({ sync: bed.sync, by: 'ana' })
     await harness.sync()
     await expect(control.approve({ run: undoing, by: 'ana' })).rejects.toThrow(
       `Run ${undoing} has no open hold: a later run ended it; dirsyncd undo ${creating.run} shows what can be put back now.`,

@@ -2,7 +2,9 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { Config } from '../../src/config/config.ts'
 import { createOverview } from '../../src/compose/overview.ts'
+import { ReadyLook } from '../../src/compose/ready-look.ts'
 import { whyDaemonIsNotReady } from '../../src/compose/readiness.ts'
+import { silentLog } from '../../src/log.ts'
 import type { Site } from '../../src/compose/site.ts'
 import { decideOn } from '../../src/control/decide-on.ts'
 import { createLog } from '../../src/log.ts'
@@ -191,9 +193,9 @@ function siteOf(schedule: object | null): { readonly site: Site; readonly config
 }
 
 /** Why a daemon that has been up for this long is not ready, whose sync is to run every ten minutes. */
-function whyNot(upMinutes: number, schedule: object | null = EVERY_TEN_MINUTES) {
+async function whyNot(upMinutes: number, schedule: object | null = EVERY_TEN_MINUTES) {
   const { site, config } = siteOf(schedule)
-  return whyDaemonIsNotReady(site, config, new Date(Date.now() - upMinutes * 60_000))
+  return (await whyDaemonIsNotReady(site, config, new Date(Date.now() - upMinutes * 60_000)))?.why
 }
 
 /** Whether an alert compares the last read with what the schedule called for. */
@@ -261,4 +263,24 @@ test('a sync is not late because a person has just decided about an old hold', a
     expect(await whyNot(600)).toContain('has not succeeded since its schedule called for it three times')
     expect(await stateInOverview()).toBe('late')
   }
+})
+
+test('a daemon whose store hangs says so to all who ask, and asks the store once', async () => {
+  const { site, config } = siteOf(EVERY_TEN_MINUTES)
+  const look = () => whyDaemonIsNotReady(site, config, new Date())
+  const ready = new ReadyLook(look, silentLog(), { patience: 300, fresh: 1, abandon: 600_000 })
+  expect(await ready.why()).toBeUndefined()
+  await bed.db.transaction().execute(async (trx) => {
+    await sql`LOCK TABLE dirsyncd.runs IN ACCESS EXCLUSIVE MODE`.execute(trx)
+    await expect.poll(() => ready.why()).toBe('the store or the queue does not answer')
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ready.why()))
+    expect(new Set(answers)).toEqual(new Set(['the store or the queue does not answer']))
+    const waiting = async () => {
+      const { rows } = await sql<{ queries: number }>`SELECT count(*)::int AS queries FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`.execute(trx)
+      return rows[0]?.queries
+    }
+    await expect.poll(waiting).toBe(1)
+  })
+  await expect.poll(() => ready.why()).toBeUndefined()
 })

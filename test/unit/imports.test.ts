@@ -32,7 +32,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   control: { values: 'sync store queue plan directory', types: 'source' },
   metrics: { values: '' },
   notify: { values: 'client directory plan this-machine', types: 'store' },
-  admin: { values: 'control issue-sentence plan directory', types: 'store' },
+  admin: { values: 'control issue-sentence plan directory this-machine', types: 'store' },
   config: { values: 'certificates duration issue-sentence notify this-machine', types: 'plan source sync' },
   // The only unit that names concrete adapters.
   compose: {

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { stringifySetCookie } from 'cookie'
 import type { z } from 'zod'
 import { type Control, earlierPauseText, type RunSummary } from '../../control/control.ts'
 import { notReleasedText } from '../../control/released.ts'
@@ -8,17 +7,12 @@ import type { Part } from '../../plan/part/part.ts'
 import { printable } from '../../printable.ts'
 import { read } from '../answer-errors.ts'
 import { path, withQuery } from './html.ts'
-import { NAME_COOKIE } from './name-field.ts'
 import * as params from './params.ts'
 
 type Operations = Omit<Control, typeof Symbol.asyncDispose>
 
 /** What people do on pages; each answer leads to the page that shows what came of it. */
-export function addActions(
-  app: FastifyInstance,
-  control: Operations,
-  resumed: (sync: string, by: string) => void,
-): void {
+export function addActions(app: FastifyInstance, control: Operations): void {
   addDecisions(app, control)
   addUndo(app, control)
   app.post('/syncs/:sync/run', async (request, reply) => {
@@ -29,27 +23,27 @@ export function addActions(
   app.post('/syncs/:sync/pause', async (request, reply) => {
     const { sync } = read(params.syncParams, request.params)
     const { by, reason } = formOf(params.pauseForm, request)
-    const asked = { sync, by: whoActs(request, reply, by), ...(reason !== undefined && { reason }) }
+    const asked = { sync, by: whoActs(request, by), ...(reason !== undefined && { reason }) }
     const earlier = earlierPauseText((await control.pause(asked)).pause, asked)
     if (earlier !== undefined) throw new DirsyncdError('sync-paused', `${earlier}.`)
     return reply.redirect(path`/syncs/${sync}`, 303)
   })
   app.post('/syncs/:sync/resume', async (request, reply) => {
     const { sync } = read(params.syncParams, request.params)
-    const by = whoActs(request, reply, formOf(params.byForm, request).by)
-    if ((await control.resume(sync)) === null)
+    const by = whoActs(request, formOf(params.byForm, request).by)
+    if ((await control.resume({ sync, by })) === null)
       throw new DirsyncdError('usage', `The sync ${sync} is not paused.`)
-    resumed(sync, by)
     return reply.redirect(path`/syncs/${sync}`, 303)
   })
   app.post('/quarantine/release', async (request, reply) => {
-    const { sync, kind, id } = formOf(params.releaseForm, request)
+    const { by, sync, kind, id } = formOf(params.releaseForm, request)
     const only =
       id === undefined
         ? undefined
         : { users: kind === 'user' ? [id] : [], groups: kind === 'group' ? [id] : [] }
     const asked = { ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) }
-    const missing = notReleasedText(asked, await control.release(asked))
+    const released = await control.release({ ...asked, by: whoActs(request, by) })
+    const missing = notReleasedText(asked, released)
     if (missing !== undefined) throw new DirsyncdError('id-unknown', missing)
     return reply.redirect(withQuery('/quarantine', { sync }), 303)
   })
@@ -60,7 +54,7 @@ function addDecisions(app: FastifyInstance, control: Operations): void {
     const { run } = read(params.runParams, request.params)
     const { by, what, reason, seen, ...part } = formOf(params.decisionForm, request)
     const choice = what === 'part' ? { part: partOf(part) } : chosen(what, part)
-    const approved = await control.approve({ run, by: whoActs(request, reply, by), reason, seen, ...choice })
+    const approved = await control.approve({ run, by: whoActs(request, by), reason, seen, ...choice })
     return toRun(reply, (await applying(control, approved)) ?? run)
   })
   app.post('/runs/:run/reject', async (request, reply) => {
@@ -73,7 +67,7 @@ function addDecisions(app: FastifyInstance, control: Operations): void {
       )
     const rejected = await control.reject({
       run,
-      by: whoActs(request, reply, by),
+      by: whoActs(request, by),
       reason,
       seen,
       ...chosen(what, part),
@@ -86,7 +80,7 @@ function addUndo(app: FastifyInstance, control: Operations): void {
   app.post('/runs/:run/undo', async (request, reply) => {
     const { run } = read(params.runParams, request.params)
     const { by, ...chosenPart } = formOf(params.partForm, request)
-    const asked = { run, part: namedPart(chosenPart), by: whoActs(request, reply, by) }
+    const asked = { run, part: namedPart(chosenPart), by: whoActs(request, by) }
     return toRun(reply, await control.undo({ ...asked, mode: 'plan' }))
   })
   app.post('/runs/:run/put-back', async (request, reply) => {
@@ -95,7 +89,7 @@ function addUndo(app: FastifyInstance, control: Operations): void {
     const plan = await control.run(run, { limit: 0 })
     if (plan?.undo == null) throw new DirsyncdError('run-unknown', `Run ${run} is no plan of an undo.`)
     const { run: undone, part } = plan.undo
-    const asked = { run: undone, part, by: whoActs(request, reply, by) }
+    const asked = { run: undone, part, by: whoActs(request, by) }
     return toRun(reply, await control.undo({ ...asked, mode: 'sync' }))
   })
 }
@@ -146,24 +140,10 @@ function namedPart({ names, kinds, ids }: ChosenPart): Part {
   }
 }
 
-/** Of a year, in seconds. */
-const REMEMBERED_S = 365 * 86_400
-
-/** Who is signed in, or who somebody says that he is where nobody has to sign in; then the browser remembers it. */
-function whoActs({ viewer }: FastifyRequest, reply: FastifyReply, by: string | undefined): string {
-  if (viewer.user !== undefined) return printable(viewer.user).slice(0, 100)
-  if (by === undefined) throw new DirsyncdError('usage', 'Give your name, so that others know who it was.')
-  const name = printable(by)
-  void reply.header(
-    'set-cookie',
-    stringifySetCookie({
-      name: NAME_COOKIE,
-      value: name,
-      maxAge: REMEMBERED_S,
-      httpOnly: true,
-      sameSite: 'lax',
-      path: '/',
-    }),
-  )
-  return name
+/** Who is signed in, or whom a program names that shows the token without a name. */
+function whoActs({ viewer }: FastifyRequest, by: string | undefined): string {
+  const name = viewer.user ?? by
+  if (name === undefined)
+    throw new DirsyncdError('usage', 'Give your name in the field by, so that others know who it was.')
+  return printable(name).slice(0, 100)
 }

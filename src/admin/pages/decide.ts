@@ -17,7 +17,7 @@ import { plannedLinks } from './runs.ts'
 export const ENTER_SENDS_NOTHING = html`<button hidden formmethod="dialog" formnovalidate></button>`
 
 /** What holds a run, and what of it is not proved; the form in which a person decides is with what it decides on. */
-export function holdSections(run: ShownRun, name: Html, now: Date): Html {
+export function holdSections(run: ShownRun, name: Html | false, now: Date): Html {
   const [guards, findings] = [guardsOf(run), findingsOf(run)]
   const decision = whatToDo(run, name, now)
   const isOpen = run.hold === 'open'
@@ -41,7 +41,7 @@ function breachSection(
   </section>`
 }
 
-function whatToDo(run: ShownRun, name: Html, now: Date): Html | false {
+function whatToDo(run: ShownRun, name: Html | false, now: Date): Html | false {
   const { hold, holdExpiresAt } = run
   const why = whyUntouchable(run)
   if (why !== undefined) return (hold === 'open' || hold === 'rejected') && html`<p>${why}</p>`
@@ -95,7 +95,7 @@ const UNDO_ENDS: Ends = {
   expired: 'Nobody decided in time, so nothing was put back.',
 }
 
-function decisionForm(run: RunDetail, name: Html): Html {
+function decisionForm(run: RunDetail, name: Html | false): Html {
   const waiting = undecided(run.state, run.breaches).filter(({ changes }) => changes > 0)
   return html`<form class="stacked" method="post" action="${path`/runs/${run.run}/approve`}">
     ${ENTER_SENDS_NOTHING}
@@ -109,7 +109,7 @@ function decisionForm(run: RunDetail, name: Html): Html {
 }
 
 /** What was rejected may still be approved. */
-function overruleForm(run: RunDetail, name: Html): Html {
+function overruleForm(run: RunDetail, name: Html | false): Html {
   const rejected = run.breaches.filter(({ decided }) => decided === 'rejected')
   return html`<form class="stacked" method="post" action="${path`/runs/${run.run}/approve`}">
     ${ENTER_SENDS_NOTHING}
@@ -124,7 +124,7 @@ function overruleForm(run: RunDetail, name: Html): Html {
 }
 
 /** What was approved may be rejected before it is done. */
-function takeBackForm(run: RunDetail, name: Html): Html {
+function takeBackForm(run: RunDetail, name: Html | false): Html {
   const waits = amount(run.approvedWaiting, 'change')
   return html`<form class="stacked" method="post" action="${path`/runs/${run.run}/reject`}">
     ${ENTER_SENDS_NOTHING}

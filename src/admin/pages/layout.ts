@@ -50,9 +50,9 @@ export function layout({ title, body, refresh, state }: Page, viewer: Viewer): s
     </html> `.toString()
 }
 
-function viewerBox({ user, hasSession }: Viewer): Html | false {
+function viewerBox({ user, by }: Viewer): Html | false {
   if (user === undefined) return false
-  if (!hasSession) return html`<p class="viewer"><bdi>${user}</bdi></p>`
+  if (by !== 'session') return html`<p class="viewer"><bdi>${user}</bdi></p>`
   return html`<form class="viewer" method="post" action="/sign-out">
     <bdi>${user}</bdi> <button class="plain">Sign out</button>
   </form>`

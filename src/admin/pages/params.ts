@@ -59,6 +59,7 @@ export const noticesQuery = z.object({
 })
 export const peopleQuery = z.object({ who: anyText.min(1).max(2000), kind: optional(kind) })
 export const quarantineQuery = z.object({ sync: optional(anyText), skip: optional(place) })
+export const signInCodeParams = z.object({ code: anyText })
 export const signInQuery = z.object({ to: z.string().default('/') })
 
 /** An id as a form carries it: encoded, because browsers change line ends and others. */
@@ -81,7 +82,7 @@ const name = text(100).refine((value) => !isNothing(value), 'must be a name')
 
 // Of a form every field must be known: one that is misspelt, such as a part of a plan, must not widen what is done.
 export const signInForm = z.strictObject({ user: name, token: z.string(), to: optional(encoded) })
-/** Who acts, where that is not known otherwise. */
+/** Who acts, of a program that shows the token without a name. */
 export const byForm = z.strictObject({ by: optional(text(100)) })
 export const partForm = byForm.extend({
   names: several(z.enum(PART_NAMES)),
@@ -98,8 +99,8 @@ export const decisionForm = partForm.extend({
 export const runForm = z.strictObject({ mode: z.enum(['sync', 'plan']) })
 export const pauseForm = byForm.extend({ reason: optional(text(500)) })
 /** Who is named, or that all are meant: what is empty or misspelled does not stand for all. */
-export const releaseForm = z
-  .strictObject({
+export const releaseForm = byForm
+  .extend({
     all: z.literal('yes').optional(),
     sync: anyText.min(1).optional(),
     kind: kind.optional(),

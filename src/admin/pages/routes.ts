@@ -1,4 +1,3 @@
-import { parseCookie } from 'cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Browse } from '../../control/browse.ts'
 import type { Control } from '../../control/control.ts'
@@ -7,9 +6,8 @@ import { DirsyncdError } from '../../errors.ts'
 import { read } from '../answer-errors.ts'
 import { changePage } from './change.ts'
 import { CHANGES_SHOWN, changesSection } from './changes.ts'
-import type { Html } from './html.ts'
+import { html, type Html } from './html.ts'
 import { layout, type Page } from './layout.ts'
-import { NAME_COOKIE, nameField } from './name-field.ts'
 import { overviewPage } from './overview.ts'
 import * as params from './params.ts'
 import { peoplePage } from './people.ts'
@@ -54,7 +52,7 @@ export function addPages(app: FastifyInstance, { control, browse, overview }: Pa
     const { sync } = read(params.syncParams, request.params)
     const found = (await overview()).find((each) => each.sync === sync)
     const runs = await control.runs({ sync, limit: SYNC_RUNS })
-    if (found !== undefined) return syncPage(found, runs, nameFor(request), new Date())
+    if (found !== undefined) return syncPage(found, runs, recordedAs(request), new Date())
     if (runs.length > 0) return goneSyncPage(sync, runs, new Date())
     throw new DirsyncdError('run-unknown', `There is no sync "${sync}" in the configuration.`)
   })
@@ -83,7 +81,7 @@ function addRunPages(
     const place = { after, before, limit: CHANGES_SHOWN }
     const page = await browse.changes(run.run, filter, place)
     const changes = changesSection(run, page, { ...filter, after, before })
-    return runPage({ run, changes, name: nameFor(request), now: new Date() })
+    return runPage({ run, changes, name: recordedAs(request), now: new Date() })
   })
   get('/runs/:run/changes/:number', async (request) => {
     const { run: wanted, number } = read(params.changeParams, request.params)
@@ -108,10 +106,11 @@ function addRunPages(
     return noticesPage(run, await browse.notices(run.run, asked), { code, limit: NOTICES_SHOWN })
   })
   get('/runs/:run/undo', async (request) =>
-    undoPage(await runOf(browse, read(params.runParams, request.params).run), nameFor(request)),
+    undoPage(await runOf(browse, read(params.runParams, request.params).run), recordedAs(request)),
   )
 }
 
-function nameFor({ viewer, headers }: FastifyRequest): Html {
-  return nameField(viewer, parseCookie(headers.cookie ?? '')[NAME_COOKIE])
+/** Says under which name a decision is recorded; a program without one names it with the form. */
+function recordedAs({ viewer: { user } }: FastifyRequest): Html | false {
+  return user !== undefined && html`<p>Recorded as done by <bdi>${user}</bdi>.</p>`
 }

@@ -18,7 +18,7 @@ export interface RunPageParts {
   /** The list of changes, made for what was asked for. */
   readonly changes: Html
   /** Asks who decides, where that is not known. */
-  readonly name: Html
+  readonly name: Html | false
   readonly now: Date
 }
 
@@ -205,7 +205,7 @@ export function noticesPage(
 }
 
 /** The plan of an undo can be done, or not. */
-function putBackForm(run: ShownRun, name: Html): Html | false {
+function putBackForm(run: ShownRun, name: Html | false): Html | false {
   const { mode, state, undo, counts } = run
   if (mode !== 'plan' || state !== 'planned' || undo === null) return false
   const why = whyUntouchable(run)

@@ -12,7 +12,9 @@ export function signInPage(to: string, problem?: string): Page {
         ><input name="user" required maxlength="100" autocomplete="username"
       /></label>
       <label
-        ><span>Token (the one that <code>admin.token</code> reads)</span
+        ><span
+          >Token (that of <code>admin.token</code>; without this option, it is in the file
+          <code>admin-token</code> of <code>dataDir</code>)</span
         ><input type="password" name="token" required autocomplete="current-password"
       /></label>
       <button class="main">Sign in</button>

@@ -11,7 +11,12 @@ import { at, took } from './time.ts'
 export const SYNC_RUNS = 20
 
 /** One sync: how it is, what a person can do with it, and its last runs. */
-export function syncPage(sync: SyncOverview, runs: readonly RunSummary[], name: Html, now: Date): Page {
+export function syncPage(
+  sync: SyncOverview,
+  runs: readonly RunSummary[],
+  name: Html | false,
+  now: Date,
+): Page {
   const wishes = wishesOf(sync, now)
   const body = html`<h1><bdi>${sync.sync}</bdi> ${stateBadge(sync)}</h1>
     ${
@@ -63,7 +68,7 @@ export function goneSyncPage(sync: string, runs: readonly RunSummary[], now: Dat
   return { title: sync, body }
 }
 
-function actions({ sync, paused }: SyncOverview, name: Html): Html {
+function actions({ sync, paused }: SyncOverview, name: Html | false): Html {
   const to = (what: string) => path`/syncs/${sync}/` + what
   return html`<div class="actions">
     <form method="post" action="${to('run')}">

@@ -5,7 +5,7 @@ import type { Page } from './layout.ts'
 import { whyUntouchable } from './run-of.ts'
 
 /** Asks what of a run is to be put back; the answer is a plan that shows it first. */
-export function undoPage(shown: ShownRun, name: Html): Page {
+export function undoPage(shown: ShownRun, name: Html | false): Page {
   const { run, sync } = shown
   const title = `Undo run ${run}`
   const why = whyUntouchable(shown)

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { buildAdminApp } from '../../../src/admin/app.ts'
 import type { AdminOptions } from '../../../src/admin/app.ts'
+import { silentLog } from '../../../src/log.ts'
 
 const asked: unknown[] = []
 const control = {
@@ -10,6 +11,10 @@ const control = {
   },
   approve: async (...args: unknown[]) => asked.push(['approve', ...args]),
   reject: async (...args: unknown[]) => asked.push(['reject', ...args]),
+  resume: async (...args: unknown[]) => {
+    asked.push(['resume', ...args])
+    return null
+  },
   release: async (...args: unknown[]) => {
     asked.push(args)
     return []
@@ -28,7 +33,7 @@ const watching = {
   metrics: async () => ({ contentType: 'text/plain; version=0.0.4; charset=utf-8', text: 'up 1\n' }),
 }
 const configuration = () => ({ syncs: [] })
-const app = buildAdminApp({ control, watching, reload, configuration })
+const app = buildAdminApp({ control, watching, reload, configuration, log: silentLog() })
 
 afterEach(() => {
   asked.length = 0
@@ -75,7 +80,8 @@ test('no question is answered for which a name is misspelled', async () => {
 })
 
 test('nothing is released for a request whose limit is misspelled', async () => {
-  for (const payload of [{ syncs: 'corp' }, { only: { user: ['a'] } }]) {
+  for (const asks of [{ syncs: 'corp' }, { only: { user: ['a'] } }]) {
+    const payload = { by: 'ada', ...asks }
     const answer = await app.inject({ method: 'POST', url: '/quarantine/release', payload })
     expect(answer.statusCode).toBe(400)
   }
@@ -94,6 +100,17 @@ test.each(['approve', 'reject'])('%s decides about all, or only about what is na
   ])
 })
 
+test.each([
+  ['/syncs/corp/resume', {}, ['resume', { sync: 'corp', by: 'ada' }]],
+  ['/quarantine/release', { sync: 'corp' }, [{ sync: 'corp', by: 'ada' }]],
+])('%s is asked for with the name of the operator', async (url, asks, wanted) => {
+  const post = (payload: object) => app.inject({ method: 'POST', url, payload })
+  expect((await post(asks)).statusCode).toBe(400)
+  expect(asked).toEqual([])
+  expect((await post({ ...asks, by: 'ada' })).statusCode).toBe(200)
+  expect(asked).toEqual([wanted])
+})
+
 test('a story is asked for by any text, and only of a kind that there is', async () => {
   const query = new URLSearchParams({ sync: 'corp', who: 'a&b=ü', kind: 'user' })
   expect((await app.inject({ url: `/explain?${query.toString()}` })).statusCode).toBe(200)
@@ -108,6 +125,7 @@ test('a daemon that cannot do its work lives and is not ready', async () => {
     watching: { ...watching, whyNotReady: async () => why },
     reload,
     configuration,
+    log: silentLog(),
   })
   expect((await late.inject({ url: '/healthz' })).json()).toEqual({ status: 'ok' })
   const answer = await late.inject({ url: '/readyz' })

@@ -1,5 +1,7 @@
 import type { Access } from '../../../src/admin/access.ts'
 import { buildPages } from '../../../src/admin/pages.ts'
+import { signIn } from '../../../src/admin/session.ts'
+import type { SignInCode } from '../../../src/admin/sign-in-code.ts'
 import type { Watching } from '../../../src/admin/watching.ts'
 import type { ChangePage, NumberedNotice, ShownRun } from '../../../src/control/browse.ts'
 import type {
@@ -13,6 +15,7 @@ import type {
 import type { SyncOverview } from '../../../src/control/overview.ts'
 import { DirsyncdError } from '../../../src/errors.ts'
 import type { Explanation } from '../../../src/control/story.ts'
+import { type Log, silentLog } from '../../../src/log.ts'
 
 /** What the pages of a test show. */
 export interface Shown {
@@ -24,21 +27,38 @@ export interface Shown {
   readonly explanation?: Explanation
   readonly watching?: Watching
   readonly access?: Access
+  readonly signInCode?: SignInCode | undefined
+  readonly log?: Log
   /** The pause that is there before somebody asks for one. */
   readonly paused?: SyncPause
   /** The store does not answer any more behind what is shown. */
   readonly isCut?: boolean
+  /** What fails behind what is shown. */
+  readonly cut?: Error
   /** What the syncs of the runs write to now. */
   readonly directoryNow?: ShownRun['directoryNow']
   readonly openHold?: number | undefined
 }
 
-export const OPEN_TO_ALL: Access = { hosts: [], token: undefined, proxy: undefined, wrongToken: () => {} }
+export const TOKEN = 'a-long-token-of-the-test'
 
-/** Everything in one part, after which the store may not answer any more. */
-async function* all<T>(items: readonly T[], isCut: boolean) {
+export const WITH_TOKEN: Access = {
+  hosts: [],
+  token: async () => TOKEN,
+  proxy: undefined,
+  wrongToken: () => {},
+}
+
+/** What a program shows. */
+export const BEARER = { authorization: `Bearer ${TOKEN}` }
+
+/** What a browser shows in which ada has signed in. */
+export const SIGNED_IN = { cookie: signIn('ada', TOKEN, false).split(';')[0]! }
+
+/** Everything in one part, behind which something may fail. */
+async function* all<T>(items: readonly T[], cut: Error | undefined) {
   if (items.length > 0) yield items
-  if (isCut) throw new DirsyncdError('store-unavailable', 'The store does not answer.')
+  if (cut !== undefined) throw cut
 }
 
 /** The pages on what is shown, and what they ask of the operations that change something. */
@@ -51,6 +71,7 @@ export function buildPagesForTests(shown: Shown) {
     quarantine = [],
     explanation,
     isCut = false,
+    cut = isCut ? new DirsyncdError('store-unavailable', 'The store does not answer.') : undefined,
   } = shown
   const asked: unknown[] = []
   const find = async (run: number) => runs.find((each) => each.run === run)
@@ -80,7 +101,7 @@ export function buildPagesForTests(shown: Shown) {
         const pause = { reason: null, since: '2026-11-21T07:29:03.000Z', ...request }
         return { pause: shown.paused ?? pause, stopped: null }
       },
-      resume: async () => shown.paused ?? null,
+      resume: recorded('resume', shown.paused ?? null),
       release: async (request) => {
         asked.push(['release', request])
         const { only } = request
@@ -100,16 +121,17 @@ export function buildPagesForTests(shown: Shown) {
         return { changes: rest.slice(0, limit), isMore: rest.length > limit }
       },
       notices: async () => notices,
-      eachChange: () => all(changes, isCut),
-      eachNotice: () => all(notices, isCut),
+      eachChange: () => all(changes, cut),
+      eachNotice: () => all(notices, cut),
     },
     overview: async () => syncs,
     watching: shown.watching ?? {
       whyNotReady: async () => undefined,
       metrics: async () => ({ contentType: 'text/plain', text: 'up 1\n' }),
     },
-    access: shown.access ?? OPEN_TO_ALL,
-    resumed: (...whatAndWho) => asked.push(['resume', ...whatAndWho]),
+    access: shown.access ?? WITH_TOKEN,
+    signInCode: shown.signInCode,
+    log: shown.log ?? silentLog(),
   })
   return { app, asked }
 }

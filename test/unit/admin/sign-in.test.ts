@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest'
+import type { Access } from '../../../src/admin/access.ts'
 import { sessionUser, signIn } from '../../../src/admin/session.ts'
+import { SignInCode } from '../../../src/admin/sign-in-code.ts'
 import { runOf } from '../cli/runs-for-tests.ts'
-import { buildPagesForTests, OPEN_TO_ALL } from './pages-for-tests.ts'
+import { buildPagesForTests, TOKEN, WITH_TOKEN } from './pages-for-tests.ts'
 
 const BREACH = { guard: 'max-deletes', detail: 'many', changes: 9 }
-const TOKEN = 'a-long-token-of-the-test'
 
-function open(read: () => Promise<string> = async () => TOKEN, wrongToken = (_address: string) => {}) {
+function open(access: Partial<Access> = {}, signInCode?: SignInCode) {
   const runs = [runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7, breaches: [BREACH] })]
-  return buildPagesForTests({ runs, access: { ...OPEN_TO_ALL, token: read, wrongToken } })
+  return buildPagesForTests({ runs, access: { ...WITH_TOKEN, ...access }, signInCode })
 }
 
 type Pages = ReturnType<typeof open>['app']
@@ -55,7 +56,7 @@ test('a browser is led to the page for signing in, and from there to where it wa
 
 test.each(['wrong', '', `${TOKEN}x`, TOKEN.slice(1)])('%j is not the token', async (token) => {
   const heard: string[] = []
-  const { app } = open(undefined, (address) => heard.push(address))
+  const { app } = open({ wrongToken: (address) => heard.push(address) })
   const answer = await signInWith(app, token)
   expect(answer.statusCode).toBe(401)
   expect(heard).toEqual(['127.0.0.1'])
@@ -106,6 +107,34 @@ test('behind a proxy with TLS the cookie stays on TLS', async () => {
 function valueOf(header: string): string {
   return header.split(';')[0]!
 }
+
+test('the link of the terminal signs in whoever started the daemon, once', async () => {
+  const code = new SignInCode('tom')
+  const { app } = open({}, code)
+  const url = `/sign-in/${code.code}`
+  // A program that looks whether the link is good does not use it up.
+  expect((await app.inject({ method: 'HEAD', url })).headers['set-cookie']).toBeUndefined()
+  expect((await app.inject({ url: `${url}x` })).statusCode).toBe(401)
+  const entered = await app.inject({ url, headers: HTML })
+  expect([entered.statusCode, entered.headers.location]).toEqual([303, '/'])
+  const cookie = cookieOf(entered)
+  expect((await app.inject({ url: '/runs/7', headers: { ...HTML, cookie } })).body).toContain(
+    '<bdi>tom</bdi>',
+  )
+  const again = await app.inject({ url, headers: HTML })
+  expect([again.statusCode, again.headers['set-cookie']]).toEqual([401, undefined])
+  expect(again.body).toContain('This link works once')
+  // Whoever opens it again in the same browser is signed in already.
+  expect((await app.inject({ url, headers: { ...HTML, cookie } })).headers.location).toBe('/')
+})
+
+test('the link of the terminal works for an hour, and none where there is no terminal', async () => {
+  const code = new SignInCode('tom', 0)
+  expect(code.use(code.code, 3_600_000)).toBeUndefined()
+  expect(code.use(code.code, 3_599_999)).toBe('tom')
+  for (const url of ['/sign-in/undefined', '/sign-in/x'])
+    expect((await open().app.inject({ url })).statusCode).toBe(401)
+})
 
 describe('a session', () => {
   test('ends with its time and with the token', () => {

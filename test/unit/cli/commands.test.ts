@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import type { ReloadReport } from '../../../src/control/reload.ts'
 import type { Compose } from '../../../src/cli/context.ts'
 import { runCli } from '../../../src/cli/run.ts'
+import { whoAmI } from '../../../src/cli/who-am-i.ts'
 import type { ServiceAdmin } from '../../../src/compose/service-admin.ts'
 import type { TestedChannel } from '../../../src/compose/test-notifications.ts'
 import type { CheckItem, CheckRequest } from '../../../src/compose/check.ts'
@@ -168,8 +169,8 @@ function scriptedControl(
     },
     pause: ({ sync, by, reason = null }) =>
       Promise.resolve({ pause: { sync, by, reason, since: '2026-11-25T07:29:03.000Z' }, stopped: 13 }),
-    resume: (sync) => {
-      seen.resumed.push(sync)
+    resume: ({ sync, by }) => {
+      seen.resumed.push(`${sync} by ${by}`)
       return Promise.resolve(script.paused?.[0] ?? null)
     },
     paused: () => Promise.resolve(script.paused ?? []),
@@ -382,7 +383,7 @@ test('resume says what becomes of an undo that is not at its end', async () => {
   const resume = async (undo: RunView) => {
     const runs = { 14: [undo], 15: [runOf({ run: 15, mode: 'plan', undo: { run: 12, part: {} } })] }
     const { stdout, resumed } = await dirsyncd(['resume', 'corp', '--no-plan'], { paused, runs })
-    expect(resumed).toEqual(['corp'])
+    expect(resumed).toEqual([`corp by ${whoAmI({})}`])
     return stdout
   }
   const undo = { run: 14, undo: { run: 12, part: {} } }
@@ -407,7 +408,7 @@ test('resume shows what the next run would do, and asks', async () => {
   const no = await dirsyncd(['resume', 'corp'], { ...script, answer: false })
   expect(no).toMatchObject({ code: 0, resumed: [], stderr: 'Let corp run again?\n' })
   expect(no.stdout).toMatch(/planned {4}2 users to delete(.|\n)*corp stays paused\.\n$/)
-  expect((await dirsyncd(['resume', 'corp'], { ...script, answer: true })).resumed).toEqual(['corp'])
+  expect((await dirsyncd(['resume', 'corp'], { ...script, answer: true })).resumed).toHaveLength(1)
   const failed = {
     ...script,
     runs: { 1: [runOf({ run: 1, mode: 'plan', state: 'failed', error: 'The source is down.' })] },
@@ -417,7 +418,7 @@ test('resume shows what the next run would do, and asks', async () => {
   expect(unknown.stderr).toContain(
     'so it stays paused; dirsyncd resume corp --no-plan resumes it without a look.',
   )
-  expect((await dirsyncd(['resume', 'corp', '--no-plan'], failed)).resumed).toEqual(['corp'])
+  expect((await dirsyncd(['resume', 'corp', '--no-plan'], failed)).resumed).toHaveLength(1)
   expect(await dirsyncd(['resume', 'corp'], {})).toMatchObject({
     code: 64,
     stderr: 'The sync corp is not paused.\n',

@@ -59,21 +59,21 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
     text: `${CORP}admin: { qqqqqqqqqqqq: 1 }`,
     line:
       'dirsyncd.yaml:9:10: admin.qqqqqqqqqqqq: is not a known option; known here are listen, hosts, token, ' +
-      'userHeader, trustedProxies',
+      'userHeader, trustedProxies, proxySecret',
   },
+  ...['127.0.0.1', '127.8.0.0/16', '0.0.0.0/0', '::1', '::/0', '::ffff:127.0.0.1', '::ffff:0:0/96'].map(
+    (each) => ({
+      name: `a reverse proxy in ${each}, where every account of the machine is`,
+      text: `${CORP}admin: { userHeader: X-Remote-User, trustedProxies: ["${each}"] }`,
+      line:
+        'dirsyncd.yaml:9:54: admin.trustedProxies[0]: has addresses of this machine, from which each of its accounts could name ' +
+        'any user; add admin.proxySecret: { file: PATH }, and have the proxy send it in the header X-Dirsyncd-Proxy-Secret',
+    }),
+  ),
   {
-    name: 'admin pages that other machines reach, and that are open to them',
-    text: `${CORP}admin: { listen: "0.0.0.0:8080" }`,
-    line:
-      'dirsyncd.yaml:9:10: admin.listen: can be reached from other machines, where anybody could read it; add ' +
-      'admin.token: { file: PATH }, or admin.userHeader and admin.trustedProxies, for a reverse proxy, or listen on 127.0.0.1',
-  },
-  {
-    name: 'a worker that shows its metrics to other machines without a token',
-    text: `${CORP}worker: { listen: "[::]:8081" }`,
-    line:
-      'dirsyncd.yaml:9:11: worker.listen: can be reached from other machines, where anybody could read it; add ' +
-      'admin.token: { file: PATH }, or admin.userHeader and admin.trustedProxies, for a reverse proxy, or listen on 127.0.0.1',
+    name: 'the secret of a proxy that names no user',
+    text: `${CORP}admin: { proxySecret: { env: PROXY } }`,
+    line: 'dirsyncd.yaml:9:10: admin.proxySecret: has no use without admin.userHeader',
   },
   {
     name: 'a header of users that is believed of nobody',
@@ -497,25 +497,25 @@ test.each([
   expect(config.syncs[0]?.schedule).toEqual(schedule)
 })
 
-test('the admin pages may be shown to other machines with a token, or through a reverse proxy', async () => {
+test('who may see the admin pages: those with the token, and those whom a reverse proxy names', async () => {
   const { admin, worker } = await load(`${CORP}
 admin:
   listen: 0.0.0.0:8080
   hosts: [Dirsyncd.example.org]
   userHeader: X-Remote-User
-  trustedProxies: [10.0.0.0/8]
+  trustedProxies: [10.0.0.0/8, "2001:db8::/32"]
 worker: { listen: 0.0.0.0:8081 }`)
   expect(admin).toEqual({
     listen: { host: '0.0.0.0', port: 8080 },
     hosts: ['dirsyncd.example.org'],
     token: undefined,
-    proxy: { header: 'x-remote-user', networks: ['10.0.0.0/8'] },
+    proxy: { header: 'x-remote-user', networks: ['10.0.0.0/8', '2001:db8::/32'], secret: undefined },
   })
   expect(worker.listen).toEqual({ host: '0.0.0.0', port: 8081 })
-  const withToken = await load(`${CORP}admin: { listen: "0.0.0.0:8080", token: { env: ADMIN } }`)
-  expect(withToken.admin.token?.describe()).toBe('env ADMIN')
-  for (const local of ['localhost:8080', '127.9.0.1:1', '"[::1]:1"'])
-    await expect(load(`${CORP}admin: { listen: ${local} }`)).resolves.toBeDefined()
+  const own =
+    '{ token: { env: ADMIN }, userHeader: X-User, trustedProxies: ["::1"], proxySecret: { env: PROXY } }'
+  const { token, proxy } = (await load(`${CORP}admin: ${own}`)).admin
+  expect([token?.describe(), proxy?.secret?.describe()]).toEqual(['env ADMIN', 'env PROXY'])
 })
 
 test('the TCP listener of the admin pages can be turned off', async () => {
