@@ -24,8 +24,10 @@ export class ProgramCommand extends Command {
 
   /** Commander asks for the help as an error where a command is missing. */
   override help(context?: HelpContext | ((text: string) => string)): never {
-    const isError = typeof context === 'object' && context.error === true
-    return isError ? this.error('error: a command is missing') : super.help(context as HelpContext)
+    const isError = typeof context === 'object' && context.error
+    return isError
+      ? this.error('error: a command is missing', { code: 'commander.help' })
+      : super.help(context as HelpContext)
   }
 }
 

@@ -132,7 +132,8 @@ async function readOwnStores(
   return {
     queue: queue?.kind === 'redis' ? await orNothing(() => readRedis(queue, log)) : (queue ?? null),
     diagnostics: await orNothing(async () => {
-      await using store = await openStore(storeOptions(config.store, config.dataDir, 'dirsyncd bundle', log))
+      const options = storeOptions(config.store, config.dataDir, 'dirsyncd bundle', log)
+      await using store = await openStore({ ...options, tables: 'keep' })
       return await diagnose(store.db, request)
     }),
   }

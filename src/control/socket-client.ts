@@ -73,7 +73,7 @@ async function isListening(client: Client, socket: string, options: SocketOption
     return true
   } catch (error) {
     const code = systemCode(error)
-    if (code === 'ENOENT' || code === 'ECONNREFUSED') return false
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ECONNREFUSED') return false
     if (code === 'EACCES') {
       throw new DirsyncdError(
         'daemon-unreachable',

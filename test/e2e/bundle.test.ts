@@ -58,6 +58,10 @@ afterEach(async () => {
   await stack.disposeAsync()
 })
 
+const failing = () => {
+  throw new Error('it cannot be read')
+}
+
 async function bundle(...args: readonly string[]): Promise<any> {
   const written = await site.run('bundle', ...args, '-')
   expect(written).toMatchObject({ code: 0, stderr: '' })
@@ -163,9 +167,6 @@ describe('a bundle is made too', () => {
     await site.configure(embeddedConfig([corp()]))
     await site.write('users.csv', HEAD)
     await site.run('plan', 'corp')
-    const failing = () => {
-      throw new Error('it cannot be read')
-    }
     if (call === 'uptime') vi.spyOn(os, call).mockImplementation(failing)
     else vi.spyOn(files, call).mockImplementation(failing)
     syncBuiltinESMExports()

@@ -69,7 +69,10 @@ export async function diagnose(db: Db, { salt, shown }: DiagnosticsRequest): Pro
   const words = known === undefined ? new Set<string>() : await orElse(undefined, programWords)
   const cleaner = new Cleaner({ salt, shown, words: words ?? new Set(), known: known ?? new Map() })
   const cleaned = errors.map((error) => cleaner.sentence(error))
-  return { facts: describe(facts, cleaner), errors: words === undefined ? [WORDS_UNREAD, ...cleaned] : cleaned }
+  return {
+    facts: describe(facts, cleaner),
+    errors: words === undefined ? [WORDS_UNREAD, ...cleaned] : cleaned,
+  }
 }
 
 type Facts = Awaited<ReturnType<typeof readFacts>>

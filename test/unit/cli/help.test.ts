@@ -41,6 +41,7 @@ describe.each([
 
   test('the help of every command has the words that it has on a wide terminal', () => {
     const wide = helps(200)
-    for (const [name, help] of helps(columns)) expect(wordsOf(help), name).toEqual(wordsOf(wide.get(name)!))
+    for (const [name, help] of helps(columns))
+      expect({ name, words: wordsOf(help) }).toEqual({ name, words: wordsOf(wide.get(name)!) })
   })
 })
