@@ -1,7 +1,7 @@
 import { chmod, rm } from 'node:fs/promises'
 import type { Access } from '../admin/access.ts'
 import { type AdminOptions, buildAdminApp } from '../admin/app.ts'
-import { socketPath } from '../admin/socket.ts'
+import { openAddress, socketPath } from '../control/socket.ts'
 import { buildPages, type PagesOptions } from '../admin/pages.ts'
 import { buildWorkerApp, type Watching } from '../admin/watching.ts'
 import type { AccessConfig, Config } from '../config/config.ts'
@@ -18,10 +18,11 @@ export async function listenForAdmin(
   { log, announce }: { readonly log: Log; readonly announce: (line: string) => void },
 ): Promise<void> {
   const socket = socketPath(dataDir)
+  const address = stack.use(await openAddress(socket))
   await rm(socket, { force: true })
   const commands = buildAdminApp(options)
   stack.defer(() => commands.close())
-  await commands.listen({ path: socket })
+  await commands.listen({ path: address.path })
   await chmod(socket, 0o600)
   if (admin.listen === undefined) return
   const resumed = (sync: string, by: string): void => log.info({ sync, by }, 'somebody resumed the sync')

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { socketPath } from '../admin/socket.ts'
+import { socketPath } from '../control/socket.ts'
 import type { Config, QueueConfig } from '../config/config.ts'
 import { type ConfigPlace, loadConfig, type RawConfig, readRawConfig } from '../config/load.ts'
 import { maskPlain } from '../config/masked-text.ts'

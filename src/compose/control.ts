@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { socketPath } from '../admin/socket.ts'
+import { socketPath } from '../control/socket.ts'
 import type { Config } from '../config/config.ts'
 import type { Control } from '../control/control.ts'
 import type { WrittenSync } from '../control/reload.ts'
