@@ -10,7 +10,8 @@ export class ServiceManager implements Disposable {
   readonly #environment: Environment
   readonly #log: Log
   #timer: NodeJS.Timeout | undefined
-  #isMute = false
+  #isReadyTold = false
+  #hasWarned = false
 
   constructor(environment: Environment, log: Log) {
     this.#environment = environment
@@ -19,9 +20,9 @@ export class ServiceManager implements Disposable {
 
   /** The service does its work from now on. A process that does not say again and again that it lives is restarted. */
   readonly ready = (): void => {
-    this.#tell('READY=1')
+    this.#tellReady()
     const everyMs = this.#watchdogMs() / 2
-    if (everyMs > 0) this.#timer = setInterval(() => this.#tell('WATCHDOG=1'), everyMs).unref()
+    if (everyMs > 0) this.#timer = setInterval(this.#tellAlive, everyMs).unref()
   }
 
   /** The service ends; until it has, it lives. */
@@ -40,14 +41,24 @@ export class ServiceManager implements Disposable {
     return Number(microseconds ?? 0) / 1000 || 0
   }
 
-  /** By systemd's own program: Node knows no datagrams of Unix sockets. */
-  #tell(message: string): void {
+  #tellReady(): void {
+    this.#tell('READY=1', () => (this.#isReadyTold = true))
+  }
+
+  readonly #tellAlive = (): void => {
+    if (!this.#isReadyTold) this.#tellReady()
+    this.#tell('WATCHDOG=1')
+  }
+
+  /** By systemd's own program: Node knows no datagrams of Unix sockets. A message that fails silences no later one. */
+  #tell(message: string, onTold?: () => void): void {
     const { NOTIFY_SOCKET, PATH } = this.#environment
-    if (NOTIFY_SOCKET === undefined || this.#isMute) return
+    if (NOTIFY_SOCKET === undefined) return
     const env = { NOTIFY_SOCKET, ...(PATH !== undefined && { PATH }) }
     execFile('systemd-notify', [message], { env, timeout: 10_000 }, (error) => {
-      if (error === null || this.#isMute) return
-      this.#isMute = true
+      if (error === null) return onTold?.()
+      if (this.#hasWarned) return
+      this.#hasWarned = true
       this.#log.warn({ error: sentence(error) }, 'systemd cannot be told of the state of the service')
     })
   }

@@ -1,4 +1,4 @@
-import { socketPath } from '../../src/admin/socket.ts'
+import { socketPath } from '../../src/control/socket.ts'
 import { createCompose } from '../../src/compose.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Control, RunView } from '../../src/control/control.ts'

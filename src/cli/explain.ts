@@ -46,7 +46,7 @@ async function explainEntry(
   if (who.length > LONGEST_WHO)
     throw new DirsyncdError('usage', `WHO may have at most ${digits(LONGEST_WHO)} characters.`)
   await syncNames(session, sync)
-  await using control = await openControl(session)
+  await using control = await openControl(session, { tables: 'keep' })
   const explanation = await control.explain({ sync, who, kind }, session.signal)
   if (session.json) session.printJson(explanation)
   else session.print(...renderExplanation(explanation, session.columns))

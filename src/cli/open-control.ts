@@ -1,4 +1,6 @@
+import type { ControlOptions } from '../compose/control.ts'
 import type { Control } from '../control/control.ts'
+import { DirsyncdError } from '../errors.ts'
 import type { OwnerInWords } from '../store/owner.ts'
 import type { Session } from './context.ts'
 import { selectSyncs } from './select-syncs.ts'
@@ -12,18 +14,36 @@ export async function syncNames(session: Session, name: string | undefined): Pro
     return selectSyncs(session.config, name).map((sync) => sync.name)
   } catch (error) {
     if (name === undefined) throw error
-    await using control = await openControl(session)
-    const own = (await control.configuration?.()) ?? []
+    const own = await readStores(session, [], async (control) => (await control.configuration?.()) ?? [])
     if (!own.some((sync) => sync.name === name)) throw error
     return [name]
   }
 }
 
-/**
- * Reaches the daemon, or does its work for this command. Says on standard error whom it waits for, and where that is a
- * command what else can be done: `advice` is a sentence.
- */
-export function openControl(session: Session, advice?: (owner: OwnerInWords) => string): Promise<Control> {
+/** What a command that only reads prints; a store in which no process has made the tables yet has `nothing`. */
+export async function readStores<T>(
+  session: Session,
+  nothing: T,
+  read: (control: Control) => Promise<T>,
+): Promise<T> {
+  try {
+    await using control = await openControl(session, { tables: 'keep' })
+    return await read(control)
+  } catch (error) {
+    if (error instanceof DirsyncdError && error.code === 'store-empty') return nothing
+    throw error
+  }
+}
+
+interface Wishes {
+  /** What else can be done than to wait for a command: a sentence. */
+  readonly advice?: (owner: OwnerInWords) => string
+  /** `keep` for a command that neither makes runs nor applies changes. */
+  readonly tables?: ControlOptions['tables']
+}
+
+/** Reaches the daemon, or does its work for this command. Says on standard error whom it waits for. */
+export function openControl(session: Session, { advice, tables }: Wishes = {}): Promise<Control> {
   const { compose, config, log, command, signal, stderr } = session
   const onWait = (owner: OwnerInWords) => {
     const more = owner.isDaemon || advice === undefined ? '' : ` ${advice(owner)}`
@@ -34,5 +54,5 @@ export function openControl(session: Session, advice?: (owner: OwnerInWords) => 
       `The daemon has not read what was changed in ${config.file}: ${changes.join('; ')}. ` +
         'dirsyncd reload has it read that; until then it works as before.\n',
     )
-  return compose.openControl(config, log, { command, signal, onWait, onUnread })
+  return compose.openControl(config, log, { command, signal, tables, onWait, onUnread })
 }

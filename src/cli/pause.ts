@@ -25,11 +25,10 @@ export function addPause(program: Command, run: Runner): void {
 
 async function pause(session: Session, sync: string, reason: string | undefined): Promise<number> {
   await syncNames(session, sync)
-  await using control = await openControl(
-    session,
-    (owner) =>
+  await using control = await openControl(session, {
+    advice: (owner) =>
       `To stop it now, end that process: ${owner.howToEnd}; nothing is lost, and the next run goes on.`,
-  )
+  })
   const asked = { sync, by: whoAmI(session.configPlace.env), ...(reason && { reason }) }
   const paused = await control.pause(asked)
   if (session.json) session.printJson(paused)

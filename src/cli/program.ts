@@ -1,9 +1,10 @@
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { programVersion } from '../compose/version.ts'
 import { LOG_LEVELS, type LogLevel } from '../log.ts'
 import { addApprove } from './approve.ts'
 import { addBundle } from './bundle.ts'
 import { addCheck } from './check.ts'
+import { ProgramCommand } from './command.ts'
 import type { Io, Runner } from './context.ts'
 import { addNotify } from './notify.ts'
 import { addPause } from './pause.ts'
@@ -39,13 +40,17 @@ Examples:
   dirsyncd start                        run the daemon: sync on schedule, with admin pages
 
 Exit codes:
-  0 done (plan: nothing to change now)   2 plan found changes   3 changes wait for a person
-  4 done, but some changes were not made                        1 an error
-  64 wrong usage                         78 wrong configuration`
+  0   done (plan: nothing to change now)
+  1   an error
+  2   plan found changes
+  3   changes wait for a person
+  4   done, but some changes were not made
+  64  wrong usage
+  78  wrong configuration`
 
 /** The whole command line. Wrong usage throws a `CommanderError`; nothing here ends the process. */
 export function createProgram(io: Io, run: Runner): Command {
-  const program = new Command('dirsyncd')
+  const program = new ProgramCommand('dirsyncd')
     .description(
       'Keeps the external directories of an access-management service equal to an LDAP server, CSV files or what a program prints.',
     )

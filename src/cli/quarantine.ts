@@ -3,7 +3,7 @@ import { notReleasedText } from '../control/released.ts'
 import { DirsyncdError } from '../errors.ts'
 import { repeated } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
-import { openControl } from './open-control.ts'
+import { openControl, readStores } from './open-control.ts'
 import { renderQuarantine, renderReleased } from './render/quarantine.ts'
 import { fold } from './render/wrap.ts'
 import { selectSyncs } from './select-syncs.ts'
@@ -65,8 +65,9 @@ export function addQuarantine(program: Command, run: Runner): void {
 
 async function list(session: Session, { sync }: ListOptions): Promise<number> {
   if (sync !== undefined) selectSyncs(session.config, sync)
-  await using control = await openControl(session)
-  const changes = await control.quarantine(sync === undefined ? {} : { sync })
+  const changes = await readStores(session, [], (control) =>
+    control.quarantine(sync === undefined ? {} : { sync }),
+  )
   if (session.json) for (const change of changes) session.printJson(change)
   else session.print(...fold(renderQuarantine(changes, new Date().toISOString()), session.columns))
   return 0
@@ -75,7 +76,7 @@ async function list(session: Session, { sync }: ListOptions): Promise<number> {
 async function release(session: Session, { sync, user = [], group = [] }: ReleaseOptions): Promise<number> {
   if (sync !== undefined) selectSyncs(session.config, sync)
   const only = user.length + group.length === 0 ? undefined : { users: user, groups: group }
-  await using control = await openControl(session)
+  await using control = await openControl(session, { tables: 'keep' })
   const by = whoAmI(session.configPlace.env)
   const request = { by, ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) }
   const released = await control.release(request)

@@ -1,8 +1,9 @@
-import { type Command, CommanderError } from 'commander'
+import { CommanderError } from 'commander'
 import { type Config, environment, loadConfig, type Env } from '../config/load.ts'
 import { DirsyncdError, exitCodeOf, sentence } from '../errors.ts'
 import { ServiceManager } from '../service-manager.ts'
 import { installShutdown } from '../shutdown.ts'
+import { nameOf } from './command.ts'
 import type { BareSession, Compose, Io, Job, RunnerOptions } from './context.ts'
 import { createProgram, type GlobalOptions } from './program.ts'
 import { SessionLog } from './session-log.ts'
@@ -82,11 +83,6 @@ async function runJob(
   return await job({ ...session, config: config as Config, readAgain })
 }
 
-/** `dirsyncd quarantine list` */
-function nameOf(command: Command): string {
-  return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`
-}
-
 function report(error: unknown, io: Io, debug: boolean): number {
   if (error instanceof CommanderError) return reportUsage(error, io)
   io.stderr.write(`${sentence(error)}\n`)
@@ -102,13 +98,8 @@ function reportUsage(error: CommanderError, io: Io): number {
   return usage.exitCode
 }
 
-/** Commander's message as one sentence: without its prefix, line breaks and full stop. */
+/** Commander's message as one sentence: without its prefix and line breaks. */
 function usageSentence(error: CommanderError): string {
-  if (error.code === 'commander.help')
-    return 'Name a command, such as dirsyncd sync; dirsyncd --help lists them.'
-  const message = error.message
-    .replace(/^error: /, '')
-    .replace(/\s*\n\s*/g, ' ')
-    .replace(/\.$/, '')
-  return `${message.charAt(0).toUpperCase()}${message.slice(1)}; see dirsyncd --help.`
+  const message = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
-import { openControl } from './open-control.ts'
+import { openControl, readStores } from './open-control.ts'
 import { ALL, detailLimit, readRun } from './follow.ts'
 import { renderReport } from './render/report.ts'
 import { renderRuns } from './render/runs.ts'
@@ -42,15 +42,15 @@ export function addRuns(program: Command, run: Runner): void {
 
 async function listRuns(session: Session, { sync, limit }: RunsOptions): Promise<number> {
   if (sync !== undefined) selectSyncs(session.config, sync)
-  await using control = await openControl(session)
-  const runs = await control.runs({ limit, ...(sync !== undefined && { sync }) })
+  const request = { limit, ...(sync !== undefined && { sync }) }
+  const runs = await readStores(session, [], (control) => control.runs(request))
   if (!session.json) session.print(...fold(renderRuns(runs), session.columns))
   else for (const run of runs) session.printJson(run)
   return 0
 }
 
 async function showRun(session: Session, number: number, options: RunsOptions): Promise<number> {
-  await using control = await openControl(session)
+  await using control = await openControl(session, { tables: 'keep' })
   const all = options.all === true
   const summary = await readRun(control, number, 0)
   const view = await readRun(control, number, all || session.json ? ALL : detailLimit(summary))

@@ -1,7 +1,7 @@
 import { chmod, rm } from 'node:fs/promises'
 import type { Access } from '../admin/access.ts'
 import { type AdminOptions, buildAdminApp } from '../admin/app.ts'
-import { socketPath } from '../admin/socket.ts'
+import { openAddress, socketPath } from '../control/socket.ts'
 import { buildPages, type PagesOptions } from '../admin/pages.ts'
 import { SignInCode } from '../admin/sign-in-code.ts'
 import { buildWorkerApp, type Watching } from '../admin/watching.ts'
@@ -28,10 +28,11 @@ export async function listenForAdmin(
   { log, announce, operator }: AdminOutput,
 ): Promise<void> {
   const socket = socketPath(dataDir)
+  const address = stack.use(await openAddress(socket))
   await rm(socket, { force: true })
   const commands = buildAdminApp({ ...options, log })
   stack.defer(() => commands.close())
-  await commands.listen({ path: socket })
+  await commands.listen({ path: address.path })
   await chmod(socket, 0o600)
   if (admin.listen === undefined) return
   const own = admin.token === undefined ? await ownToken(dataDir) : undefined

@@ -128,7 +128,7 @@ async function openLimit(
   const { rateLimit } = directory
   if (rateLimit === undefined) return undefined
   try {
-    const site = stack.use(await openSite(config, 'dirsyncd check', log))
+    const site = stack.use(await openSite(config, 'dirsyncd check', log, { tables: 'keep' }))
     return createLimit(directory, { backend: site.backend, pool: site.store.pool })
   } catch {
     return createPace(rateLimit.perMs / rateLimit.requests / SHARE_BESIDE_DAEMON)

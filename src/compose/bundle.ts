@@ -1,20 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { socketPath } from '../admin/socket.ts'
+import { socketPath } from '../control/socket.ts'
 import type { Config, QueueConfig } from '../config/config.ts'
-import { sentence } from '../errors.ts'
 import { type ConfigPlace, loadConfig, type RawConfig, readRawConfig } from '../config/load.ts'
 import { maskPlain } from '../config/masked-text.ts'
 import { maskConfig } from '../config/masked.ts'
 import { Cleaner } from '../control/bundle/clean.ts'
 import { type Diagnostics, type DiagnosticsRequest, diagnose } from '../control/bundle/diagnostics.ts'
-import { programWords } from '../control/bundle/words.ts'
+import { programWords, WORDS_UNREAD } from '../control/bundle/words.ts'
 import { connectSocket } from '../control/socket-client.ts'
 import type { Log } from '../log.ts'
 import { openRedis } from '../queue/redis.ts'
 import { openStore } from '../store/open.ts'
-import { type DaemonDiagnostics, processFacts, redisFacts } from './diagnose.ts'
+import { collectInto, type DaemonDiagnostics, type OrNothing, processFacts, redisFacts } from './diagnose.ts'
 import { storeOptions } from './site.ts'
 
 export type Bundle = Readonly<Record<string, unknown>>
@@ -46,22 +45,15 @@ const ABOUT =
 export async function collectBundle(place: ConfigPlace, log: Log): Promise<CollectedBundle> {
   const salt = randomBytes(32).toString('hex')
   const missing: string[] = []
-  const orNothing = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
-    try {
-      return await work()
-    } catch (error) {
-      missing.push(sentence(error))
-      return undefined
-    }
-  }
+  const orNothing = collectInto(missing)
+  // Why there is none, the next read says.
   const raw = await readRawConfig(place).catch(() => undefined)
   const config = await orNothing(() => loadConfig(place))
-  const words = await programWords()
-  const cleanerFor = (shown: readonly string[]) => new Cleaner({ salt, words, shown, known: new Map() })
-  const hider = cleanerFor([])
-  const masked = raw && maskConfig(raw.value, (text) => hider.hidden(text))
-  const file = raw && maskPlain(raw.file, (text) => hider.hidden(text))
-  const shown = [...textsIn(masked), file ?? '']
+  const words = await orNothing(programWords)
+  const cleanerFor = (shown: readonly string[]) =>
+    new Cleaner({ salt, words: words ?? new Set(), shown, known: new Map() })
+  const masked = await orNothing(() => raw && maskedConfig(raw, cleanerFor([])))
+  const shown = textsIn(masked)
   const request = { salt, shown }
   const daemon = await orNothing(() => askDaemon(dataDirOf(config, raw), request))
   const places = config ?? placesIn(raw)
@@ -71,21 +63,29 @@ export async function collectBundle(place: ConfigPlace, log: Log): Promise<Colle
       : undefined
   const cleaner = cleanerFor(shown)
   const stores = daemon ?? own
+  const command = await orNothing(processFacts)
+  const raised = [...missing, ...(daemon?.missing ?? [])]
+  const cleaned = [...(words === undefined ? [WORDS_UNREAD] : []), ...(stores?.diagnostics?.errors ?? [])]
   return {
-    missing: [...missing, ...(stores?.diagnostics?.errors ?? [])],
+    missing: [...raised, ...cleaned],
     bundle: {
       bundle: { format: FORMAT, made: new Date(), about: ABOUT },
       missing: [
-        ...missing.flatMap((error) => error.split('\n')).map((error) => cleaner.sentence(error)),
-        ...(stores?.diagnostics?.errors ?? []),
+        ...raised.flatMap((error) => error.split('\n')).map((error) => cleaner.sentence(error)),
+        ...cleaned,
       ],
-      command: processFacts(),
+      command: command ?? null,
       daemon: daemon?.process ?? null,
-      config: raw === undefined ? null : { file, options: masked },
+      config: masked ?? null,
       queue: stores?.queue ?? null,
       ...stores?.diagnostics?.facts,
     },
   }
+}
+
+function maskedConfig({ file, value }: RawConfig, hider: Cleaner) {
+  const hide = (text: string) => hider.hidden(text)
+  return { file: maskPlain(file, hide), options: maskConfig(value, hide) }
 }
 
 /** With a wrong configuration a daemon may still run on an older one. */
@@ -126,13 +126,14 @@ async function readOwnStores(
   config: Places,
   request: DiagnosticsRequest,
   log: Log,
-  orNothing: <T>(work: () => Promise<T>) => Promise<T | undefined>,
+  orNothing: OrNothing,
 ): Promise<{ readonly queue: unknown; readonly diagnostics: Diagnostics | undefined }> {
   const { queue } = config
   return {
     queue: queue?.kind === 'redis' ? await orNothing(() => readRedis(queue, log)) : (queue ?? null),
     diagnostics: await orNothing(async () => {
-      await using store = await openStore(storeOptions(config.store, config.dataDir, 'dirsyncd bundle', log))
+      const options = storeOptions(config.store, config.dataDir, 'dirsyncd bundle', log)
+      await using store = await openStore({ ...options, tables: 'keep' })
       return await diagnose(store.db, request)
     }),
   }

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { pauseText, type SyncPause } from '../control/control.ts'
 import { listPaused } from '../control/paused.ts'
 import { openRemoteControl } from '../control/remote.ts'
-import { socketPath } from '../admin/socket.ts'
+import { socketPath } from '../control/socket.ts'
 import type { Config, SourceConfig, SyncConfig } from '../config/config.ts'
-import { sentence } from '../errors.ts'
+import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { addressFault } from '../directory/address.ts'
 import type { SourceSnapshot } from '../directory/snapshot.ts'
@@ -24,7 +24,7 @@ import { domainsInWords, type EmailTally, tallyEmails } from '../source/email-ta
 import { checkAccess } from '../target/check-access.ts'
 import { findLeftBehind, type LeftBehind, leftBehindText } from '../target/left-behind.ts'
 import { createLimit } from './limit.ts'
-import { openClient, openSite, openSource, type Site } from './site.ts'
+import { openClient, openSite, openSource, type Site, tryEmptySite } from './site.ts'
 import { isThisMachine } from '../this-machine.ts'
 import { trustThisMachine } from './trust.ts'
 import { digits } from '../directory/wording.ts'
@@ -103,6 +103,8 @@ export async function* runCheck(
   }
 }
 
+const COMMAND = 'dirsyncd check'
+
 const SITE = { type: 'line', sync: '', part: 'site' } as const
 
 /** Opens the stores, unless a running daemon of this configuration has them. */
@@ -120,12 +122,31 @@ async function checkStores(
         return { line, site: undefined, paused: await daemon.paused() }
       }
     }
-    const site = stack.use(await openSite(config, 'dirsyncd check', log))
-    const detail = `${config.store.kind} store, queue on ${config.queue.kind === 'redis' ? 'Redis' : 'the store'}`
+    const site = stack.use(await openSite(config, COMMAND, log, { tables: 'keep' }))
+    const detail = `${config.store.kind} store, ${queueText(config)}`
     return { line: { ...base, level: 'ok', detail }, site, paused: await listPaused(site.store.db) }
   } catch (error) {
-    return { line: { ...base, level: 'fail', detail: sentence(error) }, site: undefined, paused: [] }
+    const isEmpty = error instanceof DirsyncdError && error.code === 'store-empty'
+    const tested = isEmpty
+      ? await checkEmpty(config, log)
+      : ({ level: 'fail', detail: sentence(error) } as const)
+    return { line: { ...base, ...tested }, site: undefined, paused: [] }
   }
+}
+
+async function checkEmpty(config: Config, log: Log): Promise<Pick<CheckLine, 'level' | 'detail'>> {
+  const what = `${config.store.kind} store, which is empty`
+  try {
+    await tryEmptySite(config, COMMAND, log)
+    const detail = `${what}: the first dirsyncd start, sync or plan makes its tables, which this user may; ${queueText(config)}`
+    return { level: 'ok', detail }
+  } catch (error) {
+    return { level: 'fail', detail: `${what}, and the first start would fail: ${sentence(error)}` }
+  }
+}
+
+function queueText({ queue }: Config): string {
+  return `queue on ${queue.kind === 'redis' ? 'Redis' : 'the store'}`
 }
 
 /** How many entries of each kind are shown by name; `undefined`: none, and no examples either. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { socketPath } from '../admin/socket.ts'
+import { socketPath } from '../control/socket.ts'
 import type { Config } from '../config/config.ts'
 import type { Control } from '../control/control.ts'
 import type { WrittenSync } from '../control/reload.ts'
@@ -12,6 +12,7 @@ import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import { leaseHolder } from '../store/lease-rows.ts'
+import type { TableRights } from '../store/migrate.ts'
 import { isAway } from '../store/outage.ts'
 import { ownerInWords, type OwnerInWords, ownerOf } from '../store/owner.ts'
 import { describeProcess } from '../store/process-name.ts'
@@ -26,6 +27,8 @@ export interface ControlOptions {
   /** What this process does, such as `dirsyncd sync`; processes that wait for it name it. */
   readonly command: string
   readonly signal: AbortSignal
+  /** What the command may do to the tables of the stores, where no daemon runs; `create` if left out. */
+  readonly tables?: TableRights | undefined
   /** Called once when another process uses the embedded store: a command, or a daemon that is starting. */
   readonly onWait: (owner: OwnerInWords) => void
   /** Called with what the file of the configuration has and the daemon has not read, such as `corp (users.filter)`. */
@@ -82,11 +85,11 @@ export async function openControl(
 async function openOwnControl(
   config: Config,
   log: Log,
-  { command }: ControlOptions,
+  { command, tables }: ControlOptions,
   times?: Times,
 ): Promise<Control> {
   await using stack = new AsyncDisposableStack()
-  const site = stack.use(await openSite(config, command, log, { times }))
+  const site = stack.use(await openSite(config, command, log, { times, tables }))
   const owned = stack.move()
   const work = new OwnWork(owned, { config, site, log })
   const local = createLocalControl({

@@ -2,25 +2,46 @@ import { arch, availableParallelism, release, totalmem, type as systemName, upti
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { type Diagnostics, type DiagnosticsRequest, diagnose } from '../control/bundle/diagnostics.ts'
+import { sentence } from '../errors.ts'
 import { describeProcess, processName } from '../store/process-name.ts'
 import type { Site } from './site.ts'
 import { programVersion } from './version.ts'
 
-/** What a running daemon says of itself and of its stores. */
+/** What a running daemon says of itself and of its stores; a part that could not be read is left out. */
 export interface DaemonDiagnostics {
-  readonly process: Readonly<Record<string, unknown>>
-  readonly queue: Readonly<Record<string, unknown>>
-  readonly diagnostics: Diagnostics
+  readonly process?: Readonly<Record<string, unknown>> | undefined
+  readonly queue?: Readonly<Record<string, unknown>> | undefined
+  readonly diagnostics?: Diagnostics | undefined
+  /** Why a part was left out, a sentence each, as it was thrown. */
+  readonly missing: readonly string[]
+}
+
+/** Resolves with nothing where the work fails. */
+export type OrNothing = <T>(work: () => Promise<T> | T) => Promise<T | undefined>
+
+/** Adds the sentence of each failure to the list. */
+export function collectInto(missing: string[]): OrNothing {
+  return async (work) => {
+    try {
+      return await work()
+    } catch (error) {
+      missing.push(sentence(error))
+      return undefined
+    }
+  }
 }
 
 export async function diagnoseDaemon(
-  { store, backend }: Site,
+  { store, backend: { kind, redis } }: Site,
   request: DiagnosticsRequest,
 ): Promise<DaemonDiagnostics> {
+  const missing: string[] = []
+  const orNothing = collectInto(missing)
   return {
-    process: processFacts(),
-    queue: backend.redis === undefined ? { kind: backend.kind } : await redisFacts(backend.redis),
-    diagnostics: await diagnose(store.db, request),
+    process: await orNothing(processFacts),
+    queue: await orNothing(() => (redis === undefined ? { kind } : redisFacts(redis))),
+    diagnostics: await orNothing(() => diagnose(store.db, request)),
+    missing,
   }
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { socketPath } from '../admin/socket.ts'
+import { socketPath } from '../control/socket.ts'
 import type { ReloadReport } from '../control/reload.ts'
 import { reloadRemotely } from '../control/remote.ts'
 import { DirsyncdError } from '../errors.ts'

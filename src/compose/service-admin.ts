@@ -1,7 +1,7 @@
 import { chmod, mkdir, rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'pg'
-import { socketPath } from '../admin/socket.ts'
+import { openAddress, socketPath } from '../control/socket.ts'
 import type { Config, ServiceConfig } from '../config/config.ts'
 import { connectSocket, type SocketClient } from '../control/socket-client.ts'
 import { DirsyncdError, sentence } from '../errors.ts'
@@ -163,15 +163,17 @@ export async function listenForServiceAdmin(
     ),
     log,
   )
-  stack.defer(() => app.close())
+  const closing = stack.use(new AsyncDisposableStack())
   try {
     await mkdir(service.dataDir, { recursive: true, mode: 0o700 })
+    const address = closing.use(await openAddress(socket))
+    closing.defer(() => app.close())
     if (service.store.kind === 'postgres' && (await isTaken(service))) {
       log.info({ socket }, 'another service takes the commands of this data directory')
       return
     }
     await rm(socket, { force: true })
-    await app.listen({ path: socket })
+    await app.listen({ path: address.path })
     await chmod(socket, 0o600)
   } catch (error) {
     if (service.store.kind === 'embedded') throw noSocket(socket, error)

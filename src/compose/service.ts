@@ -51,7 +51,7 @@ export async function startService(
   const vault = openReloadableVault(service.keyFile)
   warnOfReaders(service.keyFile, log)
   const estimate = createEstimator()
-  await migrateService(pool)
+  await migrateService(pool, 'upgrade')
   await requireKeys(pool, vault)
   if (service.fixture !== undefined) {
     await loadAtStart(pool, service.fixture, { vault, estimate, now: new Date() })

@@ -1,18 +1,19 @@
 import { AccessManagementClient } from '../client/client.ts'
 import type { ClientOptions, SharedPause } from '../client/options.ts'
-import type { Config, SourceConfig, StoreConfig, SyncConfig } from '../config/config.ts'
+import type { Config, QueueConfig, SourceConfig, StoreConfig, SyncConfig } from '../config/config.ts'
 import type { SecretReader } from '../config/secret.ts'
 import { DirsyncdError } from '../errors.ts'
 import { type Log, silentLog } from '../log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import { openQueueBackend, type QueueBackend } from '../queue/backend.ts'
+import { openQueueBackend, type QueueBackend, type QueueBackendOptions } from '../queue/backend.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import { createCommandSource } from '../source/command/command-source.ts'
 import { createCsvSource } from '../source/csv/csv-source.ts'
 import { createLdapSource, type LdapShared } from '../source/ldap/ldap-source.ts'
 import { Logins } from '../source/ldap/connection/logins.ts'
 import type { Source } from '../source/source.ts'
-import { openStore, type Store, type StoreOptions } from '../store/open.ts'
+import type { TableRights } from '../store/migrate.ts'
+import { openStore, type Store, type StoreOptions, tryEmptyStore } from '../store/open.ts'
 import { isCertainlyDead, processName } from '../store/process-name.ts'
 import { refusedLogins } from '../store/refused-logins.ts'
 import type { Retention } from '../store/retention.ts'
@@ -37,23 +38,30 @@ export interface Site extends AsyncDisposable {
   readonly times: Times
 }
 
+export interface SiteOptions {
+  readonly times?: Times | undefined
+  readonly metrics?: Metrics
+  /** What the process may do to the tables of store and queue; `create` if left out. */
+  readonly tables?: TableRights | undefined
+}
+
 /** Opens store and queue. `command` names the owner of an embedded store in the errors of other processes. */
 export async function openSite(
   config: Config,
   command: string,
   log: Log,
-  { times = TIMES, metrics }: { readonly times?: Times | undefined; readonly metrics?: Metrics } = {},
+  { times = TIMES, metrics, tables = 'create' }: SiteOptions = {},
 ): Promise<Site> {
   keepHeapSmall()
   await using stack = new AsyncDisposableStack()
   const options = storeOptions(config.store, config.dataDir, command, log)
-  const store = stack.use(await openStore({ ...options, idleMs: times.fence.idle }))
+  const store = stack.use(await openStore({ ...options, tables, idleMs: times.fence.idle }))
   const { queue } = config
   const backend = stack.use(
     await openQueueBackend(
       queue.kind === 'store'
-        ? { kind: 'store', store, log, times: times.jobs }
-        : { kind: 'redis', url: queue.url, log, times: times.jobs, ...passwordOf(queue.password) },
+        ? { kind: 'store', store, tables, log, times: times.jobs }
+        : redisOptions(queue, log, times),
     ),
   )
   const device = await deviceId(store.db)
@@ -72,6 +80,23 @@ export async function openSite(
     times,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/** Tests whether the first start could make the tables, and whether Redis answers, where the queue is there. */
+export async function tryEmptySite(config: Config, command: string, log: Log): Promise<void> {
+  const { queue } = config
+  const options = storeOptions(config.store, config.dataDir, command, log)
+  await tryEmptyStore(options, { withQueue: queue.kind === 'store' })
+  if (queue.kind === 'store') return
+  await using _queue = await openQueueBackend(redisOptions(queue, log))
+}
+
+function redisOptions(
+  { url, password }: Extract<QueueConfig, { kind: 'redis' }>,
+  log: Log,
+  times = TIMES,
+): QueueBackendOptions {
+  return { kind: 'redis', url, log, times: times.jobs, ...passwordOf(password) }
 }
 
 export function storeOptions(store: StoreConfig, dataDir: string, command: string, log: Log): StoreOptions {

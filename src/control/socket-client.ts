@@ -1,5 +1,8 @@
+import { stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { Client } from 'undici'
 import { DirsyncdError, ERROR_CODES, type ErrorCode, networkReason, sentence, systemCode } from '../errors.ts'
+import { openAddress } from './socket.ts'
 
 /** How long the other side may take to answer; its store may be busy. */
 const ANSWER_MS = 60_000
@@ -24,18 +27,12 @@ export async function connectSocket(
   socket: string,
   options: SocketOptions,
 ): Promise<SocketClient | undefined> {
-  const patience = options.patience ?? ANSWER_MS
-  const client = new Client('http://dirsyncd', {
-    socketPath: socket,
-    headersTimeout: patience,
-    bodyTimeout: patience,
-  })
-  if (!(await isListening(client, socket, options))) {
-    await client.destroy()
-    return undefined
-  }
+  await using stack = new AsyncDisposableStack()
+  const client = await openListening(stack, socket, options)
+  if (client === undefined) return undefined
+  const owned = stack.move()
 
-  async function ask(request: Parameters<Client['request']>[0]) {
+  const ask = async (request: Parameters<Client['request']>[0]) => {
     try {
       const { statusCode, body } = await client.request(request)
       return { statusCode, json: await body.json() }
@@ -61,19 +58,33 @@ export async function connectSocket(
       // What is no request of a command at all, the web server refuses with codes of its own.
       throw new DirsyncdError(ERROR_CODES.includes(code) ? code : 'usage', message)
     },
-    [Symbol.asyncDispose]: () => client.close(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
 /** A socket without a process behind it refuses, or is not there. */
-async function isListening(client: Client, socket: string, options: SocketOptions): Promise<boolean> {
+async function openListening(
+  stack: AsyncDisposableStack,
+  socket: string,
+  options: SocketOptions,
+): Promise<Client | undefined> {
+  const patience = options.patience ?? ANSWER_MS
   try {
+    await requireTrusted(socket, options)
+    const { path } = stack.use(await openAddress(socket))
+    const client = new Client('http://dirsyncd', {
+      socketPath: path,
+      headersTimeout: patience,
+      bodyTimeout: patience,
+    })
+    stack.defer(() => client.close())
     const { body } = await client.request({ method: 'GET', path: '/healthz' })
     await body.dump()
-    return true
+    return client
   } catch (error) {
+    if (error instanceof DirsyncdError) throw error
     const code = systemCode(error)
-    if (code === 'ENOENT' || code === 'ECONNREFUSED') return false
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ECONNREFUSED') return undefined
     if (code === 'EACCES') {
       throw new DirsyncdError(
         'daemon-unreachable',
@@ -83,6 +94,18 @@ async function isListening(client: Client, socket: string, options: SocketOption
     }
     throw unreachable(error, options)
   }
+}
+
+/** In a folder in which others may write, anybody could listen there and answer commands. */
+async function requireTrusted(socket: string, { who }: SocketOptions): Promise<void> {
+  const { uid } = await stat(socket)
+  const folder = dirname(socket)
+  if ([process.geteuid?.(), 0, (await stat(folder)).uid].includes(uid)) return
+  throw new DirsyncdError(
+    'daemon-unreachable',
+    `The ${who}'s socket ${socket} belongs to user number ${uid}, and not to this user, to root or to the owner of ` +
+      `${folder}, so nothing was asked there. Find out who made it, and remove it.`,
+  )
 }
 
 function unreachable(error: unknown, { who, afterLoss }: SocketOptions): DirsyncdError {

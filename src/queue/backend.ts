@@ -1,18 +1,24 @@
 import {
+  assertSchemaCompatibility,
   createPostgresBackend,
   createRedisBackend,
   type BackendFactory,
   type IQueueBackend,
+  LATEST_SCHEMA_VERSION,
   type Processor,
   Queue,
   type QueueOptions,
   runMigrations,
+  SchemaMigrationRequiredError,
+  SchemaVersionMismatchError,
   Worker,
   type WorkerOptions,
 } from 'bullmq'
 import type { Redis } from 'ioredis'
+import type { Pool } from 'pg'
+import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { withMigrationLock } from '../store/migrate.ts'
+import { type TableRights, withMigrationLock } from '../store/migrate.ts'
 import type { Store } from '../store/open.ts'
 import type { Outage } from '../store/outage.ts'
 import { openRedis, type RedisLink } from './redis.ts'
@@ -42,7 +48,14 @@ export type RedisOptions = {
   prefix?: string
 }
 
-export type QueueBackendOptions = ({ kind: 'store'; store: Store } | RedisOptions) & {
+type InStoreOptions = {
+  kind: 'store'
+  store: Store
+  /** What this process may do to the queue's tables; `create` if left out. */
+  tables?: TableRights
+}
+
+export type QueueBackendOptions = (InStoreOptions | RedisOptions) & {
   log?: Log
   times?: JobTimes
 }
@@ -50,12 +63,17 @@ export type QueueBackendOptions = ({ kind: 'store'; store: Store } | RedisOption
 /** @throws DirsyncdError `queue-unavailable` */
 export async function openQueueBackend(options: QueueBackendOptions): Promise<QueueBackend> {
   const maker = { log: options.log, times: options.times ?? TIMES.jobs }
-  return options.kind === 'store' ? openInStore(options.store, maker) : openOnRedis(options, maker)
+  return options.kind === 'store' ? openInStore(options, maker) : openOnRedis(options, maker)
 }
 
-async function openInStore(store: Store, maker: Maker): Promise<QueueBackend> {
-  // BullMQ takes its own lock within a transaction, which does not see a schema that was made while it waited.
-  await withMigrationLock(store.pool, (client) => runMigrations(client, 'bullmq'))
+async function openInStore(
+  { store, tables = 'create' }: InStoreOptions,
+  maker: Maker,
+): Promise<QueueBackend> {
+  if (await lacksTables(store, tables)) {
+    // BullMQ takes its own lock within a transaction, which does not see a schema that was made while it waited.
+    await withMigrationLock(store.pool, (client) => runMigrations(client, 'bullmq'))
+  }
   const made = makeAll({ factory: createPostgresBackend, connection: store.pool }, store.outage, maker)
   const waits = store.kind === 'embedded' ? EMBEDDED_WAITS : {}
   return {
@@ -70,6 +88,36 @@ async function openInStore(store: Store, maker: Maker): Promise<QueueBackend> {
       return worker
     },
     [Symbol.asyncDispose]: made.close,
+  }
+}
+
+/** Whether the queue's tables are to be made or changed. Throws for tables of a version that this process may not use. */
+async function lacksTables({ pool }: Store, rights: TableRights): Promise<boolean> {
+  const version = await queueVersion(pool)
+  if (version === undefined) return rights !== 'keep'
+  // What a newer BullMQ made is used as long as it says itself that an older one can.
+  if (version >= LATEST_SCHEMA_VERSION) return false
+  if (rights === 'upgrade') return true
+  throw new DirsyncdError(
+    'queue-unavailable',
+    `The queue in the store was last used by an older dirsyncd: its tables have version ${version}, and this version ` +
+      `needs ${LATEST_SCHEMA_VERSION}. Start the daemon of this version with it (dirsyncd start), which upgrades it.`,
+  )
+}
+
+/** `undefined` where the queue has no tables yet. */
+async function queueVersion(pool: Pool): Promise<number | undefined> {
+  try {
+    return await assertSchemaCompatibility(pool, 'bullmq')
+  } catch (error) {
+    if (error instanceof SchemaMigrationRequiredError) return undefined
+    if (!(error instanceof SchemaVersionMismatchError)) throw error
+    throw new DirsyncdError(
+      'queue-unavailable',
+      'The queue in the store was last used by a newer dirsyncd, whose tables this version does not know. ' +
+        'Install that version or a newer one.',
+      { cause: error },
+    )
   }
 }
 

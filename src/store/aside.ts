@@ -1,11 +1,21 @@
 import { existsSync, readdirSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { systemCode } from '../errors.ts'
 
 const ASIDE = 'store.moved-'
 
 /** Whether a data directory has an embedded store, to be opened or moved. */
 export function hasEmbeddedStore(dataDir: string): boolean {
   return existsSync(join(dataDir, 'store', 'PG_VERSION'))
+}
+
+/** False where there certainly is none; a directory that is closed to this user may have one. */
+export async function mayHaveStore(dataDir: string): Promise<boolean> {
+  return stat(join(dataDir, 'store', 'PG_VERSION')).then(
+    () => true,
+    (error: unknown) => !['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? ''),
+  )
 }
 
 /** Where an embedded store is put aside when it has been moved to a server. */

@@ -9,15 +9,27 @@ import type { Tables } from './tables.ts'
 const MIGRATION_LOCK = 7_347_731
 
 /**
- * Brings the schema `dirsyncd` up to date. Several processes may do so at once: one works, the others wait. `where`
- * names the store in errors.
+ * What a process may do to the tables of a store: `upgrade` makes them and brings older ones up to date, `create` makes
+ * them in an empty store, and `keep` makes none.
  */
-export async function migrate(pool: Pool, db: Kysely<Tables>, where: string): Promise<void> {
-  if (await isUpToDate(pool, where)) return
+export type TableRights = 'upgrade' | 'create' | 'keep'
+
+interface Store {
+  /** Names the store, as the beginning of a sentence. */
+  readonly where: string
+  readonly rights: TableRights
+}
+
+/**
+ * Brings the schema `dirsyncd` up to date, as far as the process may. Several processes may do so at once: one works, the
+ * others wait. Throws `store-empty`, and `store-unavailable` for a store of another version.
+ */
+export async function migrate(pool: Pool, db: Kysely<Tables>, store: Store): Promise<void> {
+  if (await isUpToDate(pool, store)) return
   await withMigrationLock(pool, async (client) => {
     await client.query('create schema if not exists dirsyncd')
     // Another process may have migrated meanwhile.
-    if (await isUpToDate(client, where)) return
+    if (await isUpToDate(client, store)) return
     const migrator = new Migrator({
       db,
       provider: { getMigrations: async () => migrations },
@@ -28,22 +40,57 @@ export async function migrate(pool: Pool, db: Kysely<Tables>, where: string): Pr
   })
 }
 
-/**
- * Asks for the steps that were made, because the migrator reads the columns of all tables first. Throws for a store of a
- * newer version: this one cannot know what its tables mean.
- */
-async function isUpToDate(db: Pool | PoolClient, where: string): Promise<boolean> {
-  const { rows: tables } = await db.query(`select to_regclass('dirsyncd.kysely_migration') as made`)
-  if (tables[0].made === null) return false
-  const { rows } = await db.query<{ name: string }>('select name from dirsyncd.kysely_migration')
-  const made = new Set(rows.map(({ name }) => name))
-  const unknown = [...made].filter((name) => !(name in migrations)).toSorted()
-  if (unknown.length === 0) return Object.keys(migrations).every((name) => made.has(name))
+/** False where the tables are to be made or changed, and the process may do that. Throws where it may not. */
+async function isUpToDate(db: Pool | PoolClient, { where, rights }: Store): Promise<boolean> {
+  const made = await stepsMade(db)
+  const missing = Object.keys(migrations).filter((name) => !made.includes(name))
+  requireKnown(made, where)
+  if (missing.length === 0) return true
+  if (made.length === 0 && rights === 'keep') throw emptyStore(where)
+  if (made.length === 0 || rights === 'upgrade') return false
+  throw new DirsyncdError(
+    'store-unavailable',
+    `${where} was last used by an older dirsyncd: its tables end at step ${made.at(-1)}, and this version needs ` +
+      `${missing.at(-1)}. Start the daemon of this version with it (dirsyncd start), which upgrades it.`,
+  )
+}
+
+/** This version cannot know what the tables of a newer one mean. */
+function requireKnown(made: readonly string[], where: string): void {
+  const unknown = made.filter((name) => !(name in migrations))
+  if (unknown.length === 0) return
   throw new DirsyncdError(
     'store-unavailable',
     `${where} was last used by a newer dirsyncd (its tables have step ${unknown.at(-1)}, which this version does not know). ` +
       'Install that version or a newer one.',
   )
+}
+
+/** Asks for the steps that were made, because the migrator reads the columns of all tables first. */
+async function stepsMade(db: Pool | PoolClient): Promise<readonly string[]> {
+  const { rows: tables } = await db.query(`select to_regclass('dirsyncd.kysely_migration') as made`)
+  if (tables[0].made === null) return []
+  const { rows } = await db.query<{ name: string }>('select name from dirsyncd.kysely_migration')
+  return rows.map(({ name }) => name).toSorted()
+}
+
+export function emptyStore(where: string): DirsyncdError {
+  return new DirsyncdError(
+    'store-empty',
+    `${where} is empty; the first dirsyncd start, sync or plan makes its tables.`,
+  )
+}
+
+/** Makes a table in each schema and takes it back. Throws what the server says where this user may not. */
+export async function tryMigration(pool: Pool, schemas: readonly string[]): Promise<void> {
+  await withMigrationLock(pool, async (client) => {
+    await client.query('begin')
+    for (const schema of schemas) {
+      await client.query(`create schema if not exists ${schema}`)
+      await client.query(`create table ${schema}.tried ()`)
+    }
+    await client.query('rollback')
+  })
 }
 
 /**

@@ -4,13 +4,13 @@ import { Pool, type PoolConfig } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { hasEmbeddedStore, lastAside } from './aside.ts'
+import { hasEmbeddedStore, lastAside, mayHaveStore } from './aside.ts'
 import { openEmbeddedPool } from './embedded.ts'
 import { createEmbeddedLeases, createServerLeases, type Leases } from './lease.ts'
 import { LeaseRenewer } from './lease-renewer.ts'
-import { migrate } from './migrate.ts'
+import { emptyStore, migrate, type TableRights, tryMigration } from './migrate.ts'
 import { createOutage, type Outage } from './outage.ts'
-import { acquireDataDir } from './owner.ts'
+import { acquireDataDir, ownerOf, requireUsable } from './owner.ts'
 import { filesOfOthers } from './ownership.ts'
 import type { Tables } from './tables.ts'
 import { startVacuum } from './vacuum.ts'
@@ -44,22 +44,28 @@ export type PostgresOptions = {
 
 export type StoreOptions = (EmbeddedOptions | PostgresOptions) & {
   log?: Log
+  /** `create` if left out. */
+  tables?: TableRights
   /** A server ends a transaction, and its connection, when the process has been silent in it for so many milliseconds. */
   idleMs?: number
 }
 
 /**
- * Opens the store and brings its tables up to date.
+ * Opens the store and brings its tables up to date, as far as the process may.
  *
- * @throws DirsyncdError `store-owned` when another process has the data directory, `store-unavailable` when the
- *   server or the directory cannot be used
+ * @throws DirsyncdError `store-owned` when another process has the data directory, `store-empty`, and `store-unavailable`
+ *   when the server or the directory cannot be used, or the tables are of another version
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   await using stack = new AsyncDisposableStack()
   const outage = createStoreOutage(options.log)
+  const rights = options.tables ?? 'create'
+  const where = describe(options)
+  if (options.kind === 'embedded' && rights === 'keep' && (await isWithoutStore(options.dataDir)))
+    throw emptyStore(where)
   const pool = await openPool(stack, options, outage)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  await migrate(pool, db, describe(options))
+  await migrate(pool, db, { where, rights })
   if (options.kind === 'embedded') {
     await freeLeases(db)
     stack.use(startVacuum(db, options.log))
@@ -83,6 +89,20 @@ export function openPool(
   return options.kind === 'embedded'
     ? openEmbedded(stack, options, outage)
     : openPostgres(stack, options, outage)
+}
+
+/**
+ * Tests whether this process may make the tables of an empty store, and those of a queue in it, and leaves nothing behind.
+ * Throws the reason why it may not.
+ */
+export async function tryEmptyStore(
+  options: StoreOptions,
+  { withQueue }: { readonly withQueue: boolean },
+): Promise<void> {
+  if (options.kind === 'embedded') return requireUsable(options.dataDir)
+  await using stack = new AsyncDisposableStack()
+  const pool = await openPool(stack, options)
+  await tryMigration(pool, withQueue ? ['dirsyncd', 'bullmq'] : ['dirsyncd'])
 }
 
 /** As the beginning of a sentence. */
@@ -143,6 +163,12 @@ function refuseSecond(dataDir: string): void {
     `The embedded store of ${dataDir} was moved to PostgreSQL, and its files are in ${aside}: name that database in ` +
       '`store`, or, to go back to what they hold, rename them to `store`; to begin with an empty store, move them elsewhere.',
   )
+}
+
+/** Not while a process has the directory, which may be making the store. */
+async function isWithoutStore(dataDir: string): Promise<boolean> {
+  refuseSecond(dataDir)
+  return !(await mayHaveStore(dataDir)) && (await ownerOf(dataDir)) === undefined
 }
 
 /** What the file system of the database's WebAssembly says, by its own numbers (WASI). */

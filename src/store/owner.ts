@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { access, constants, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { access, constants, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
@@ -68,6 +68,22 @@ async function refuseRoot(dir: string): Promise<void> {
   throw isOwned
     ? new DirsyncdError('store-owned', await whoOwns(dir))
     : new DirsyncdError('store-unavailable', why)
+}
+
+/**
+ * Throws like `acquireDataDir` where the directory could not be used, or not be made, and makes nothing.
+ */
+export async function requireUsable(dir: string): Promise<void> {
+  await refuseRoot(dir)
+  let place = resolve(dir)
+  while (!existsSync(place)) place = dirname(place)
+  try {
+    if (!(await stat(place)).isDirectory()) throw new Error(`${place} is no folder`)
+    await access(place, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw unusable(dir, error)
+  }
+  await requireOwnLock(dir)
 }
 
 async function requireOwnLock(dir: string): Promise<void> {

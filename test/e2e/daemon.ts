@@ -5,7 +5,7 @@ import { readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { freePort } from '../support/server-process.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
-import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+import { databaseConfig, directorySection, embeddedConfig } from '../support/sync-config.ts'
 
 const PEOPLE = 250
 
@@ -82,6 +82,21 @@ export function daemonTests(): void {
     expect(await statusOf('/runs', command)).toBe(401)
     for (const path of ['/runs', '/reload', '/diagnostics', '/undo'])
       expect(await statusOf(path, { ...command, headers: { ...command.headers, authorization } })).toBe(404)
+  })
+
+  test('a daemon takes commands in its data directory, however long the path of that is', async () => {
+    const dataDir = `./${'d'.repeat(120)}`
+    const source = { type: 'csv', users: { path: './users.csv', map: { external_id: 'id' } } }
+    const syncs = [{ name: 'corp', source, directory: directorySection(service) }]
+    await site.configure(databaseConfig(syncs, { dataDir }))
+    const daemon = stack.use(site.start('start'))
+    await daemon.waitForOutput(/daemon started/)
+    const socket = join(site.dir, dataDir, 'admin.sock')
+    expect((await stat(socket)).mode & 0o777).toBe(0o600)
+    expect(await site.run('reload')).toMatchObject({ code: 0, stderr: '' })
+    daemon.kill('SIGTERM')
+    await daemon.ended
+    await expect(stat(socket)).rejects.toThrow(/ENOENT/)
   })
 }
 

@@ -299,6 +299,35 @@ test('what a run did is taken along and put back', async () => {
   expect(await page.locator('main').innerText()).toContain('1 create-user')
 })
 
+/** The words of a page's tables that are on more than one line. */
+const BROKEN_WORDS = `[...document.querySelectorAll('td')].flatMap((cell) => {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT)
+  const broken = []
+  while (texts.nextNode()) {
+    for (const word of texts.currentNode.data.matchAll(/[\\p{L}\\p{N}@._]+/gu)) {
+      const range = document.createRange()
+      range.setStart(texts.currentNode, word.index)
+      range.setEnd(texts.currentNode, word.index + word[0].length)
+      const lines = new Set([...range.getClientRects()].map(({ top }) => top))
+      if (lines.size > 1) broken.push(word[0])
+    }
+  }
+  return broken
+})`
+
+test('no table breaks a word, however narrow the window is', async () => {
+  const other = await browser.newContext({ viewport: { width: 720, height: 900 } })
+  await other.addCookies(await context.cookies())
+  const shown = await other.newPage()
+  for (const url of ['/', '/runs', '/runs/1', '/syncs/corp']) {
+    await shown.goto(`${origin}${url}`)
+    expect([url, await shown.evaluate(BROKEN_WORDS)]).toEqual([url, []])
+    const isWide = await shown.evaluate('document.documentElement.scrollWidth > innerWidth')
+    expect([url, isWide]).toEqual([url, false])
+  }
+  await other.close()
+})
+
 test('a phone and a dark screen show every page without a barrier, and so does a browser without scripts', async () => {
   const urls = ['/', '/runs', '/runs/1', '/runs/1/changes/1', '/runs/1/undo', '/syncs/corp', '/quarantine']
   const cookies = await context.cookies()

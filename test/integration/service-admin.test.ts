@@ -249,22 +249,22 @@ test('what is not there, or not allowed, is one sentence', async () => {
     1,
     'There is no token 0123456789ab; dirsyncd service token list shows those that exist.',
   ])
-  for (const args of [
-    [...contact, '--organization', '99999999999', '--email', 'x@a.org'],
-    ['contact', 'list', '--organization', '99999999999'],
-    ['saml', 'key', 'list', '--organization', '0'],
-  ]) {
-    expect(await refused(...args)).toEqual([
+  for (const [command, ...args] of [
+    ['contact create', '99999999999', '--email', 'x@a.org'],
+    ['contact list', '99999999999'],
+    ['saml key list', '0'],
+  ] as const) {
+    expect(await refused(...command.split(' '), '--organization', ...args)).toEqual([
       64,
-      `Option '--organization <number>' argument '${args[args.indexOf('--organization') + 1]}' is invalid. It must be ` +
-        'a whole number from 1 to 2147483647; see dirsyncd --help.',
+      `Option '--organization <number>' argument '${args[0]}' is invalid. It must be ` +
+        `a whole number from 1 to 2147483647; see dirsyncd service ${command} --help.`,
     ])
   }
   for (const wrong of ['0', '-1', '2147483648', 'x']) {
     expect(await refused('user', 'remove', '1', wrong)).toEqual([
       64,
       `Command-argument value '${wrong}' is invalid for argument 'ids'. It must be a whole number from 1 to 2147483647; ` +
-        'see dirsyncd --help.',
+        'see dirsyncd service user remove --help.',
     ])
   }
   expect(await refused('user', 'list', '--directory', '99')).toEqual([

@@ -9,7 +9,8 @@ import { createSubscriptions } from '../../src/service/store/migrations/0003-sub
 import { createEvents } from '../../src/service/store/migrations/0004-events.ts'
 import { createBlocks } from '../../src/service/store/migrations/0005-blocks.ts'
 import { currentSigningKey, addSigningKey } from '../../src/service/store/signing-keys.ts'
-import { createDatabase } from '../support/databases.ts'
+import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
+import { openSite } from '../support/site.ts'
 import { startForTest, testVault } from '../support/service.ts'
 import { ask, problem } from '../contract/api.ts'
 
@@ -69,4 +70,31 @@ test('a store of the first version keeps its permissions, its entity ids and its
   expect(next).toBe(5)
   const { rows } = await pool.query('select entity_id from access_management.organizations where id = 4')
   expect(rows).toEqual([{ entity_id: 'urn:access-management:organization:4' }])
+})
+
+test.each([
+  [
+    'an older',
+    'delete from access_management.migrations where name = (select max(name) from access_management.migrations)',
+    /^The store of the service was last used by an older dirsyncd: its tables end at step \S+, and this version needs \S+\. Start the service of this version with it, which upgrades it\.\n$/,
+  ],
+  [
+    'a newer',
+    "insert into access_management.migrations values ('9999-later', '2030-01-01')",
+    /^The store of the service was last used by a newer dirsyncd \(its tables have step 9999-later, which this version does not know\)\. Install that version or a newer one\.\n$/,
+  ],
+])('a command leaves the store of %s version as it is', async (_which, change, said) => {
+  const url = await createDatabase(SERVICE_TEMPLATE)
+  const pool = new Pool({ connectionString: url })
+  await using _stack = { [Symbol.asyncDispose]: () => pool.end() }
+  await pool.query(change)
+  const steps = async () =>
+    (await pool.query('select name from access_management.migrations order by 1')).rows
+  const before = await steps()
+  await using site = await openSite()
+  await site.configure({ dataDir: './data', service: { store: url, keyFile: './keys' } })
+  const { code, stderr } = await site.run('service', 'organization', 'list')
+  expect(code).toBe(1)
+  expect(stderr).toMatch(said)
+  expect(await steps()).toEqual(before)
 })

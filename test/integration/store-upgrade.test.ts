@@ -101,7 +101,7 @@ describe.each(VERSIONS)('a store whose last migration is %s', (last) => {
     const url = await copyAsOlderStore(urlOf(present), last)
     await present.close()
 
-    const upgraded = await openBoth({ kind: 'postgres', url })
+    const upgraded = await openBoth({ kind: 'postgres', url, tables: 'upgrade' })
     stack.defer(() => upgraded.close())
     const { db } = upgraded.store
     const after = (await findRun(db, rejected.run))!
@@ -143,7 +143,9 @@ describe('a store of the version that made one job of each change', () => {
       values (4, 2, 'users', 'create-user', 'not-sent', '', '{}', 0)`)
     await addToJournal(6, 'approved', 'applied')
     await addToJournal(4, 'failed-once', 'retry')
-    opening = openStore({ kind: 'postgres', url }).then((opened) => (store = stack.use(opened)))
+    opening = openStore({ kind: 'postgres', url, tables: 'upgrade' }).then(
+      (opened) => (store = stack.use(opened)),
+    )
     await opening.catch(() => undefined)
   })
   afterAll(() => stack.disposeAsync())

@@ -145,7 +145,8 @@ describe.each([
   test('migrating again, and at once, changes nothing', async () => {
     const { pool, db } = store
     const run = await addRun(db, { sync: 'again', target: 'here', mode: 'sync', trigger: 'demand' })
-    await Promise.all([migrate(pool, db, 'It'), migrate(pool, db, 'It'), migrate(pool, db, 'It')])
+    const it = { where: 'It', rights: 'create' } as const
+    await Promise.all([migrate(pool, db, it), migrate(pool, db, it), migrate(pool, db, it)])
     expect(await findRun(db, run)).toMatchObject({ sync: 'again' })
   })
 

@@ -70,7 +70,7 @@ export async function startService(options: StartOptions = {}): Promise<RunningS
   const vault = rest.vault ?? testVault()
   const estimate = rest.estimate ?? (estimator ??= createEstimator())
   const pool = given ?? stack.adopt(await openServicePool(), (opened) => opened.end())
-  await migrateService(pool)
+  await migrateService(pool, 'upgrade')
   await loadYaml(pool, fixture, { vault, estimate })
   const lines: RequestLine[] = []
   const requestLog = { write: (line: RequestLine) => void lines.push(line), close: () => {} }

@@ -24,7 +24,7 @@ import type { Tables } from '../../store/tables.ts'
 import { Cleaner } from './clean.ts'
 import { findKnown } from './known.ts'
 import { describeRun } from './run-facts.ts'
-import { programWords } from './words.ts'
+import { programWords, WORDS_UNREAD } from './words.ts'
 
 type Db = Kysely<Tables>
 
@@ -66,9 +66,13 @@ export async function diagnose(db: Db, { salt, shown }: DiagnosticsRequest): Pro
   const texts = textsOf(facts)
   const known = await orElse(undefined, () => findKnown(db, runs, texts))
   // Without the known names a sentence might keep one.
-  const words = known === undefined ? new Set<string>() : await programWords()
-  const cleaner = new Cleaner({ salt, shown, words, known: known ?? new Map() })
-  return { facts: describe(facts, cleaner), errors: errors.map((error) => cleaner.sentence(error)) }
+  const words = known === undefined ? new Set<string>() : await orElse(undefined, programWords)
+  const cleaner = new Cleaner({ salt, shown, words: words ?? new Set(), known: known ?? new Map() })
+  const cleaned = errors.map((error) => cleaner.sentence(error))
+  return {
+    facts: describe(facts, cleaner),
+    errors: words === undefined ? [WORDS_UNREAD, ...cleaned] : cleaned,
+  }
 }
 
 type Facts = Awaited<ReturnType<typeof readFacts>>

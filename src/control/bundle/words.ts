@@ -24,6 +24,9 @@ const FOLDERS = [
 /** May be somebody's id. */
 const LONG_NUMBER = /^\d{4,}/
 
+/** What a bundle says that lacks these words; it needs none of them itself. */
+export const WORDS_UNREAD = "The program's own texts could not be read, so more words are hidden than usual."
+
 /**
  * The words of the program's own texts, each in the case in which it is written there. They are read from the program's
  * files, so no list of them can be out of date.

@@ -858,13 +858,14 @@ test('service key create needs no configuration', async () => {
 })
 
 const REFUSED: readonly [argv: readonly string[], code: number, sentence: RegExp][] = [
-  [[], 64, /^Name a command, such as dirsyncd sync; dirsyncd --help lists them\.\n$/],
+  [[], 64, /^A command is missing; see dirsyncd --help\.\n$/],
+  [['quarantine'], 64, /^A command is missing; see dirsyncd quarantine --help\.\n$/],
   [['snyc'], 64, /^Unknown command 'snyc' \(Did you mean sync\?\); see dirsyncd --help\.\n$/],
-  [['sync', '--frob'], 64, /^Unknown option '--frob'; see dirsyncd --help\.\n$/],
+  [['sync', '--frob'], 64, /^Unknown option '--frob'; see dirsyncd sync --help\.\n$/],
   [['sync', 'a', 'b'], 64, /^Too many arguments for 'sync'.*\n$/],
   [['sync', 'crop'], 64, /^There is no sync crop; did you mean corp\?\n$/],
   [['sync', '--user', 'a'], 64, /^The options --user and --group need a sync.*\n$/],
-  [['approve'], 64, /^Missing required argument 'run'.*\n$/],
+  [['approve'], 64, /^Missing required argument 'run'; see dirsyncd approve --help\.\n$/],
   [['approve', '1.5'], 64, /^.*must be a whole number from 1.*\n$/],
   [['runs', '--limit', '0'], 64, /^.*must be a whole number from 1.*\n$/],
   [['--log-level', 'loud', 'sync'], 64, /^.*Allowed choices are debug, info.*\n$/],
@@ -886,7 +887,11 @@ const REFUSED: readonly [argv: readonly string[], code: number, sentence: RegExp
       /^.*must be a duration such as 30d, 36500d at most, or a time such as 2030-01-31T00:00:00Z; see.*\n$/,
     ],
   ),
-  [['service', 'token', 'lst'], 64, /^Unknown command 'lst' \(Did you mean list\?\)/],
+  [
+    ['service', 'token', 'lst'],
+    64,
+    /^Unknown command 'lst' \(Did you mean list\?\); see dirsyncd service token --help\.\n$/,
+  ],
   [['sync', '--config', 'no/such.yaml'], 78, /^There is no configuration file no\/such\.yaml.*\n$/],
 ]
 

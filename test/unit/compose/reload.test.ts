@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { socketPath } from '../../../src/admin/socket.ts'
+import { socketPath } from '../../../src/control/socket.ts'
 import { reloadDaemon } from '../../../src/compose/reload.ts'
 import { acquireDataDir, type OwnerInWords } from '../../../src/store/owner.ts'
 import { tempDir } from '../../support/temp.ts'

@@ -29,10 +29,12 @@ const MIGRATIONS: Record<string, Migration> = {
 }
 
 /**
- * Brings the service's tables up to date. Several processes may do so at once: Kysely takes a database lock, and the
- * second process finds the work done. Throws `DirsyncdError('store-unavailable')`.
+ * Makes the service's tables in an empty store, and with `upgrade` brings older ones up to date. Several processes may do
+ * so at once: Kysely takes a database lock, and the second process finds the work done. Throws
+ * `DirsyncdError('store-unavailable')`, also for tables of a version that the process may not use.
  */
-export async function migrateService(pool: Pool): Promise<void> {
+export async function migrateService(pool: Pool, rights: 'upgrade' | 'create' = 'create'): Promise<void> {
+  await requireVersion(pool, rights)
   const migrator = new Migrator({
     db: openDatabase(pool),
     provider: { getMigrations: () => Promise.resolve(MIGRATIONS) },
@@ -46,4 +48,29 @@ export async function migrateService(pool: Pool): Promise<void> {
   throw new DirsyncdError('store-unavailable', `The tables of the service could not be created: ${why}.`, {
     cause: error,
   })
+}
+
+async function requireVersion(pool: Pool, rights: 'upgrade' | 'create'): Promise<void> {
+  const made = await stepsMade(pool)
+  const unknown = made.filter((name) => !(name in MIGRATIONS))
+  const missing = Object.keys(MIGRATIONS).filter((name) => !made.includes(name))
+  if (unknown.length > 0)
+    throw new DirsyncdError(
+      'store-unavailable',
+      `The store of the service was last used by a newer dirsyncd (its tables have step ${unknown.at(-1)}, which this ` +
+        'version does not know). Install that version or a newer one.',
+    )
+  if (made.length === 0 || missing.length === 0 || rights === 'upgrade') return
+  throw new DirsyncdError(
+    'store-unavailable',
+    `The store of the service was last used by an older dirsyncd: its tables end at step ${made.at(-1)}, and this version ` +
+      `needs ${missing.at(-1)}. Start the service of this version with it, which upgrades it.`,
+  )
+}
+
+async function stepsMade(pool: Pool): Promise<readonly string[]> {
+  const { rows: tables } = await pool.query(`select to_regclass('${SCHEMA}.migrations') as made`)
+  if (tables[0].made === null) return []
+  const { rows } = await pool.query<{ name: string }>(`select name from ${SCHEMA}.migrations`)
+  return rows.map(({ name }) => name).toSorted()
 }

@@ -1,0 +1,286 @@
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openStore } from '../../src/store/open.ts'
+import { migrations } from '../../src/store/migrations/index.ts'
+import { createDatabase, STORE_TEMPLATE } from '../support/databases.ts'
+import { putEmptyStore } from '../support/empty-store.ts'
+import { createOlderStore } from '../support/older-store.ts'
+import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
+import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+
+let stack: AsyncDisposableStack
+let service: ServiceSite
+let site: Site
+
+beforeEach(async () => {
+  stack = new AsyncDisposableStack()
+  service = stack.use(await startServiceSite())
+  site = stack.use(await openSite())
+  await site.write('users.csv', 'id,name\nu1,Ana\n')
+})
+afterEach(() => stack.disposeAsync())
+
+async function configure(store: string): Promise<void> {
+  const users = { path: './users.csv', map: { external_id: 'id', name: 'name' } }
+  const source = { type: 'csv', settle: '1ms', users }
+  const directory = directorySection(service, { rateLimit: { requests: 1000, per: '1s' } })
+  await site.configure({ ...embeddedConfig([{ name: 'corp', source, directory }]), store })
+}
+
+/** What a process could have changed: all tables with their columns, the steps that were made, and the rows of runs. */
+async function contentOf(url: string): Promise<unknown> {
+  const client = new Client(url)
+  await client.connect()
+  const rowsOf = async (query: string) => (await client.query({ text: query, rowMode: 'array' })).rows
+  const columns = await rowsOf(`select table_schema, table_name, column_name from information_schema.columns
+    where table_schema not in ('pg_catalog', 'information_schema') order by 1, 2, 3`)
+  const schemas = await rowsOf('select nspname from pg_namespace order by 1')
+  const has = (schema: string) => schemas.some(([name]) => name === schema)
+  const steps = has('dirsyncd') ? await rowsOf('select name from dirsyncd.kysely_migration order by 1') : []
+  const runs = has('dirsyncd') ? await rowsOf('select run from dirsyncd.runs') : []
+  const queue = has('bullmq') ? await rowsOf('select version from bullmq.migration order by 1') : []
+  await client.end()
+  return { columns, schemas, steps, runs, queue }
+}
+
+async function alter(url: string, query: string): Promise<void> {
+  const client = new Client(url)
+  await client.connect()
+  await client.query(query)
+  await client.end()
+}
+
+const LAST_STEP = Object.keys(migrations).at(-1)!
+const BEFORE_LAST = Object.keys(migrations).at(-2)!
+
+const REFUSED = [
+  'plan',
+  'sync',
+  'sync corp --user u1',
+  'runs',
+  'runs 1',
+  'approve 1',
+  'reject 1',
+  'undo 1 --yes',
+  'pause corp',
+  'resume corp --yes',
+  'quarantine list',
+  'quarantine release',
+  'explain corp u1',
+  'worker',
+  'store move',
+]
+
+const VERSIONS: readonly (readonly [which: string, make: () => Promise<string>, said: RegExp])[] = [
+  [
+    'an older version',
+    () => createOlderStore(BEFORE_LAST),
+    new RegExp(
+      `^The store at 127\\.0\\.0\\.1:\\d+, database \\w+, was last used by an older dirsyncd: its tables end at step ${BEFORE_LAST}, ` +
+        `and this version needs ${LAST_STEP}\\. Start the daemon of this version with it \\(dirsyncd start\\), which upgrades it\\.\n$`,
+    ),
+  ],
+  [
+    'a newer version',
+    async () => {
+      const url = await createDatabase(STORE_TEMPLATE)
+      await alter(url, `insert into dirsyncd.kysely_migration values ('9999-later', '2030-01-01')`)
+      return url
+    },
+    /^The store at .* was last used by a newer dirsyncd \(.*9999-later.*\)\. Install that version or a newer one\.\n$/,
+  ],
+  [
+    'a newer version, in whose database the queue is newer',
+    async () => {
+      const url = await createDatabase(STORE_TEMPLATE)
+      await alter(
+        url,
+        `insert into bullmq.migration (version, name, min_client_version) values (9999, 'later', 9999)`,
+      )
+      return url
+    },
+    /^The queue in the store was last used by a newer dirsyncd, .*Install that version or a newer one\.\n$/,
+  ],
+  [
+    'an older version, in whose database only the queue is older',
+    async () => {
+      const url = await createDatabase(STORE_TEMPLATE)
+      await alter(
+        url,
+        'delete from bullmq.migration where version = (select max(version) from bullmq.migration)',
+      )
+      return url
+    },
+    /^The queue in the store was last used by an older dirsyncd: its tables have version \d+, and this version needs \d+\. Start the daemon of this version/,
+  ],
+]
+
+describe.each(VERSIONS)('a store on PostgreSQL of %s', (which, make, said) => {
+  test('is refused by every command in one sentence, and is as it was', { timeout: 60_000 }, async () => {
+    const url = await make()
+    await configure(url)
+    const before = await contentOf(url)
+    for (const command of REFUSED) {
+      const isOfQueue = which.includes('queue')
+      if (command === 'store move') {
+        // It touches no queue.
+        if (isOfQueue) continue
+        await putEmptyStore(site.dataDir)
+      }
+      const { code, stdout, stderr } = await site.run(...command.split(' '))
+      expect({ command, code, stdout, stderr }).toEqual({
+        command,
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(said),
+      })
+    }
+    expect(await contentOf(url)).toEqual(before)
+  })
+
+  test('fails the check, which reads the rest, and is named in the bundle', async () => {
+    const url = await make()
+    await configure(url)
+    const before = await contentOf(url)
+    const checked = await site.json('check')
+    const stores = checked.lines.find(({ label }) => label === 'stores')
+    expect(stores).toMatchObject({ level: 'fail' })
+    expect(`${stores.detail}\n`).toMatch(said)
+    expect(checked.lines).toContainEqual(expect.objectContaining({ part: 'directory', level: 'ok' }))
+    if (which === 'an older version')
+      expect((await site.run('check', 'corp', '--api-contract')).stderr).toBe('')
+    const bundle = JSON.parse((await site.run('bundle', '-')).stdout)
+    expect(bundle.config.options.syncs).toHaveLength(1)
+    if (!which.includes('queue'))
+      expect(bundle.missing).toEqual([
+        expect.stringMatching(/^The store at .* was last used by an? (old|new)er dirsyncd/),
+      ])
+    expect(await contentOf(url)).toEqual(before)
+  })
+})
+
+test(
+  'the daemon upgrades a store of an older version, and commands work then',
+  { timeout: 60_000 },
+  async () => {
+    await configure(await createOlderStore(BEFORE_LAST))
+    {
+      await using daemon = site.start('start')
+      await daemon.waitForOutput(/daemon started/)
+    }
+    expect(await site.run('runs')).toMatchObject({ code: 0, stderr: '' })
+    expect((await site.run('plan')).stderr).toBe('')
+  },
+)
+
+describe('an empty database', () => {
+  test('stays empty for those that only look, and each says what that means', async () => {
+    const url = await createDatabase()
+    await configure(url)
+    const before = await contentOf(url)
+    expect(await site.run('runs')).toEqual({
+      code: 0,
+      stdout: 'There are no runs yet; dirsyncd sync starts one.\n',
+      stderr: '',
+    })
+    expect(await site.run('quarantine', 'list')).toMatchObject({ code: 0, stderr: '' })
+    const empty = /^The store at .*, is empty; the first dirsyncd start, sync or plan makes its tables\.\n$/
+    for (const command of ['runs 7', 'explain corp u1', 'reject 7', 'quarantine release'])
+      expect(await site.run(...command.split(' '))).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(empty),
+      })
+    expect(await site.run('sync', 'crop')).toMatchObject({ code: 64 })
+    expect(await site.run('pause', 'crop')).toMatchObject({ code: 64 })
+    const checked = await site.json('check')
+    expect(checked.lines).toContainEqual(
+      expect.objectContaining({
+        label: 'stores',
+        level: 'ok',
+        detail:
+          'postgres store, which is empty: the first dirsyncd start, sync or plan makes its tables, which this user may; queue on the store',
+      }),
+    )
+    expect((await site.run('check', 'corp', '--api-contract')).stderr).toBe('')
+    const bundle = JSON.parse((await site.run('bundle', '-')).stdout)
+    expect(bundle.missing).toEqual([expect.stringMatching(empty.source.replace('\\n$', '$'))])
+    expect(await contentOf(url)).toEqual(before)
+  })
+
+  test('in which this user may make no tables fails the check', async () => {
+    const url = await createDatabase()
+    await alter(
+      url,
+      `do $$ begin create role looker login; exception when duplicate_object then null; end $$`,
+    )
+    await configure(url.replace(/\/\/[^@]*@/, `//looker@`))
+    const { code, lines } = await site.json('check')
+    expect(code).toBe(1)
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        label: 'stores',
+        level: 'fail',
+        detail: expect.stringMatching(
+          /^postgres store, which is empty, and the first start would fail: permission denied for database/,
+        ),
+      }),
+    )
+  })
+
+  test('gets its tables by the first plan', async () => {
+    await configure(await createDatabase())
+    expect(await site.run('plan')).toMatchObject({ code: 2, stderr: '' })
+    expect((await site.run('runs')).stdout).toMatch(/\bplanned\b/)
+  })
+})
+
+describe('an embedded store', () => {
+  beforeEach(() => configure('embedded'))
+
+  test('that is not there is not made by those that only look', async () => {
+    await rm(site.dataDir, { recursive: true })
+    expect(await site.run('runs')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('There are no runs yet'),
+    })
+    const bundle = JSON.parse((await site.run('bundle', '-')).stdout)
+    expect(bundle.missing).toEqual([expect.stringMatching(/^The embedded store in .* is empty; /)])
+    const { lines } = await site.json('check')
+    const detail = expect.stringMatching(
+      /^embedded store, which is empty: .* which this user may; queue on the store$/,
+    )
+    expect(lines).toContainEqual(expect.objectContaining({ label: 'stores', level: 'ok', detail }))
+    expect(existsSync(site.dataDir)).toBe(false)
+  })
+
+  test('that cannot be made fails the check', async () => {
+    await rm(site.dataDir, { recursive: true })
+    await site.write('data', 'a file')
+    const { code, lines } = await site.json('check')
+    expect(code).toBe(1)
+    const detail = expect.stringMatching(
+      /^embedded store, which is empty, and the first start would fail: The data directory/,
+    )
+    expect(lines).toContainEqual(expect.objectContaining({ label: 'stores', level: 'fail', detail }))
+  })
+
+  test('of an older version is refused, but by the daemon', { timeout: 60_000 }, async () => {
+    await rm(site.dataDir, { recursive: true })
+    await putEmptyStore(site.dataDir)
+    const steps = async () => {
+      await using store = await openStore({ kind: 'embedded', dataDir: site.dataDir, tables: 'upgrade' })
+      await store.pool.query('delete from dirsyncd.kysely_migration where name = $1', [LAST_STEP])
+    }
+    await steps()
+    const { code, stderr } = await site.run('plan')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /^The embedded store in .* was last used by an older dirsyncd: .*, which upgrades it\.\n$/,
+    )
+    expect((await site.run('runs')).stderr).toBe(stderr)
+    expect(existsSync(join(site.dataDir, 'store'))).toBe(true)
+  })
+})

@@ -1,0 +1,64 @@
+import { chown, mkdir, readdir } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openAddress, socketPath } from '../../../src/control/socket.ts'
+import { connectSocket } from '../../../src/control/socket-client.ts'
+import { tempDir } from '../../support/temp.ts'
+
+let stack: AsyncDisposableStack
+let dir: string
+
+beforeEach(async () => {
+  stack = new AsyncDisposableStack()
+  dir = stack.use(await tempDir()).path
+})
+afterEach(() => stack.disposeAsync())
+
+const connect = (dataDir: string) =>
+  connectSocket(socketPath(dataDir), { who: 'daemon', afterLoss: 'Nothing is lost.' })
+
+async function listen(dataDir: string): Promise<Server> {
+  const { path } = stack.use(await openAddress(socketPath(dataDir)))
+  const server = createServer((_request, response) => response.end('{"well":true}')).listen(path)
+  stack.defer(() => void server.close())
+  await once(server, 'listening')
+  return server
+}
+
+test('a command reaches the daemon of a data directory whose path is longer than a socket can have', async () => {
+  const dataDir = join(dir, 'd'.repeat(200))
+  await mkdir(dataDir)
+  const before = await readdir(tmpdir())
+  expect(await connect(dataDir)).toBeUndefined()
+  await listen(dataDir)
+  expect(await readdir(dataDir)).toEqual(['admin.sock'])
+  await using daemon = await connect(dataDir)
+  expect(await daemon?.call('GET', '/runs')).toEqual({ well: true })
+  expect(
+    (await readdir(tmpdir())).filter((name) => !before.includes(name) && name.endsWith('.sock')),
+  ).toEqual([])
+})
+
+describe.runIf(process.geteuid?.() === 0)('a socket of another user', () => {
+  const [OTHER, STRANGER] = [54_321, 12_345]
+
+  test('is used where that user owns the folder', async () => {
+    await listen(dir)
+    for (const path of [dir, socketPath(dir)]) await chown(path, OTHER, OTHER)
+    await using daemon = await connect(dir)
+    expect(daemon).toBeDefined()
+  })
+
+  test('is not used where the folder is that of somebody else, and is named', async () => {
+    await listen(dir)
+    await chown(dir, OTHER, OTHER)
+    await chown(socketPath(dir), STRANGER, STRANGER)
+    await expect(connect(dir)).rejects.toMatchObject({ code: 'daemon-unreachable' })
+    await expect(connect(dir)).rejects.toThrow(
+      `The daemon's socket ${dir}/admin.sock belongs to user number ${STRANGER}, and not to this user, to root or to the owner of ${dir}, so nothing was asked there.`,
+    )
+  })
+})
