@@ -3,6 +3,7 @@ import { keepCompiled } from './test/support/compile-cache.ts'
 import { isForProtections } from './test/support/for-protections.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
 import { useMemoryForFiles } from './test/support/memory-files.ts'
+import { PATIENCE } from './test/support/patience.ts'
 
 keepCompiled()
 useMemoryForFiles()
@@ -36,7 +37,8 @@ export default defineConfig({
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
           provide: { long: false },
-          testTimeout: 60_000,
+          expect: { poll: PATIENCE },
+          testTimeout: 300_000,
           // Vitest would take one worker on two cores.
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
@@ -49,6 +51,7 @@ export default defineConfig({
           exclude: isForProtections ? [] : ONLY_LONG,
           globalSetup: 'test/support/global-setup.ts',
           provide: { long: false },
+          expect: { poll: PATIENCE },
           testTimeout: 300_000,
           hookTimeout: 300_000,
           // Even on fewer cores, because many of these tests mostly wait.

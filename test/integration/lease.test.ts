@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Lease, LeaseTimes } from '../../src/store/lease.ts'
 import { freeDeadLeases } from '../../src/store/lease.ts'
 import { findHeld, takeRow } from '../../src/store/lease-rows.ts'
@@ -14,6 +14,7 @@ import { longTest } from '../support/long.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
 import { type PostgresServer, runSql, startPostgres } from '../support/postgres.ts'
 import { startTcpRelay } from '../support/tcp-relay.ts'
+import { eventually } from '../support/eventually.ts'
 
 const TIMES: LeaseTimes = { expiry: 2000, renewal: 400, blocked: 60_000 }
 /** Leaves time to connect again on a busy machine. */
@@ -55,7 +56,7 @@ function block(ms: number): void {
 }
 
 async function expectLost(lease: Lease): Promise<void> {
-  await vi.waitFor(() => expect(lease.signal.aborted).toBe(true), { timeout: 20_000, interval: 20 })
+  await eventually(() => expect(lease.signal.aborted).toBe(true))
 }
 
 /** Lets what waited while the loop was blocked happen. */
@@ -132,7 +133,7 @@ describe('leases on a PostgreSQL server', () => {
   test('an owner somewhere else is replaced when the lease is old, not before, and with a higher epoch', async () => {
     await store.pool.query("insert into dirsyncd.leases values ('dead', 7, 'gone', clock_timestamp())")
     const began = performance.now()
-    const lease = await vi.waitFor(() => mustTake('dead', 'heir'), { timeout: 20_000, interval: 20 })
+    const lease = await eventually(() => mustTake('dead', 'heir'))
     expect(performance.now() - began).toBeGreaterThan(TIMES.expiry - 100)
     expect(performance.now() - began).toBeLessThan(scaleToLoad(TIMES.expiry + 1000))
     expect(lease.epoch).toBe(8)
@@ -142,7 +143,7 @@ describe('leases on a PostgreSQL server', () => {
   test('an owner that renewed it since somebody looked keeps it', async () => {
     await using lease = await mustTake('just-renewed', 'a', UNENDING)
     const looked = await findHeld(store.db, 'just-renewed')
-    await vi.waitFor(async () => expect(await findHeld(store.db, 'just-renewed')).not.toEqual(looked), 5000)
+    await eventually(async () => expect(await findHeld(store.db, 'just-renewed')).not.toEqual(looked))
     const takeOver = { sync: 'just-renewed', owner: 'heir', from: looked }
     expect(await takeRow(store.db, takeOver)).toBeUndefined()
     expect(lease.signal.aborted).toBe(false)
@@ -201,7 +202,7 @@ describe('leases on a PostgreSQL server', () => {
       const stack = new AsyncDisposableStack()
       onTestFinished(() => stack.disposeAsync())
       const takenEpoch = async () => stack.use((await take(`dead-${way}`, 'heir')) ?? null)?.epoch
-      await expect.poll(takenEpoch, { timeout: 20_000, interval: 20 }).toBe(8)
+      await expect.poll(takenEpoch).toBe(8)
     },
   )
 
@@ -219,9 +220,9 @@ describe('leases on a PostgreSQL server', () => {
     {
       await using closing = await openStore({ kind: 'postgres', url })
       await using _lease = taken(await closing.leases.take('closing', 'a', TIMES))
-      await vi.waitFor(async () => expect(await leaseConnections(watching)).toBe(1), 20_000)
+      await eventually(async () => expect(await leaseConnections(watching)).toBe(1))
     }
-    await vi.waitFor(async () => expect(await leaseConnections(watching)).toBe(0), 20_000)
+    await eventually(async () => expect(await leaseConnections(watching)).toBe(0))
   })
 })
 
@@ -243,7 +244,7 @@ longTest('a connection of the thread that answers no more is replaced', async ()
   url.port = port
   await using watching = await openStore({ kind: 'postgres', url: url.href })
   await using lease = taken(await relayed.leases.take('deaf', 'a', MORE_TRIES))
-  await vi.waitFor(async () => expect(await leaseConnections(watching)).toBe(1), 20_000)
+  await eventually(async () => expect(await leaseConnections(watching)).toBe(1))
   isDeaf = true
   await sleep(MORE_TRIES.expiry)
   expect(lease.signal.aborted).toBe(false)
@@ -256,10 +257,7 @@ describe('other processes', () => {
   test('one that was frozen while somebody took its lease over learns it', async () => {
     const holder = await startHolder('frozen', MORE_TRIES)
     holder.process.kill('SIGSTOP')
-    await using heir = await vi.waitFor(() => mustTake('frozen', 'heir', MORE_TRIES), {
-      timeout: 20_000,
-      interval: 20,
-    })
+    await using heir = await eventually(() => mustTake('frozen', 'heir', MORE_TRIES))
     expect(heir.epoch).toBe(2)
     const answer = holder.next()
     holder.process.kill('SIGCONT')
@@ -271,7 +269,7 @@ describe('other processes', () => {
     holder.send({ do: 'block', ms: 3 * TIMES.expiry })
     await using stack = new AsyncDisposableStack()
     const epochOfHeir = async () => stack.use(await take('stuck', 'heir'))?.epoch
-    await expect.poll(epochOfHeir, { timeout: 20_000, interval: 20 }).toBe(2)
+    await expect.poll(epochOfHeir).toBe(2)
     expect(await holder.next()).toEqual({ lost: true })
   })
 
@@ -322,7 +320,7 @@ async function breakConnection({ pool }: Store): Promise<void> {
       await pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
         where application_name = 'dirsyncd leases' and datname = current_database()`)
     ).rowCount
-  await vi.waitFor(async () => expect(await broken()).toBe(1), { timeout: 20_000, interval: 20 })
+  await eventually(async () => expect(await broken()).toBe(1))
 }
 
 describe('a server of its own', () => {
@@ -344,7 +342,7 @@ describe('a server of its own', () => {
     const login = { url: url.replace('postgres@', 'locked@'), password: async () => password }
     await using changing = await openStore({ kind: 'postgres', ...login })
     await using lease = taken(await changing.leases.take('changed', 'a', MORE_TRIES))
-    await vi.waitFor(async () => expect(await leaseConnections(watching)).toBe(1), 20_000)
+    await eventually(async () => expect(await leaseConnections(watching)).toBe(1))
     await runSql(url, "alter role locked password 'new'")
     password = 'new'
     await breakConnection(watching)

@@ -5,6 +5,7 @@ import type { ApiError, ApiErrorKind } from '../../../src/client/api-error.ts'
 import { worstCaseRequests } from '../../../src/client/client.ts'
 import { clientOf, DIRECTORY, group, rejection, SECRET, user } from './fixtures.ts'
 import { inOrder, type Reaction, startScriptedServer } from './scripted-server.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const ALICE = { directory_id: 7, external_id: 'u1' }
 
@@ -399,7 +400,7 @@ test('while a refused token is loaded again nobody else loads it', async () => {
   await using client = clientOf(server.baseUrl, { token })
   const reads = Promise.all(Array.from({ length: 5 }, () => client.getUser(ALICE)))
   // All five were refused, and have asked for the token that they know.
-  await vi.waitFor(() => expect(token).toHaveBeenCalledTimes(10 + 1))
+  await eventually(() => expect(token).toHaveBeenCalledTimes(10 + 1))
   loaded.resolve('new')
   await reads
   expect(token.mock.calls.filter(([reload]) => reload)).toHaveLength(1)
