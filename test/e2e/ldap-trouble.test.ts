@@ -53,7 +53,6 @@ async function configure(variation: Variation): Promise<void> {
     url: proxy.url,
     bind: { dn: reader.dn, password: { file: './ldap-password' } },
     pageSize: PAGE,
-    timeouts: { connect: '1s', answer: '1s' },
     users: {
       base,
       filter,

@@ -632,6 +632,21 @@ test('silence is bounded', async () => {
   expect((error as Error).message).toContain('no answer within 0.05 s')
 })
 
+test('an answer that came while the loop was blocked for longer than a request may take is read', async () => {
+  const totalMs = 20_000
+  await using server = await startScriptedServer(() => {
+    globalThis.setImmediate(() => vi.advanceTimersByTime(totalMs))
+    return { status: 200, json: user(1) }
+  })
+  await using client = clientOf(server.baseUrl, { timeouts: { totalMs }, retries: { attempts: 0 } })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    expect(await client.getUser(ALICE)).toMatchObject({ external_id: user(1).external_id })
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
 test('a call that is called off ends at once and leaves no listener', async () => {
   await using server = await startScriptedServer(() => 'silence')
   await using client = clientOf(server.baseUrl)
