@@ -202,7 +202,7 @@ describe('closing does not wait for a server that is away', () => {
     const server = await startRedis()
     onTestFinished(() => server.close())
     const backend = await openQueueBackend({ kind: 'redis', url: server.url })
-    expect(await closedAfter(backend, server)).toBeLessThan(scaleToLoad(5000))
+    await closeWithout(backend, server)
   })
 
   test('PostgreSQL', async () => {
@@ -210,17 +210,15 @@ describe('closing does not wait for a server that is away', () => {
     onTestFinished(() => server.close())
     const store = await openStore({ kind: 'postgres', url: await server.createDatabase() })
     const backend = await openQueueBackend({ kind: 'store', store })
-    expect(await closedAfter(backend, server)).toBeLessThan(scaleToLoad(5000))
+    await closeWithout(backend, server)
     await store[Symbol.asyncDispose]()
   })
 })
 
-/** Milliseconds. */
-async function closedAfter(backend: QueueBackend, server: Restartable): Promise<number> {
+/** It would wait for the server for ever. */
+async function closeWithout(backend: QueueBackend, server: Restartable): Promise<void> {
   backend.createQueue('left')
   await backend.createWorker('left', async () => undefined).waitUntilReady()
   await server.stop()
-  const began = performance.now()
   await backend[Symbol.asyncDispose]()
-  return performance.now() - began
 }
