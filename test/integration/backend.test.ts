@@ -10,7 +10,7 @@ import { longTest } from '../support/long.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startRedis } from '../support/redis.ts'
 import { freePort } from '../support/server-process.ts'
-import { scaleToLoad } from '../support/machine-load.ts'
+import { watchLoad } from '../support/machine-load.ts'
 import { eventually } from '../support/eventually.ts'
 
 const HOUR = 3_600_000
@@ -35,12 +35,16 @@ describe.each(allBackends())('queue on $name', ({ open }) => {
     await queue.upsertJobScheduler('hourly', { every: HOUR, offset: (Date.now() + HOUR - 1000) % HOUR })
     await worker.waitUntilReady()
     await new Promise((resolve) => setTimeout(resolve, 1500))
+    const scaled = watchLoad()
+    const waits: number[] = []
     for (const n of [1, 2, 3]) {
       const added = performance.now()
       await queue.add('now', { n })
       await eventually(() => expect(started).toContain(n))
-      expect(performance.now() - added).toBeLessThan(scaleToLoad(1000))
+      waits.push(performance.now() - added)
     }
+    // Without being woken, each would wait for several seconds.
+    expect(Math.min(...waits)).toBeLessThan(scaled(1000))
   })
 
   test('schedules by cron and by interval start jobs, and repeat', async () => {

@@ -24,7 +24,6 @@ import {
 } from '../support/ldap-proxy.ts'
 import { person } from '../support/people.ts'
 import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
-import { scaleToLoad } from '../support/machine-load.ts'
 
 const PEOPLE = 120
 const NEVER = new AbortController().signal
@@ -90,11 +89,9 @@ async function expectWhole(reader: Source): Promise<void> {
   expect((await reader.read(NEVER)).users.size).toBe(PEOPLE)
 }
 
-/** The read fails soon with this code, and these words follow the server's URL; the next one is right. */
+/** The read fails with this code, and these words follow the server's URL; the next one is right. */
 async function expectFailure(reader: Source, code: string, words: string): Promise<void> {
-  const started = performance.now()
   const error: unknown = await reader.read(NEVER).catch((thrown: unknown) => thrown)
-  expect(performance.now() - started).toBeLessThan(scaleToLoad(4000))
   const { message } = error as Error
   expect(error).toMatchObject({ name: 'DirsyncdError', code })
   expect(message).toMatch(/^ldaps?:\/\/[\w.]+:\d+/)

@@ -85,7 +85,7 @@ test('the history, holds and quarantine of an embedded store go on in PostgreSQL
 /** Has each commit of a run wait for longer than the test takes. */
 async function holdCommits(pool: Pool): Promise<void> {
   await pool.query(`CREATE FUNCTION public.wait() RETURNS trigger LANGUAGE plpgsql AS
-    $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$`)
+    $$ BEGIN PERFORM pg_sleep(3600); RETURN NULL; END $$`)
   await pool.query(`CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON dirsyncd.runs DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION public.wait()`)
 }
