@@ -79,7 +79,7 @@ function options(more: Partial<LdapSourceOptions> = {}): LdapSourceOptions {
     tls: { startTls: false },
     bind: as(slapd.readers.reader),
     pageSize: 1000,
-    timeouts: { connectMs: 2000, answerMs: 1500 },
+    timeouts: { connectMs: 60_000, answerMs: 60_000 },
     users: { ...users, scope: 'sub' },
     groups: { ...groups, scope: 'one' },
     ...more,
