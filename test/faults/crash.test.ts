@@ -15,7 +15,6 @@ import {
 } from '../support/company-site.ts'
 import { createDatabase } from '../support/databases.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
-import { scaleToLoad } from '../support/machine-load.ts'
 import { inLong } from '../support/long.ts'
 
 /** Says where the kills fall; set it to the one that a failure printed to see that again. */
@@ -67,11 +66,9 @@ describe('SIGKILL at random points of a run', () => {
         upTo: TOTAL * 0.85,
         random,
       })
-      const idleMs = await workGoesOn(companySite, kills.at(-1)!)
       await daemon.program.waitForOutput(RUN_DONE)
       const restMs = Date.now() - kills.at(-1)!.restartedAt
 
-      expect(idleMs).toBeLessThan(scaleToLoad(30_000))
       await expectDirectory(service, companyAfter())
       const again = await site.json('sync', 'corp')
       expect(again).toMatchObject({ code: 0, lines: [{ state: 'done', counts: { planned: EMPTY_OBJECT } }] })
@@ -79,7 +76,7 @@ describe('SIGKILL at random points of a run', () => {
       const unsure = await unsureChanges(place.store, site.dataDir)
       const fallen = kills.map(({ name, after }) => `${name} after ${after}`).join(', ')
       console.log(
-        `${backend}, seed ${SEED}: ${fallen}; the work went on after ${Math.round(idleMs)} ms, the run was done after ` +
+        `${backend}, seed ${SEED}: ${fallen}; the run was done after ` +
           `${restMs} ms; ${unsure} attempts without an outcome`,
       )
       expect(await repeated(companySite)).toEqual([])
@@ -90,16 +87,6 @@ describe('SIGKILL at random points of a run', () => {
 function startVictim({ site }: CompanySite, name: 'daemon' | 'worker'): Victim {
   const start = () => stack.use(site.start(name === 'daemon' ? 'start' : 'worker'))
   return { name, start, program: start() }
-}
-
-/** Milliseconds from the restart until the service has done one more write, or the run has ended. */
-async function workGoesOn(companySite: CompanySite, { restartedAt }: Kill): Promise<number> {
-  for (;;) {
-    const next = (await companySite.writes()).find(({ at }) => at > restartedAt)
-    if (next) return next.at - restartedAt
-    if (Date.now() - restartedAt > 60_000) return Number.POSITIVE_INFINITY
-    await sleep(100)
-  }
 }
 
 /**

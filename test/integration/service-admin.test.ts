@@ -10,7 +10,6 @@ import { freePort } from '../support/server-process.ts'
 import { operatorOf } from '../support/operator.ts'
 import { startService } from '../support/service.ts'
 import { openSite, type Site } from '../support/site.ts'
-import { scaleToLoad } from '../support/machine-load.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
 import { inLong, isLong, longTest } from '../support/long.ts'
 
@@ -319,7 +318,7 @@ test('many at once on PostgreSQL get ids of their own', async () => {
   const creating = Promise.all(['a', 'b', 'c', 'd'].map(create))
   const waiting =
     'select 1 from pg_locks join pg_database d on d.oid = database where datname = current_database() and not granted'
-  await expect.poll(async () => (await other.query(waiting)).rowCount, { timeout: 20_000 }).toBe(4)
+  await expect.poll(async () => (await other.query(waiting)).rowCount).toBe(4)
   await other.query('commit')
   expect((await creating).map(({ id }) => id).toSorted()).toEqual([2, 3, 4, 5])
 })
@@ -350,9 +349,7 @@ longTest('a query that never ends does not keep the service from stopping', asyn
   const waiting =
     "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
   while ((await other.query(waiting)).rowCount === 0);
-  const begin = performance.now()
   service.kill('SIGTERM')
   expect((await service.ended).code).toBe(0)
-  expect(performance.now() - begin).toBeLessThan(scaleToLoad(10_000))
   expect(await stuck).toBe('cut')
 })

@@ -1,15 +1,16 @@
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../src/contract/endpoints.ts'
 import { createLog } from '../../src/log.ts'
 import { type ApiRequest, ask, problem } from '../contract/api.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { longTest } from '../support/long.ts'
 import { startForTest } from '../support/service.ts'
+import { eventually } from '../support/eventually.ts'
 
 const KIB = 1024
 
@@ -68,10 +69,13 @@ describe('a body', () => {
         `Authorization: token ${FIXTURE.token}\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
         `Content-Length: 200000\r\n\r\na[=1&${'b'.repeat(100_000)}`,
     )
-    await sleep(300)
+    const [{ socket: received }] = (await once(running.app.server, 'request')) as [IncomingMessage]
+    await expect.poll(() => received.bytesRead).toBeGreaterThan(100_000)
+    // An answer would have come before that of a later request.
+    expect((await ask(running, 'listGroups')).status).toBe(200)
     expect(answer).toBe('')
     socket.write('b'.repeat(200_000 - 100_005))
-    await vi.waitFor(() => expect(answer).toContain('not well-formed'))
+    await eventually(() => expect(answer).toContain('not well-formed'))
     socket.destroy()
   })
 
@@ -86,10 +90,10 @@ describe('a body', () => {
         `Authorization: token ${FIXTURE.token}\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
         `Content-Length: 100\r\n\r\nusers[][external_id]=early&`,
     )
-    await once(running.app.server, 'request')
-    await sleep(50)
+    const [{ socket: received }] = (await once(running.app.server, 'request')) as [IncomingMessage]
+    await expect.poll(() => received.bytesRead).toBe(socket.bytesWritten)
     socket.destroy()
-    await vi.waitFor(() => expect(running.requests()).toMatchObject([{ status: null, done: false }]))
+    await eventually(() => expect(running.requests()).toMatchObject([{ status: null, done: false }]))
     expect(lines).toEqual([])
     expect(await ask(running, 'getUser', { externalId: 'early' })).toMatchObject(problem(404))
   })

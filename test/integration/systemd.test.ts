@@ -125,9 +125,7 @@ function manage(watchdogSeconds: number, command: readonly string[], env: NodeJS
     manager,
     lines,
     until: (what: RegExp, times = 1) =>
-      expect
-        .poll(() => lines().filter((line) => what.test(line)).length, { timeout: 120_000 })
-        .toBeGreaterThanOrEqual(times),
+      expect.poll(() => lines().filter((line) => what.test(line)).length).toBeGreaterThanOrEqual(times),
   }
 }
 
