@@ -1,0 +1,3 @@
+import { bundleLongTests } from './bundle.ts'
+
+bundleLongTests()

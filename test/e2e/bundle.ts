@@ -1,0 +1,234 @@
+import files, { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import os from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type ApiProxy, startApiProxy } from '../support/api-proxy.ts'
+import { FIXTURE } from '../support/fixture.ts'
+import { startRedis } from '../support/redis.ts'
+import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
+import { embeddedConfig, directorySection } from '../support/sync-config.ts'
+
+let stack: AsyncDisposableStack
+let service: ServiceSite
+let api: ApiProxy
+let site: Site
+
+const HEAD = 'id,mail,name\n'
+const PEOPLE =
+  'zvonka-731,zvonka@example.org,Zvonka Perić\nbozidar,bozidar@elsewhere.example,Božidar Perić\nq9131x,mark@example.org,Mark Page\n'
+const SECRETS = /zvonka|peri[cć]|bo[zž]idar|q9131x|mark|s3cret|reader-of-all/i
+
+function corp(): object {
+  const users = { path: './users.csv', map: { external_id: 'id', email: 'mail', name: 'name' } }
+  const allowedDomains = ['example.org', 'elsewhere.example']
+  return {
+    name: 'corp',
+    schedule: '1h',
+    source: { type: 'csv', users },
+    directory: directorySection({ baseUrl: api.baseUrl }, { allowedDomains }),
+    entries: { users: { protected: [{ id: 'zvonka-731' }] } },
+  }
+}
+
+/** A sync that is never run, with every kind of secret. */
+function ldap(): object {
+  return {
+    name: 'people',
+    source: {
+      type: 'ldap',
+      url: 'ldaps://ldap.example.org',
+      bind: { dn: 'cn=reader-of-all,dc=example,dc=org', password: { file: './ldap-password' } },
+      users: { base: 'ou=people,dc=example,dc=org', filter: '(|(uid=zvonka)(mail=mark@example.org))' },
+    },
+    directory: { ...directorySection({ baseUrl: api.baseUrl }), directoryId: 9, token: { env: 's3cret' } },
+  }
+}
+
+beforeEach(async () => {
+  stack = new AsyncDisposableStack()
+  service = stack.use(await startServiceSite())
+  api = stack.use(await startApiProxy(service.baseUrl))
+  site = stack.use(await openSite({ env: { s3cret: 's3cret' } }))
+})
+afterEach(async () => {
+  vi.restoreAllMocks()
+  syncBuiltinESMExports()
+  await stack.disposeAsync()
+})
+
+const failing = () => {
+  throw new Error('it cannot be read')
+}
+
+async function bundle(...args: readonly string[]): Promise<any> {
+  const written = await site.run('bundle', ...args, '-')
+  expect(written).toMatchObject({ code: 0, stderr: '' })
+  return JSON.parse(written.stdout)
+}
+
+/** What `npm test` runs. */
+export function bundleTests(): void {
+  hasTroubles('with a daemon')
+
+  describe('a bundle is made too', () => {
+    test('when the store is away', async () => {
+      await site.configure({ ...embeddedConfig([corp()]), store: 'postgres://s3cret@127.0.0.1:1/none' })
+      const written = await bundle()
+      expect(written.missing).toEqual([
+        expect.stringMatching(/PostgreSQL at 127\.0\.0\.1:1, .*nothing listens there/),
+      ])
+      expect(written.config.options.syncs).toHaveLength(1)
+      expect(JSON.stringify(written)).not.toMatch(SECRETS)
+    })
+
+    test.each([
+      ["the program's own files cannot be read", 'readdir', /^The program's own texts could not be read/],
+      ['the system does not say how it is', 'uptime', /^it cannot be read$/],
+    ] as const)('when %s, with a sentence about it', async (_when, call, said) => {
+      await site.configure(embeddedConfig([corp()]))
+      await site.write('users.csv', HEAD)
+      await site.run('plan', 'corp')
+      if (call === 'uptime') vi.spyOn(os, call).mockImplementation(failing)
+      else vi.spyOn(files, call).mockImplementation(failing)
+      syncBuiltinESMExports()
+      const written = await bundle()
+      expect(written.missing).toContainEqual(expect.stringMatching(said))
+      expect(written).toMatchObject({ config: { options: {} }, syncs: [{ runs: [{ mode: 'plan' }] }] })
+      expect(JSON.stringify(written)).not.toMatch(SECRETS)
+    })
+
+    test('when there is no configuration, or no YAML in it', async () => {
+      expect((await bundle('--config', join(site.dir, 'none.yaml'))).missing[0]).toContain(
+        'There is no configuration file',
+      )
+      await site.write('dirsyncd.yaml', 'syncs: [s3cret: {')
+      const written = await bundle()
+      expect(written).toMatchObject({ config: null, command: { dirsyncd: '0.1.0' } })
+      expect(JSON.stringify(written)).not.toMatch(SECRETS)
+    })
+  })
+
+  test('a bundle is a new file that only its owner reads', async () => {
+    await site.configure(embeddedConfig([corp()]))
+    const path = join(site.dir, 'for-support.json')
+    const written = await site.run('bundle', path)
+    expect(written).toMatchObject({ code: 0, stderr: '' })
+    expect(written.stdout).toMatch(
+      /^Wrote \S+for-support\.json \(\d+ kilobytes\)\. Read it before you send it\.\n$/,
+    )
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+    await writeFile(path, 'mine')
+    expect(await site.run('bundle', path)).toEqual({
+      code: 64,
+      stdout: '',
+      stderr: `The file ${path} cannot be written: it exists already, and a bundle never overwrites a file; name another one.\n`,
+    })
+    expect(await readFile(path, 'utf8')).toBe('mine')
+  })
+}
+
+/** What only `npm run test:long` runs. */
+export function bundleLongTests(): void {
+  hasTroubles('without a daemon')
+
+  describe('a bundle is made too', () => {
+    test('when the configuration is wrong, with the sentence, and with what a daemon knows', async () => {
+      await site.configure(embeddedConfig([corp()]))
+      await site.write('users.csv', HEAD)
+      await stack.use(site.start('start')).waitForOutput(/daemon started/)
+      await site.configure(embeddedConfig([corp()], { storePasword: 's3cret', store: 'mysql://s3cret@x/y' }))
+      const written = await bundle()
+      expect(written.missing.join('\n')).toMatch(/dirsyncd\.yaml:\d+:\d+: store: must be embedded or a URL/)
+      expect(written.daemon).toMatchObject({ dirsyncd: '0.1.0' })
+      expect(written.syncs).toHaveLength(1)
+      expect(JSON.stringify(written)).not.toMatch(SECRETS)
+    })
+
+    test('when the configuration is wrong and no daemon runs, with what the embedded store has', async () => {
+      await site.configure(embeddedConfig([corp()]))
+      await site.write('users.csv', HEAD)
+      await site.run('plan', 'corp')
+      await site.configure(embeddedConfig([corp()], { storePasword: 's3cret' }))
+      const written = await bundle()
+      expect(written.missing.join('\n')).toMatch(/dirsyncd\.yaml:\d+:\d+: /)
+      expect(written.syncs).toMatchObject([{ sync: 'corp', runs: [{ mode: 'plan' }] }])
+      expect(JSON.stringify(written)).not.toMatch(SECRETS)
+    })
+  })
+
+  test('a bundle has the version of Redis, with a daemon and without one', async () => {
+    const redis = await startRedis()
+    stack.defer(() => redis.close())
+    await site.configure({ ...embeddedConfig([corp()]), queue: redis.url })
+    const queue = {
+      kind: 'redis',
+      version: expect.stringMatching(/^\d+\.\d+/),
+      maxmemoryPolicy: 'noeviction',
+    }
+    expect(await bundle()).toMatchObject({ daemon: null, queue })
+    await stack.use(site.start('start')).waitForOutput(/daemon started/)
+    expect(await bundle()).toMatchObject({ daemon: { node: process.versions.node }, queue })
+  })
+
+  test('without a name the file is in the current folder and has the time in its name', async () => {
+    await using elsewhere = await openSite({ cwd: site.dir })
+    await elsewhere.configure(embeddedConfig([]))
+    await elsewhere.start('bundle').ended
+    expect((await readdir(site.dir)).join()).toMatch(/dirsyncd-bundle-\d{8}-\d{6}\.json/)
+  })
+}
+
+function hasTroubles(how: 'with a daemon' | 'without a daemon'): void {
+  test(
+    `a bundle ${how} has the troubles of the last runs, and no people and no secrets`,
+    { timeout: 60_000 },
+    async () => {
+      await site.configure(embeddedConfig([corp(), ldap()]))
+      api.intercept = ({ method, body }) => {
+        if (method !== 'POST') return undefined
+        const name = new URLSearchParams(body).get('users[][name]') ?? ''
+        return { status: 422, answer: { title: 'Refused', detail: `${name} (${name.toUpperCase()}) exists` } }
+      }
+      await site.write('ldap-password', 's3cret')
+      await site.write('users.csv', HEAD + PEOPLE)
+      expect(await site.run('sync', 'corp')).toMatchObject({ code: 4, stderr: '' })
+      await site.write('users.csv', `${HEAD}zvonka-731,"zvonka\n`)
+      expect((await site.run('sync', 'corp')).code).toBe(1)
+      if (how === 'with a daemon') await stack.use(site.start('start')).waitForOutput(/daemon started/)
+      const text = JSON.stringify(await bundle())
+      expect(text).not.toMatch(SECRETS)
+      expect(text).not.toContain(FIXTURE.token)
+      const written = JSON.parse(text)
+      const [sync] = written.syncs
+      expect(written).toMatchObject({
+        missing: [],
+        command: { dirsyncd: '0.1.0', node: process.versions.node },
+        daemon: how === 'with a daemon' ? { dirsyncd: '0.1.0' } : null,
+        config: { options: { syncs: [{ name: 'corp' }, { source: { url: 'ldaps://ldap.example.org' } }] } },
+        store: { server: expect.stringContaining('PostgreSQL') },
+        tables: expect.arrayContaining([{ table: 'dirsyncd.runs', rows: 2, bytes: expect.any(Number) }]),
+        tokens: [{ longestSeconds: expect.any(Number) }],
+      })
+      expect(sync).toMatchObject({
+        sync: 'corp',
+        quarantine: { counts: [{ op: 'create-user', status: 422, count: 3 }] },
+      })
+      const [failed, refused] = sync.runs
+      expect(failed).toMatchObject({ state: 'failed', error: expect.stringContaining('users.csv, row 2') })
+      expect(refused.troubles).toMatchObject([
+        {
+          op: 'create-user',
+          state: 'quarantined',
+          status: 422,
+          count: 3,
+          example: { detail: expect.stringContaining('422') },
+        },
+      ])
+      const entries = sync.quarantine.newest.map(({ entry }: { entry: string }) => entry)
+      expect(new Set(entries).size).toBe(3)
+      const [, number] = /\[user (\w+)\]/.exec(refused.troubles[0].example.entry) ?? []
+      expect(entries).toContain(`[user ${number}]`)
+    },
+  )
+}

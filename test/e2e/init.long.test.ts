@@ -1,0 +1,3 @@
+import { initLongTests } from './init.ts'
+
+initLongTests()

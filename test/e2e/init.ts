@@ -1,0 +1,1011 @@
+import { X509Certificate } from 'node:crypto'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { startApiProxy } from '../support/api-proxy.ts'
+import { putEmptyStore } from '../support/empty-store.ts'
+import { FIXTURE } from '../support/fixture.ts'
+import { ldif } from '../support/people.ts'
+import { runCommand, startProgram } from '../support/program.ts'
+import { readService } from '../support/read-service.ts'
+import { freePort } from '../support/server-process.ts'
+import { type ServiceSite, startServiceSite } from '../support/site.ts'
+import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
+import { tempDir, type TempDir } from '../support/temp.ts'
+import { KEYS, openTerminal } from '../support/terminal.ts'
+import { eventually } from '../support/eventually.ts'
+
+const PEOPLE = 60
+
+/** Somebody without an e-mail, and a group in a group. */
+const ODD = [
+  ldif(`uid=silent,ou=people,${BASE}`, {
+    objectClass: ['inetOrgPerson'],
+    uid: ['silent'],
+    cn: ['Silent Sue'],
+    sn: ['Sue'],
+    employeeType: ['robot'],
+  }),
+  ldif(`cn=Everybody,ou=groups,${BASE}`, {
+    objectClass: ['groupOfNames'],
+    cn: ['Everybody'],
+    member: [`cn=Team 0000,ou=groups,${BASE}`, `cn=Team 0001,ou=groups,${BASE}`],
+  }),
+]
+
+const stack = new AsyncDisposableStack()
+let slapd: Slapd
+let service: ServiceSite
+let fingerprint: string
+let dir: TempDir
+
+beforeAll(async () => {
+  slapd = await startSlapd({ people: PEOPLE, groups: 5, ldifs: ODD })
+  stack.defer(() => slapd.close())
+  service = stack.use(await startServiceSite())
+  const pem = await readFile(join(slapd.directory, 'server.pem'), 'utf8')
+  fingerprint = new X509Certificate(pem).fingerprint256
+})
+
+afterAll(() => stack.disposeAsync())
+
+/** An empty folder; only the secrets that options name are there. */
+beforeEach(async () => {
+  dir = await tempDir()
+  stack.use(dir)
+})
+
+function configFile(): string {
+  return join(dir.path, 'conf', 'dirsyncd.yaml')
+}
+
+const ENV = { LDAP_PASSWORD: '', TOKEN: FIXTURE.token, WRONG: 'wrong', READ_ONLY: FIXTURE.readOnlyToken }
+
+function init(...args: readonly string[]) {
+  const env = { ...ENV, LDAP_PASSWORD: slapd.readers.reader.password }
+  return runCommand(['init', '--file', configFile(), ...args], { env })
+}
+
+const ldapOptions = () => [
+  '--source',
+  'ldap',
+  '--url',
+  slapd.ldapsUrl,
+  '--trust',
+  fingerprint,
+  '--bind-dn',
+  slapd.readers.reader.dn,
+  '--bind-password-env',
+  'LDAP_PASSWORD',
+]
+
+const apiOptions = () => [
+  '--api-url',
+  service.baseUrl,
+  '--organization',
+  String(FIXTURE.organizationId),
+  '--directory',
+  String(FIXTURE.directoryId),
+  '--token-env',
+  'TOKEN',
+  '--data-dir',
+  join(dir.path, 'data'),
+]
+
+async function written(): Promise<any> {
+  return parse(await readFile(configFile(), 'utf8'))
+}
+
+function file(name: string): string {
+  return join(dir.path, name)
+}
+
+/** Every file and folder below the test's folder. */
+async function left(): Promise<string[]> {
+  return (await readdir(dir.path, { recursive: true })).toSorted()
+}
+
+const SECRET = 'am_63LwvhUq8yZpXcVbNmKjHgFdSaQwErTy'
+
+/** Four users, two groups whose ids are ids of users, too, and these members. */
+async function membersOf(members: string): Promise<readonly string[]> {
+  await writeFile(file('u.csv'), 'id;mail;name\n1;a@x.org;Ana\n2;b@x.org;Ben\n3;c@x.org;Cem\n4;d@x.org;Dea\n')
+  await writeFile(file('g.csv'), 'gid;title\n1;One\n2;Two\n')
+  await writeFile(file('m.csv'), members)
+  const files = ['--csv-users', file('u.csv'), '--csv-groups', file('g.csv'), '--csv-members', file('m.csv')]
+  return ['--source', 'csv', ...files, '--membership', 'write', ...apiOptions(), '--yes']
+}
+
+const { enter, down, clear, ctrlC } = KEYS
+
+/** At a service that never answers requests of this method for the group that is made. */
+async function findOutAt(method: string) {
+  await writeFile(file('users.csv'), 'id,mail\nu1,a@example.org\n')
+  await writeFile(file('groups.csv'), 'id,title\ng1,Sales\n')
+  await writeFile(file('members.csv'), 'group_id,user_id\ng1,u1\n')
+  await using owned = new AsyncDisposableStack()
+  const proxy = owned.use(await startApiProxy(service.baseUrl))
+  let requests = 0
+  proxy.intercept = async ({ method: of, url }) => {
+    if (of !== method || !url.includes('/groups/dirsyncd-check-')) return undefined
+    requests += 1
+    return await new Promise<never>(() => {})
+  }
+  const files = ['users', 'groups', 'members'].flatMap((name) => [`--csv-${name}`, `${name}.csv`])
+  const fields = ['--map-id', 'id', '--map-email', 'mail', '--map-name', '']
+  const args = ['init', '--source', 'csv', ...files, ...fields, ...apiOptions(), '--api-url', proxy.baseUrl]
+  const terminal = owned.use(openTerminal(args, dir.path, { TOKEN: FIXTURE.token }))
+  const columns = [
+    /Id of a group from/,
+    /Name of a group from/,
+    /Id of the group from/,
+    /Id of the user from/,
+  ]
+  for (const question of [...columns, /Are these the right people/]) await terminal.answer(question, enter)
+  await terminal.answer(/Members of groups[^]*Find out now/, `${down}${down}${enter}`)
+  await eventually(() => expect(requests).toBe(1))
+  const all = owned.move()
+  return { terminal, [Symbol.asyncDispose]: () => all.disposeAsync() }
+}
+
+async function triedOut(): Promise<string[]> {
+  const { users, groups } = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
+  return [...users.keys(), ...groups.keys()].filter((id) => id.startsWith('dirsyncd-check-'))
+}
+
+/** So that the next test does not find it. */
+async function deleteEntry(list: 'users' | 'groups', id = '') {
+  const { organizationId, directoryId, token } = FIXTURE
+  const path = `/api/v2/organizations/${organizationId}/admin/directories/${directoryId}/${list}/${id}`
+  const headers = { authorization: `token ${token}`, 'x-device-id': 'a-test' }
+  expect(await fetch(service.baseUrl + path, { method: 'DELETE', headers })).toMatchObject({ ok: true })
+}
+
+/** Without a terminal, at a service that never answers a PATCH of a group. */
+async function startFindingOut() {
+  await writeFile(file('users.csv'), 'id,mail\nu1,a@example.org\n')
+  await writeFile(file('groups.csv'), 'id,name\ng1,Sales\n')
+  await writeFile(file('members.csv'), 'group,user\ng1,u1\n')
+  await using owned = new AsyncDisposableStack()
+  const proxy = owned.use(await startApiProxy(service.baseUrl))
+  let requests = 0
+  proxy.intercept = async ({ method, url }) => {
+    if (method !== 'PATCH' || !url.includes('/groups/dirsyncd-check-')) return undefined
+    requests += 1
+    return await new Promise<never>(() => {})
+  }
+  const files = ['users', 'groups', 'members'].flatMap((name) => [`--csv-${name}`, file(`${name}.csv`)])
+  const options = ['--source', 'csv', ...files, '--map-id', 'id', '--map-email', 'mail', ...apiOptions()]
+  const slow = ['--api-url', proxy.baseUrl, '--membership', 'find-out', '--yes']
+  const program = owned.use(startProgram(['init', '--file', configFile(), ...options, ...slow], { env: ENV }))
+  await eventually(() => expect(requests).toBe(1))
+  const all = owned.move()
+  return { program, options, [Symbol.asyncDispose]: () => all.disposeAsync() }
+}
+
+/** What `npm test` runs. */
+export function initTests(): void {
+  test('an LDAP server by options: what was found is written, loads, and plan and sync work with it', async () => {
+    const { code, stdout, stderr } = await init(...ldapOptions(), ...apiOptions(), '--yes')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+
+    expect(stdout).toContain(`can be used   ${PEOPLE + 1} users; ${PEOPLE} with e-mail, all with a name`)
+    expect(stdout).toContain(`planned    ${PEOPLE + 1} users to create, 6 groups to create`)
+    expect(stdout).toContain(`dirsyncd plan corp --config ${configFile()}`)
+    expect(await left()).toEqual(['conf', 'conf/dirsyncd.yaml', 'conf/ldap-ca.pem'])
+
+    const { syncs } = await written()
+    expect(syncs).toEqual([
+      {
+        name: 'corp',
+        schedule: '15m',
+        source: {
+          type: 'ldap',
+          url: slapd.ldapsUrl,
+          tls: { ca: 'ldap-ca.pem' },
+          bind: { dn: slapd.readers.reader.dn, password: { env: 'LDAP_PASSWORD' } },
+          users: {
+            base: `ou=people,${BASE}`,
+            filter: '(objectClass=inetOrgPerson)',
+            map: {
+              external_id: 'entryUUID',
+              email: 'mail',
+              name: ['{givenName} {sn}', 'cn'],
+              employee_id: 'employeeNumber',
+            },
+          },
+          groups: {
+            base: `ou=groups,${BASE}`,
+            filter: '(objectClass=groupOfNames)',
+            nested: 'flatten',
+            map: { external_id: 'entryUUID', name: 'cn', members: 'member' },
+          },
+        },
+        directory: {
+          baseUrl: service.baseUrl,
+          organizationId: FIXTURE.organizationId,
+          directoryId: FIXTURE.directoryId,
+          token: { env: 'TOKEN' },
+          membership: 'report',
+        },
+        policy: 'mirror',
+      },
+    ])
+
+    await putEmptyStore(join(dir.path, 'data'))
+    const env = { ...ENV, LDAP_PASSWORD: slapd.readers.reader.password }
+    const command = (...args: readonly string[]) => runCommand([...args, '--config', configFile()], { env })
+    expect(await command('plan', 'corp')).toMatchObject({ code: 2, stderr: '' })
+    expect(await command('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
+    const { users, groups } = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
+    expect([users.size, groups.size]).toEqual([PEOPLE + 1, 6])
+    expect([...users.values()].map(({ name }) => name)).toContain('Silent Sue')
+  })
+
+  test('a configuration that exists is never overwritten, and nothing is asked before that is said', async () => {
+    await mkdir(join(dir.path, 'conf'))
+    await writeFile(configFile(), 'dataDir: of-somebody\n')
+    expect(await init()).toEqual({
+      code: 64,
+      stdout: '',
+      stderr: `There is a file ${configFile()} already, and dirsyncd init overwrites none; name another configuration with --file.\n`,
+    })
+    expect(await readFile(configFile(), 'utf8')).toBe('dataDir: of-somebody\n')
+  })
+
+  test('another certificate than that of --trust ends it, and no password is sent', async () => {
+    const other = fingerprint.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))
+    const { code, stderr } = await init(...ldapOptions(), ...apiOptions(), '--trust', other, '--yes')
+    expect(stderr).toMatch(/shows a certificate with .* which is not that of --trust\.\n$/)
+    expect(code).toBe(1)
+    expect(await left()).toEqual([])
+  })
+
+  test('a terminal that is closed while the first plan is made leaves no password behind', async () => {
+    await using silent = await startSlapd({ people: 40 })
+    const reader = ['--bind-dn', silent.readers.reader.dn, '--bind-password-env', 'LDAP_PASSWORD']
+    const source = ['--source', 'ldap', '--url', silent.url, ...reader, '--no-groups']
+    const args = ['init', '--file', configFile(), ...source, ...apiOptions(), '--yes']
+    const env = { ...ENV, LDAP_PASSWORD: silent.readers.reader.password }
+    await using program = startProgram(args, { env })
+    await program.waitForOutput(/Making a first plan/)
+    await eventually(async () => expect((await left()).join()).toContain('.dirsyncd-init-'))
+    program.kill('SIGHUP')
+    expect(await program.ended).toMatchObject({ code: 143, stderr: '' })
+    expect(await left()).toEqual([])
+  })
+
+  test('a person at a terminal answers everything, corrects what was wrong, and gets secrets that only they may read', async () => {
+    await using terminal = openTerminal(['init', '--data-dir', 'data'], dir.path)
+    const { reader } = slapd.readers
+    const answers: readonly (readonly [RegExp, string])[] = [
+      [/Where are the users and groups now/, enter],
+      [/LDAP server/, `ldaps://nobody.invalid${enter}`],
+      [/the host name is unknown[^]*LDAP server/, `${clear}${slapd.ldapsUrl}${enter}`],
+      [/SHA-256[^]*certificate of your server/, `n${enter}`],
+      [/is not trusted, so nothing was sent[^]*LDAP server/, enter],
+      [/certificate of your server/, `y${enter}`],
+      [/How does dirsyncd log in/, enter],
+      [/DN of this user/, `${reader.password}${enter}`],
+      [/It must be a DN such as/, `${clear}${reader.dn}${enter}`],
+      [/Password of this user/, `wrong${enter}`],
+      [/wrong password[^]*How does dirsyncd log in/, enter],
+      [/DN of this user/, enter],
+      [/Password of this user/, `${reader.password}${enter}`],
+      [/Where are the people/, `${down}${enter}`],
+      [/In which[^]*ou=people[^]*ou=external/, ` ${enter}`],
+      [/Who is left out[^]*employeetype {2}robot {2}\(1 entry\)/, ` ${down} ${enter}`],
+      [/Who else is left out/, `(uid=p${enter}`],
+      [/is not an LDAP filter/, `${clear}uid=nobody${enter}`],
+      [/1 person is left out[^]*E-mail address from/, enter],
+      [/Full name from/, enter],
+      [/Employee id from/, enter],
+      [/Only some of them/, enter],
+      [/1 group has other groups as members/, enter],
+      [/Where are the groups, and those within them/, enter],
+      [/Are these the right people/, enter],
+      [/Address of the access-management service/, `http://nobody.invalid${enter}`],
+      [/is not encrypted[^]*Send it all the same/, enter],
+      [/begins with https[^]*Address of the access/, `${clear}${service.baseUrl}${enter}`],
+      [/Number of the organization/, `${FIXTURE.organizationId}${enter}`],
+      [/Access token/, `wrong${enter}`],
+      [/The token is not known[^]*Access token/, `${FIXTURE.token}${enter}`],
+      [/Which directory[^]*None of these[^]*number 7, [a-z]+, \d+ users/, `${down}${enter}`],
+      [/Members of groups/, enter],
+      [/Name of this sync/, `staff${enter}`],
+      [/When it runs/, enter],
+      [/planned[^]*Write [^]*3 files beside it/, `n${enter}`],
+      [/What should be asked again[^]*Only how they are mapped/, `${down}${down}${enter}`],
+      [/E-mail address from/, enter],
+      [/Full name from[^]*turned round[^]*leave it out/, `${down.repeat(4)}${enter}`],
+      [/Such as mail, or \{givenName\}/, `first(sn)${enter}`],
+      [/It must begin with =, as every expression: = first\(sn\)/, `${clear}"{sn}, {givenName}"${enter}`],
+      [/Employee id from/, enter],
+      [/Are these the right people/, enter],
+      [/planned[^]*Write [^]*3 files beside it/, `n${enter}`],
+      [/What should be asked again[^]*Whether members/, `${down.repeat(7)}${enter}`],
+      [/Members of groups[^]*write them[^]*Find out now/, `${down}${down}${enter}`],
+      [/The service shows the member[^]*planned[^]*Write [^]*3 files beside it/, enter],
+    ]
+    for (const [question, keys] of answers) await terminal.answer(question, keys)
+    expect(await terminal.ended).toBe(0)
+    expect(terminal.shown()).toContain('dirsyncd plan staff')
+    const { users, groups } = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
+    const probes = [...users.keys(), ...groups.keys()].filter((id) => id.startsWith('dirsyncd-check-'))
+    expect(probes).toEqual([])
+
+    const at = (name: string) => join(dir.path, 'config', name)
+    expect(await left()).toEqual([
+      'config',
+      'config/dirsyncd.yaml',
+      'config/ldap-ca.pem',
+      'config/secrets',
+      'config/secrets/access-token',
+      'config/secrets/ldap-password',
+    ])
+    const mode = async (name: string) => ((await stat(at(name))).mode & 0o777).toString(8)
+    expect(await mode('secrets')).toBe('700')
+    expect(await mode('secrets/access-token')).toBe('600')
+    expect(await mode('secrets/ldap-password')).toBe('600')
+    expect(await readFile(at('secrets/access-token'), 'utf8')).toBe(`${FIXTURE.token}\n`)
+    expect(await readFile(at('dirsyncd.yaml'), 'utf8')).not.toContain(FIXTURE.token)
+    const [{ source, directory }] = parse(await readFile(at('dirsyncd.yaml'), 'utf8')).syncs
+    expect(directory.membership).toBe('write')
+    expect(source.users).toMatchObject({
+      base: `ou=people,${BASE}`,
+      filter: '(&(objectClass=inetOrgPerson)(!(|(employeetype=robot)(uid=nobody))))',
+      map: { name: '{sn}, {givenName}' },
+    })
+    const check = await runCommand(['check', '--no-samples', '--config', at('dirsyncd.yaml')])
+    expect(check).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test('SIGQUIT while something is tried out leaves nothing at the service', async () => {
+    await using site = await startFindingOut()
+    expect(await triedOut()).toHaveLength(2)
+    site.program.kill('SIGQUIT')
+    expect(await site.program.ended).toMatchObject({ code: 130 })
+    expect(await triedOut()).toEqual([])
+  })
+
+  test('Ctrl-C at a question ends it quietly and leaves nothing behind', async () => {
+    await using terminal = openTerminal(['init', '--start-tls', '--url', slapd.namedUrl], dir.path)
+    await terminal.answer(/Where are the users and groups now/, enter)
+    await terminal.answer(/certificate of your server/, `y${enter}`)
+    await terminal.answer(/How does dirsyncd log in/, `${down}${enter}`)
+    await terminal.answer(/Where are the people/, ctrlC)
+    expect(await terminal.ended).toBe(130)
+    expect(await left()).toEqual([])
+  })
+}
+
+/** What only `npm run test:long` runs. */
+export function initLongTests(): void {
+  // `npm test` has the same steps in fewer tests, because each of these starts the program anew.
+  describe('without a person', () => {
+    test('--json prints one object of what was found and written', async () => {
+      const options = [
+        '--sync',
+        'people',
+        '--schedule',
+        'never',
+        '--no-groups',
+        '--map-email',
+        '= lower(mail)',
+      ]
+      const { code, stdout, stderr } = await init(
+        ...ldapOptions(),
+        ...apiOptions(),
+        '--yes',
+        '--json',
+        ...options,
+      )
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      const few = ['--file', join(dir.path, 'few.yaml'), '--users-filter', '(cn=Silent*)', '--no-groups']
+      const part = await init(...ldapOptions(), ...apiOptions(), '--yes', '--json', ...few)
+      expect(JSON.parse(part.stdout).sync.source.users).toMatchObject({
+        base: expect.stringContaining('ou=people'),
+        filter: '(&(objectClass=inetOrgPerson)(cn=Silent*))',
+      })
+      expect(stdout.trim().split('\n')).toHaveLength(1)
+      const { sync, plan, warnings, written: files } = JSON.parse(stdout)
+      expect(sync).toMatchObject({ name: 'people', source: { users: { map: { email: '= lower(mail)' } } } })
+      expect(plan.counts.sourceUsers).toBe(PEOPLE + 1)
+      expect(warnings.join()).toContain('no e-mail')
+      expect(warnings.join()).toMatch(
+        /Nobody is left out, whatever [^;]* say; name a filter with --users-filter/,
+      )
+      expect(files).toEqual([join(dir.path, 'conf', 'ldap-ca.pem'), configFile()])
+      expect((await written()).syncs).toEqual([sync])
+    })
+
+    test('CSV files by options: format and columns are found', async () => {
+      const people =
+        'person_id;given_name;family_name;mail\n1;Ana;Šarić;ana@example.org\n2;Jürgen;Groß;j@example.com\n'
+      await writeFile(file('users.csv'), people)
+      await writeFile(file('groups.csv'), 'group_id,title\ng1,Sales\n')
+      await writeFile(file('members.csv'), 'group_id,person_id\ng1,1\n')
+      const headless = ['--source', 'csv', '--csv-users', file('headless.csv'), ...apiOptions(), '--yes']
+      await writeFile(file('headless.csv'), '1;Ana;ana@example.org\n2;Bea;b@example.org\n')
+      expect(await init(...headless)).toMatchObject({
+        code: 1,
+        stderr: `${file('headless.csv')}, line 1: "ana@example.org" is no name of a column; the first line must name the columns.\n`,
+      })
+      const files = ['users', 'groups', 'members'].flatMap((name) => [`--csv-${name}`, file(`${name}.csv`)])
+      const emails = ['--allowed-domain', 'Example.org', '--membership', 'find-out']
+      const { code, stdout, stderr } = await init(
+        '--source',
+        'csv',
+        ...files,
+        ...emails,
+        ...apiOptions(),
+        '--yes',
+      )
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout).toContain('Jürgen Groß')
+      const [{ source, directory }] = (await written()).syncs
+      expect(directory).toMatchObject({
+        allowedDomains: ['Example.org'],
+        dropBadEmails: true,
+        membership: 'write',
+      })
+      expect(stdout).toContain('1 person has an e-mail that is of another domain; it is not written')
+      expect(source).toEqual({
+        type: 'csv',
+        users: {
+          path: file('users.csv'),
+          delimiter: ';',
+          map: { external_id: 'person_id', email: 'mail', name: '{given_name} {family_name}' },
+        },
+        groups: { path: file('groups.csv'), map: { external_id: 'group_id', name: 'title' } },
+        members: { path: file('members.csv'), map: { group: 'group_id', user: 'person_id' } },
+      })
+    })
+
+    test.for([
+      ['gid;id\n1;3\n1;4\n2;3\n', [], { group: 'gid', user: 'id' }],
+      ['id;member\n1;3\n1;4\n2;3\n', [], { group: 'id', user: 'member' }],
+      ['code;x\n1;1\n2;2\n', ['--map-member-group', 'x'], { group: 'x', user: 'code' }],
+    ] as const)('members of a CSV file with the columns %j', async ([members, more, map]) => {
+      const { code, stderr } = await init(...(await membersOf(members)), ...more)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect((await written()).syncs[0].source.members.map).toEqual(map)
+    })
+
+    test.for([
+      [
+        'code;x\n1;1\n2;2\n',
+        [],
+        64,
+        /m\.csv are of the groups and which of the users: its columns are code, x; name them with --map-member-group and --map-member-user\.\n$/,
+      ],
+      [
+        'gid;id\n1;3\n',
+        ['--map-member-user', 'nosuch'],
+        64,
+        /--map-member-user: .*m\.csv has no column "nosuch"; its columns are gid, id\.\n$/,
+      ],
+      [
+        'gid\n1\n',
+        [],
+        1,
+        /m\.csv has only the column gid; a file of members has two, one for the groups and one for the users\.\n$/,
+      ],
+    ] as const)(
+      'members of a CSV file that say too little: %j',
+      async ([members, more, exitCode, sentence]) => {
+        const { code, stderr } = await init(...(await membersOf(members)), ...more)
+        expect(stderr).toMatch(sentence)
+        expect(code).toBe(exitCode)
+        expect((await left()).some((name) => name.endsWith('.yaml'))).toBe(false)
+      },
+    )
+
+    test.for([
+      [
+        'id;mail\n1;a@x.org\n1;b@x.org\n',
+        /^It is not certain which column of .*people\.csv has the id: its columns are id, mail; id is not proposed, because a value of it comes in several rows; name it with --map-id\.\n$/,
+      ],
+      [
+        'id;mail\n1;a@x.org\n;b@x.org\n',
+        /; id is not proposed, because it is empty in a row; name it with --map-id\.\n$/,
+      ],
+      [
+        'Kennung;Vorname;Nachname\nk1;Ana;A\nk2;Ben;B\n',
+        /: its columns are Kennung, Vorname, Nachname; none of them is called as an id is; name it with --map-id\.\n$/,
+      ],
+      [
+        'id;id;Team\n1;2;A\n3;4;B\n',
+        /: its columns are Team, id \(more than once\); id is not proposed, because several columns have this name; name it with --map-id\.\n$/,
+      ],
+    ] as const)('a CSV file whose id is not certain: %j', async ([text, sentence]) => {
+      await writeFile(file('people.csv'), text)
+      const source = ['--source', 'csv', '--csv-users', file('people.csv'), '--no-groups']
+      const { code, stderr } = await init(...source, ...apiOptions(), '--yes')
+      expect(stderr).toMatch(sentence)
+      expect(code).toBe(64)
+    })
+
+    test('a column that a CSV file has twice is named', async () => {
+      await writeFile(file('people.csv'), 'id;mail;mail\n1;a@x.org;b@x.org\n2;c@x.org;\n')
+      const source = ['--source', 'csv', '--csv-users', file('people.csv'), '--no-groups']
+      const { code, stdout } = await init(...source, ...apiOptions(), '--yes')
+      expect(code).toBe(0)
+      expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+        'people.csv has several columns with the name mail; none of them can be used before each has its own name',
+      )
+    })
+
+    test('whoever is left out because of an e-mail that is kept is told', async () => {
+      await writeFile(file('people.csv'), 'id,mail\nu1,a@example.org\nu2,b@elsewhere.test\nu3,kein\n')
+      const source = [
+        '--source',
+        'csv',
+        '--csv-users',
+        file('people.csv'),
+        '--no-groups',
+        '--map-email',
+        'mail',
+      ]
+      const emails = ['--allowed-domain', 'example.net', '--bad-emails', 'keep']
+      const nobody = await init(...source, ...emails, ...apiOptions(), '--yes')
+      expect(nobody).toMatchObject({
+        code: 64,
+        stderr:
+          'All 3 people with an e-mail would lose it or be left out: none of these e-mails is an address in example.net (--allowed-domain).\n',
+      })
+      await writeFile(
+        file('people.csv'),
+        'id,mail\nu1,a@example.org\nu2,b@elsewhere.test\nu3,kein\nu4,d@example.net\n',
+      )
+      const { code, stdout } = await init(...source, ...emails, ...apiOptions(), '--yes')
+      expect(code).toBe(0)
+      const shown = stdout.replaceAll(/\s+/g, ' ')
+      expect(shown).toContain(
+        '3 people have an e-mail that is no address or is of another domain; ' +
+          'they are left out, unless the e-mail is in an allowed domain and the service takes it',
+      )
+      expect(shown).toContain(
+        'e-mails 3 people are left out, because their e-mail is no address in an allowed domain',
+      )
+      expect((await written()).syncs[0].directory.dropBadEmails).toBeUndefined()
+    })
+
+    test('of several e-mails that counts which a run would take', async () => {
+      const mails = ['z@oldbrand.example', 'broken', 'm@mill.example', 'a@gmail.com']
+      const dn = `dn: uid=silent,ou=people,${BASE}\nchangetype: modify\n`
+      await slapd.modify(`${dn}add: mail\n${mails.map((mail) => `mail: ${mail}\n`).join('')}`)
+      await using restored = new AsyncDisposableStack()
+      restored.defer(() => slapd.modify(`${dn}delete: mail\n`))
+      const only = ['--users-filter', '(uid=silent)', '--no-groups', '--map-email', 'mail']
+      const domains = ['--allowed-domain', 'Mill.example']
+      const { code, stdout, stderr } = await init(
+        ...ldapOptions(),
+        ...apiOptions(),
+        ...only,
+        ...domains,
+        '--yes',
+      )
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      const shown = stdout.replaceAll(/\s+/g, ' ')
+      expect(shown).toContain(
+        '1 person with several addresses in mail: of those that are an address in an allowed domain the first in alphabetical order counts, capitals before small letters.',
+      )
+      expect(shown).not.toContain('has an e-mail that is')
+    })
+
+    test('--yes drops bad e-mails also where nobody has one yet', async () => {
+      await writeFile(file('people.csv'), 'id,mail\nu1,a@example.org\n')
+      const source = ['--source', 'csv', '--csv-users', file('people.csv'), '--no-groups']
+      await init(...source, '--allowed-domain', 'example.org', ...apiOptions(), '--yes')
+      expect((await written()).syncs[0].directory).toMatchObject({
+        allowedDomains: ['example.org'],
+        dropBadEmails: true,
+      })
+    })
+
+    test('a token that may only read is good enough for a plan, and its lack is told', async () => {
+      const options = [...ldapOptions(), ...apiOptions(), '--token-env', 'READ_ONLY', '--no-groups']
+      const { code, stdout } = await init(...options, '--yes')
+      expect(stdout).toContain('The token needs the scope ORG for this endpoint.')
+      expect(stdout).toContain('With this token plans can be made, but a sync will stop.')
+      expect(stdout).toContain('planned ')
+      expect(stdout).toContain('every sync stops at its first change')
+      expect(code).toBe(0)
+    })
+
+    test.for<[string, () => readonly string[], RegExp]>([
+      [
+        'the kind of the source is missing',
+        () => [],
+        /for the kind of the source; give it with --source\.\n$/,
+      ],
+      ['the address is missing', () => ['--source', 'ldap'], /; give it with --url\.\n$/],
+      [
+        'the password is missing',
+        () => ['--source', 'ldap', '--url', slapd.ldapsUrl, '--bind-dn', 'cn=x'],
+        /; give it with --bind-password-file\.\n$/,
+      ],
+      [
+        'the token is missing',
+        () => [...ldapOptions(), ...apiOptions().slice(0, 6)],
+        /give it with --token-file\.\n$/,
+      ],
+      [
+        'what is proposed is neither given nor taken',
+        () => [...ldapOptions(), ...apiOptions()],
+        /for the place of the people; give it with --users-base, or take what is proposed with --yes\.\n$/,
+      ],
+      [
+        'with --json, too',
+        () => ['--source', 'csv', '--json'],
+        /^With --json nobody is asked for the file of users; give it with --csv-users\.\n$/,
+      ],
+      [
+        'a token in place of its file',
+        () => [...ldapOptions(), ...apiOptions().slice(0, 6), '--token-file', SECRET],
+        /^--token-file: it takes the place of the secret, not the secret itself, and there is no file of the name given\.\n$/,
+      ],
+      [
+        'a token in place of its variable',
+        () => [...ldapOptions(), ...apiOptions(), '--token-env', SECRET],
+        /^--token-env: it takes the place of the secret, not the secret itself, and there is no environment variable of the name given\.\n$/,
+      ],
+      [
+        'an answer that cannot be right',
+        () => ['--source', 'csv', '--schedule', 'sometimes'],
+        /^--schedule must be a cron expression/,
+      ],
+    ])('without a terminal: %s', async ([, args, sentence]) => {
+      const { code, stderr } = await init(...args())
+      expect(stderr).toMatch(sentence)
+      expect(stderr.trim().split('\n')).toHaveLength(1)
+      expect(code).toBe(64)
+      expect(await left()).toEqual([])
+    })
+
+    test.for<[string, () => Promise<readonly string[]> | readonly string[], number, RegExp]>([
+      [
+        'the certificate is not trusted',
+        () => [
+          ...ldapOptions().filter((word) => word !== '--trust' && word !== fingerprint),
+          ...apiOptions(),
+        ],
+        64,
+        /give it with --trust ([0-9A-F]{2}:){31}[0-9A-F]{2}, or name the file of its CA with --ca/,
+      ],
+      [
+        'the password is wrong',
+        () => [...ldapOptions(), ...apiOptions(), '--bind-password-env', 'WRONG'],
+        1,
+        /wrong password or unknown bind DN/,
+      ],
+      [
+        'nobody is there',
+        () => [...ldapOptions(), ...apiOptions(), '--users-base', `ou=services,${BASE}`],
+        1,
+        /Nobody was found at and below ou=services/,
+      ],
+      [
+        'no group is there',
+        () => [...ldapOptions(), ...apiOptions(), '--groups-filter', '(cn=nosuch-*)'],
+        1,
+        /^No group was found .* with the filter \(&\(objectClass=groupOfNames\)\(cn=nosuch-\*\)\) \(--groups-filter\)/,
+      ],
+      [
+        'the folder of the data is a file',
+        () => [...ldapOptions(), ...apiOptions(), '--data-dir', '/etc/passwd'],
+        64,
+        /^--data-dir must be a folder, and this is a file\./,
+      ],
+      [
+        'the file of the CA is not there',
+        () => [...ldapOptions(), ...apiOptions(), '--ca', 'nowhere.pem'],
+        64,
+        /^--ca: /,
+      ],
+      [
+        'the API is down',
+        async () => [...ldapOptions(), ...apiOptions(), '--api-url', `http://127.0.0.1:${await freePort()}`],
+        1,
+        /connection refused/,
+      ],
+      [
+        'the token is wrong',
+        () => [...ldapOptions(), ...apiOptions(), '--token-env', 'WRONG'],
+        1,
+        /The token is not known/,
+      ],
+      [
+        'there is no such organization',
+        () => [...ldapOptions(), ...apiOptions(), '--organization', '99'],
+        1,
+        /organization 99/,
+      ],
+      [
+        'there is no such directory',
+        () => [...ldapOptions(), ...apiOptions(), '--directory', '99'],
+        1,
+        /it has 7 \(/,
+      ],
+    ])('nothing is left behind when %s', async ([, args, exitCode, sentence]) => {
+      const { code, stderr } = await init(...(await args()), '--yes')
+      expect(stderr).toMatch(sentence)
+      expect(code).toBe(exitCode)
+      expect(await left()).toEqual([])
+    })
+  })
+
+  test.for([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)(
+    '%s while the server is silent ends it quietly and leaves nothing behind',
+    async ([signal, code]) => {
+      await using silent = await startSlapd({ people: 1 })
+      silent.freeze()
+      const reader = ['--bind-dn', silent.readers.reader.dn, '--bind-password-env', 'LDAP_PASSWORD']
+      const source = ['--source', 'ldap', '--url', silent.url, ...reader]
+      const args = ['init', '--file', configFile(), ...source, ...apiOptions(), '--yes']
+      await using program = startProgram(args, { env: ENV })
+      await program.waitForOutput(/Connecting to/)
+      program.kill(signal)
+      expect(await program.ended).toMatchObject({ code, stderr: '' })
+      expect(await left()).toEqual([])
+    },
+  )
+
+  test('whoever is asked again keeps what the options say with Enter, and may leave out files', async () => {
+    await writeFile(file('people.csv'), 'id,mail,name\nu1,a@example.org,Ana\nu2,b@example.org,Ben\n')
+    await writeFile(file('groups.csv'), 'id,name\ng,Group\n')
+    await writeFile(file('members.csv'), 'group,user\ng,u1\n')
+    const files = ['--csv-users', 'people.csv', '--csv-groups', 'groups.csv', '--csv-members', 'members.csv']
+    const said = ['--map-name', '{name}!', '--membership', 'write', '--sync', 'hr', '--schedule', 'never']
+    const args = [
+      'init',
+      '--source',
+      'csv',
+      ...files,
+      ...said,
+      ...apiOptions(),
+      '--map-id',
+      'id',
+      '--map-email',
+      'mail',
+    ]
+    await using terminal = openTerminal(args, dir.path, { TOKEN: FIXTURE.token })
+    const answers: readonly (readonly [RegExp, string])[] = [
+      [/Id of a group from/, enter],
+      [/Name of a group from/, enter],
+      [/Id of the group from/, enter],
+      [/Id of the user from/, enter],
+      [/Are these the right people/, enter],
+      [/Write /, `n${enter}`],
+      [/What should be asked again/, `${down}${enter}`],
+      [/CSV file with the users/, enter],
+      [/CSV file with the groups/, enter],
+      [/CSV file with the members/, `${clear}${enter}`],
+      [/The id, which never changes/, enter],
+      [/E-mail address from:\s+❯ mail {2}\(all 2\)\s+Nothing/, enter],
+      [/Full name from:\s+name {2}\(all 2\)\s+❯ \{name\}! {2}\(as --map-name says\)\s+Nothing/, enter],
+      [/Id of a group from/, enter],
+      [/Name of a group from/, enter],
+      [/Are these the right people/, enter],
+      [/Write /, `n${enter}`],
+      [/What should be asked again/, `${down.repeat(4)}${enter}`],
+      [/Members of groups[^]*write them/, enter],
+      [/Write /, enter],
+    ]
+    for (const [question, keys] of answers) await terminal.answer(question, keys)
+    expect(await terminal.ended).toBe(0)
+    const [{ source, directory }] = parse(
+      await readFile(join(dir.path, 'config', 'dirsyncd.yaml'), 'utf8'),
+    ).syncs
+    expect(Object.keys(source)).toEqual(['type', 'users', 'groups'])
+    expect([source.users.map.name, directory.membership]).toEqual(['{name}!', 'write'])
+  })
+
+  test('whoever has an e-mail that the service may refuse is asked about', async () => {
+    const rows = [
+      'u1,a@example.org',
+      'u2,b@example.org',
+      'u3,c@elsewhere.test',
+      'u4,d@third.test',
+      'u5,kein',
+      'u6,',
+    ]
+    await writeFile(file('people.csv'), `id,mail\n${rows.join('\n')}\n`)
+    const said = [
+      '--source',
+      'csv',
+      '--csv-users',
+      'people.csv',
+      '--no-groups',
+      '--map-id',
+      'id',
+      '--map-email',
+    ]
+    const args = [...said, 'mail', '--map-name', '', '--sync', 'hr', '--schedule', 'never', ...apiOptions()]
+    await using terminal = openTerminal(['init', ...args], dir.path, { TOKEN: FIXTURE.token })
+    const answers: readonly (readonly [RegExp, string])[] = [
+      [/1 e-mail is no address, such as "kein"[^]*example.org \(2\)[^]*Are these the right people/, enter],
+      [/E-mails are of 3 domains/, `${down}${enter}`],
+      [/◉ example\.org {2}\(2 people\)/, `${down} ${enter}`],
+      [/2 people have an e-mail that is no address or is of another domain\./, enter],
+      [/planned +6 users to create[^]*Write /, `n${enter}`],
+      [/What should be asked again[^]*How the columns are mapped/, enter],
+      [/The id, which never changes/, enter],
+      [/E-mail address from/, enter],
+      [/Are these the right people/, enter],
+      [/planned +6 users to create[^]*Write /, `n${enter}`],
+      [/What should be asked again[^]*Which e-mails are written/, `${down.repeat(4)}${enter}`],
+      [/E-mails are of 3 domains[^]*Find out now/, `${down}${enter}`],
+      [
+        /takes only example\.org[^]*3 people have an e-mail that is no address[^]*Nothing: they are left out, unless/,
+        `${down}${enter}`,
+      ],
+      [/planned +3 users to create[^]*Write /, enter],
+    ]
+    for (const [question, keys] of answers) await terminal.answer(question, keys)
+    expect(await terminal.ended).toBe(0)
+    const config = join(dir.path, 'config', 'dirsyncd.yaml')
+    const [{ directory }] = parse(await readFile(config, 'utf8')).syncs
+    expect(directory.allowedDomains).toEqual(['example.org'])
+    expect(directory.dropBadEmails).toBeUndefined()
+  })
+
+  test('what could not be deleted is named at the end, and nothing more is tried out before', async () => {
+    await writeFile(file('people.csv'), 'id,mail\nu1,a@example.org\nu2,b@elsewhere.test\n')
+    await writeFile(file('groups.csv'), 'gid,title\ng1,Sales\n')
+    await writeFile(file('members.csv'), 'group_id,user_id\ng1,u1\n')
+    await using proxy = await startApiProxy(service.baseUrl)
+    proxy.intercept = ({ method }) => (method === 'DELETE' ? { status: 403 } : undefined)
+    const files = ['--csv-users', 'people.csv', '--csv-groups', 'groups.csv', '--csv-members', 'members.csv']
+    const said = [
+      '--map-id',
+      'id',
+      '--map-email',
+      'mail',
+      '--map-name',
+      '',
+      '--sync',
+      'hr',
+      '--schedule',
+      'never',
+    ]
+    const args = ['init', '--source', 'csv', ...files, ...said, ...apiOptions(), '--api-url', proxy.baseUrl]
+    await using terminal = openTerminal(args, dir.path, { TOKEN: FIXTURE.token })
+    const answers: readonly (readonly [RegExp, string])[] = [
+      [/Id of a group from/, enter],
+      [/Name of a group from/, enter],
+      [/Id of the group from/, enter],
+      [/Id of the user from/, enter],
+      [/Are these the right people/, enter],
+      [/E-mails are of 2 domains[^]*Find out now/, `${down}${down}${enter}`],
+      [/could not be deleted[^]*of another domain/, enter],
+      [/not tried out now[^]*Members of groups(?![^]*Find out now)/, enter],
+      [/Write /, enter],
+    ]
+    for (const [question, keys] of answers) await terminal.answer(question, keys)
+    expect(await terminal.ended).toBe(0)
+    const [id, ...others] = await triedOut()
+    expect(others).toEqual([])
+    expect(terminal.shown().replaceAll(/\s+/g, ' ')).toMatch(
+      new RegExp(`What comes next: The user ${id} could not be deleted: .* Delete it in the service`),
+    )
+    await deleteEntry('users', id)
+  })
+
+  test('a terminal that is closed while something is tried out leaves nothing at the service', async () => {
+    await using site = await findOutAt('PATCH')
+    expect(await triedOut()).toHaveLength(2)
+    await site.terminal[Symbol.asyncDispose]()
+    await eventually(async () => expect(await triedOut()).toEqual([]))
+  })
+
+  test('Ctrl-C while the service deletes nothing names what is left', async () => {
+    await using site = await findOutAt('DELETE')
+    const { terminal } = site
+    await terminal.answer(/Making the user and the group dirsyncd-check-/, ctrlC)
+    expect(await terminal.ended).toBe(130)
+    const [id, ...others] = await triedOut()
+    expect(others).toEqual([])
+    await deleteEntry('groups', id)
+    expect(terminal.shown()).toMatch(/Deleting dirsyncd-check-\S+ again, for at most 6 s …/)
+    expect(terminal.shown().replaceAll(/\s+/g, ' ')).toContain(`The group ${id} could not be deleted: `)
+  })
+
+  test('what a killed one has left at the service is named, and deleted where a person wants it', async () => {
+    await using site = await startFindingOut()
+    site.program.kill('SIGKILL')
+    await site.program.ended
+    const [id, ...others] = await triedOut()
+    expect(others).toEqual([id])
+    const said = `the group ${id} and the user ${id} were made by dirsyncd to find something out, and not deleted again`
+    const { stdout } = await init(...site.options, '--yes', '--json')
+    expect(JSON.parse(stdout).warnings.join()).toContain(`${said}; unless dirsyncd is at it just now, delete`)
+    const checked = await runCommand(['check', '--no-samples', '--config', configFile()], { env: ENV })
+    expect(checked.stdout.replaceAll(/\s+/g, ' ')).toContain(`warn left behind ${said}`)
+
+    const args = ['init', ...site.options, '--map-name', '', '--membership', 'report', '--data-dir', 'other']
+    await using terminal = openTerminal([...args, '--sync', 'hr', '--schedule', 'never'], dir.path, {
+      TOKEN: FIXTURE.token,
+    })
+    const answers: readonly (readonly [RegExp, string])[] = [
+      [/Id of a group from/, enter],
+      [/Name of a group from/, enter],
+      [/Id of the group from/, enter],
+      [/Id of the user from/, enter],
+      [/Are these the right people/, enter],
+      [/left behind[^]*Delete them now/, enter],
+      [/Deleted\.[^]*Write /, enter],
+    ]
+    for (const [question, keys] of answers) await terminal.answer(question, keys)
+    expect(await terminal.ended).toBe(0)
+    expect(await triedOut()).toEqual([])
+  })
+
+  test('whoever is asked again keeps the filters of the options, and without them is asked who is left out', async () => {
+    const filters = ['--users-filter', '(uid=*)', '--groups-filter', '(cn=Team*)']
+    const args = ['init', ...ldapOptions(), ...filters, ...apiOptions(), '--nested', 'direct', '--sync', 'hr']
+    const env = { LDAP_PASSWORD: slapd.readers.reader.password, TOKEN: FIXTURE.token }
+    await using terminal = openTerminal(
+      [...args, '--schedule', 'never', '--membership', 'report'],
+      dir.path,
+      env,
+    )
+    const again = (keys: string): readonly (readonly [RegExp, string])[] => [
+      [/Are these the right people/, `n${enter}`],
+      [/What should be asked again/, enter],
+      [/Which entries are people[^]*as --users-filter says/, keys],
+    ]
+    const mapping: readonly (readonly [RegExp, string])[] = [
+      [/E-mail address from/, enter],
+      [/Full name from/, enter],
+      [/Employee id from/, enter],
+    ]
+    const groups: readonly (readonly [RegExp, string])[] = [
+      [/Which kind of groups[^]*as --groups-filter says/, enter],
+      [/Where are the groups/, enter],
+    ]
+    const answers: readonly (readonly [RegExp, string])[] = [
+      [/Where are the people/, enter],
+      ...mapping,
+      [/Where are the groups/, enter],
+      ...again(enter),
+      [/Where are the people/, enter],
+      ...mapping,
+      ...groups,
+      ...again(`${down}${enter}`),
+      [/Where are the people/, enter],
+      [/Who is left out/, enter],
+      ...mapping,
+      ...groups,
+      [/Are these the right people/, enter],
+      [/Write /, enter],
+    ]
+    for (const [question, keys] of answers) await terminal.answer(question, keys)
+    expect(await terminal.ended).toBe(0)
+    const [{ source }] = parse(await readFile(join(dir.path, 'config', 'dirsyncd.yaml'), 'utf8')).syncs
+    expect([source.users.filter, source.groups.filter]).toEqual([
+      '(objectClass=inetOrgPerson)',
+      '(&(objectClass=groupOfNames)(cn=Team*))',
+    ])
+  })
+
+  test('with --yes nobody is asked at a terminal either, and the first error ends it', async () => {
+    const args = ['init', ...ldapOptions(), ...apiOptions(), '--yes', '--users-filter', '(uid=nobody)']
+    const env = { LDAP_PASSWORD: slapd.readers.reader.password, TOKEN: FIXTURE.token }
+    await using terminal = openTerminal(args, dir.path, env)
+    expect(await terminal.ended).toBe(1)
+    expect(terminal.shown()).toContain('Nobody was found')
+  })
+
+  test('Ctrl-D at a question ends it, too', async () => {
+    await using terminal = openTerminal(['init', '--source', 'ldap'], dir.path)
+    await terminal.answer(/LDAP server/, KEYS.ctrlD)
+    expect(await terminal.ended).toBe(130)
+    expect(terminal.shown()).not.toContain('Warning')
+  })
+}
