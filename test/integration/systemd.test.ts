@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DirsyncdError } from '../../src/errors.ts'
+import { putEmptyStore } from '../support/empty-store.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { program } from '../support/packages.ts'
 import { runProgram } from '../support/program.ts'
@@ -95,6 +96,9 @@ test("after the steps of the docs, init as the daemon's user writes what the uni
   const init = await runProgram(['init', '--yes', ...options.split(' ')], { user, env })
   expect(init).toMatchObject({ code: 0, stderr: '' })
 
+  // Spares the time to make one.
+  await putEmptyStore(join(site.dir, 'var/lib/dirsyncd'))
+  execFileSync('chown', ['-R', user.name, join(site.dir, 'var/lib/dirsyncd')])
   // Only systemd could hand over a credential.
   expect(unit).not.toMatch(/^LoadCredential=/m)
   const asUser = ['setpriv', '--reuid', user.name, '--regid', group, '--clear-groups']
