@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import type { RunView } from '../control/control.ts'
 import type { DiagnosticsRequest } from '../control/bundle/diagnostics.ts'
 import { createBrowse } from '../control/browse.ts'
-import { createLocalControl, type LocalControl } from '../control/local.ts'
+import { createLocalControl, explainingOutage, type LocalControl } from '../control/local.ts'
 import { loggingDecisions } from '../control/log-decisions.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -90,7 +90,7 @@ export async function runDaemon(
   })
   const reload = async () => (await ready.promise).reload()
   const explain = createExplain(site, syncs.partsFor)
-  const diagnose = (request: DiagnosticsRequest) => diagnoseDaemon(site, request)
+  const diagnose = explainingOutage((request: DiagnosticsRequest) => diagnoseDaemon(site, request))
   const operations = { ...tellingDecisions(control, notifier.look), explain }
   const overview = createOverview(site, configuration)
   const browse = createBrowse(site.store.db, syncs.targets)
