@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { seededRandom } from '../../src/service/faults/faults.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -7,7 +6,6 @@ import { CHANGES, companyAfter, companyBefore, GROUPS } from '../support/company
 import {
   type CompanySite,
   expectDirectory,
-  type Kill,
   killAtRandom,
   openCompanySite,
   RUN_DONE,
