@@ -181,20 +181,11 @@ export function canaryTests(): void {
 
   test('an entry that shows only after a moment is waited for', async () => {
     hire(...range(30))
-<<<<<<< ours
     const shown = new Set<string>()
     intercept = ({ method, url }) => {
       if (method !== 'GET' || !url.includes('/users/u') || shown.has(url)) return undefined
       shown.add(url)
       return { status: 404, answer: {} }
-=======
-    const looked = new Map<string, number>()
-    intercept = ({ method, url }) => {
-      if (method !== 'GET' || !url.includes('/users/u')) return undefined
-      const before = looked.get(url) ?? 0
-      looked.set(url, before + 1)
-      return before < 2 ? { status: 404, answer: {} } : undefined
->>>>>>> theirs
     }
     expect(await run()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 30 } } })
     expect(looks('/users/')).toHaveLength(40)
