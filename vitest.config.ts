@@ -1,6 +1,5 @@
 import { defineConfig } from 'vitest/config'
 import { keepCompiled } from './test/support/compile-cache.ts'
-import { isForProtections } from './test/support/for-protections.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
 import { useMemoryForFiles } from './test/support/memory-files.ts'
 
@@ -46,7 +45,7 @@ export default defineConfig({
         test: {
           name: 'servers',
           include: ['test/{contract,integration,faults,e2e}/**/*.test.ts'],
-          exclude: isForProtections ? [] : ONLY_LONG,
+          exclude: ONLY_LONG,
           globalSetup: 'test/support/global-setup.ts',
           provide: { long: false },
           testTimeout: 300_000,

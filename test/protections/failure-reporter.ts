@@ -45,8 +45,8 @@ function failure(test: string, error: SerializedError): Failure {
 }
 
 /** fast-check reports a failed property with its own error class, which does not always keep the cause. */
-function isAssertion(error: SerializedError | undefined): boolean {
-  if (error === undefined) return false
-  if (error.name === 'AssertionError' || error.message?.startsWith('Property failed after')) return true
-  return isAssertion(error.cause)
+function isAssertion(error: SerializedError): boolean {
+  if (error.name === 'AssertionError') return true
+  if (error.cause !== undefined) return isAssertion(error.cause)
+  return error.message?.startsWith('Property failed after') ?? false
 }
