@@ -116,9 +116,15 @@ async function checkFile(
   return failed
 }
 
-function unpatchedProblem(result: TestFileResult, { test, title }: Protection): string | undefined {
-  if (result.failures.length > 0) return `: test/${test} without the patch: ${describe(result)}`
-  if (!result.passed.some((name) => name.includes(title))) return `: test/${test} runs no test "${title}"`
+function unpatchedProblem(
+  { passed, failures }: TestFileResult,
+  { test, title }: Protection,
+): string | undefined {
+  const own = failures.filter((failure) => failure.test.includes(title))
+  if (own.length > 0) return `: test/${test} fails without the patch: ${describe(own)}`
+  if (!passed.some((name) => name.includes(title))) {
+    return `: test/${test} runs no test "${title}"; ${describe(failures)}`
+  }
 }
 
 /** Resolves with what is wrong; undefined when the test fails by an assertion, as it should. */
@@ -126,17 +132,17 @@ async function patchedProblem(tree: PatchedTree, protection: Protection): Promis
   const { test, title } = protection
   try {
     await using _patch = await tree.remove(protection)
-    const result = await tree.test(test, [title])
+    const result = await tree.test(test, [title], 1)
     if (result.failures.length === 0)
       return `: "${title}" of test/${test} passes although the protection is removed`
     if (!result.failures.some(({ byAssertion }) => byAssertion))
-      return `: no assertion fails: ${describe(result)}`
+      return `: no assertion fails: ${describe(result.failures)}`
   } catch (error) {
     return `: ${(error as Error).message}`
   }
 }
 
-function describe({ failures }: TestFileResult): string {
+function describe(failures: TestFileResult['failures']): string {
   return failures.map(({ test, message }) => `${test}: ${message}`).join('; ')
 }
 

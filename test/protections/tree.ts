@@ -60,8 +60,8 @@ export class PatchedTree implements AsyncDisposable {
     }
   }
 
-  /** Runs the tests with these titles until their first failure. */
-  async test(file: string, titles: readonly string[]): Promise<TestFileResult> {
+  /** Runs the tests with these titles, and stops after `bail` failures where it is given. */
+  async test(file: string, titles: readonly string[], bail = 0): Promise<TestFileResult> {
     const resultFile = join(this.path, 'result.json')
     await writeFile(resultFile, '')
     const args = [
@@ -70,7 +70,7 @@ export class PatchedTree implements AsyncDisposable {
       `test/${file}`,
       `--project=${file.startsWith('unit/') ? 'unit' : 'servers'}`,
       `--testNamePattern=${titles.map((title) => RegExp.escape(title)).join('|')}`,
-      '--bail=1',
+      `--bail=${bail}`,
       `--reporter=${join(this.path, 'test/protections/failure-reporter.ts')}`,
     ]
     // vitest exits with 1 when a test fails, which is expected here.
