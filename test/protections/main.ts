@@ -104,7 +104,7 @@ async function checkFile(
   protections: readonly Protection[],
 ): Promise<readonly Protection[]> {
   const titles = protections.map(({ title }) => title)
-  const unpatched = await tree.test(file, titles)
+  const unpatched = await tree.test(file, titles).catch((error) => error as Error)
   const failed: Protection[] = []
   for (const protection of protections) {
     const started = Date.now()
@@ -116,10 +116,9 @@ async function checkFile(
   return failed
 }
 
-function unpatchedProblem(
-  { passed, failures }: TestFileResult,
-  { test, title }: Protection,
-): string | undefined {
+function unpatchedProblem(result: TestFileResult | Error, { test, title }: Protection): string | undefined {
+  if (result instanceof Error) return `: ${result.message}`
+  const { passed, failures } = result
   const own = failures.filter((failure) => failure.test.includes(title))
   if (own.length > 0) return `: test/${test} fails without the patch: ${describe(own)}`
   if (!passed.some((name) => name.includes(title))) {

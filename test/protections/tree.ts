@@ -9,7 +9,7 @@ import { edited, type Protection } from './protection.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const TEST_TIMEOUT_MS = 300_000
+const TEST_TIMEOUT_MS = 600_000
 
 /** A copy of the project in which protections are removed and put back. */
 export class PatchedTree implements AsyncDisposable {
