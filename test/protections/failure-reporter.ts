@@ -2,9 +2,10 @@ import { writeFileSync } from 'node:fs'
 import type { SerializedError } from 'vitest'
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** The result of one run of a test file. */
+/** What a run of a test file ended with. */
 export interface TestFileResult {
-  readonly passed: number
+  /** The full names of the tests that passed. */
+  readonly passed: readonly string[]
   readonly failures: readonly Failure[]
 }
 
@@ -14,7 +15,7 @@ interface Failure {
   readonly message: string
 }
 
-/** Writes the failures of a test file as JSON to the path in PROTECTIONS_RESULT. */
+/** Writes a result as JSON to the path in PROTECTIONS_RESULT. */
 // oxlint-disable-next-line import/no-default-export -- vitest requires it
 export default class FailureReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
@@ -32,7 +33,7 @@ export default class FailureReporter implements Reporter {
       byAssertion: false,
     }))
     const result: TestFileResult = {
-      passed: tests.filter((test) => test.result().state === 'passed').length,
+      passed: tests.filter((test) => test.result().state === 'passed').map((test) => test.fullName),
       failures: [...failedTests, ...failedFiles, ...stray],
     }
     writeFileSync(process.env['PROTECTIONS_RESULT'] ?? '', JSON.stringify(result))
@@ -44,8 +45,8 @@ function failure(test: string, error: SerializedError): Failure {
 }
 
 /** fast-check reports a failed property with its own error class, which does not always keep the cause. */
-function isAssertion(error: SerializedError | undefined): boolean {
-  if (error === undefined) return false
-  if (error.name === 'AssertionError' || error.message?.startsWith('Property failed after')) return true
-  return isAssertion(error.cause)
+function isAssertion(error: SerializedError): boolean {
+  if (error.name === 'AssertionError') return true
+  if (error.cause !== undefined) return isAssertion(error.cause)
+  return error.message?.startsWith('Property failed after') ?? false
 }

@@ -5,16 +5,13 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type TempDir, tempDir } from '../support/temp.ts'
 import type { TestFileResult } from './failure-reporter.ts'
-import type { Protection } from './protection.ts'
+import { edited, type Protection } from './protection.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const TEST_TIMEOUT_MS = 300_000
+const TEST_TIMEOUT_MS = 600_000
 
-/** The compiler checks only the files that a patch affects. */
-const INCREMENTAL = ['--incremental', '--tsBuildInfoFile', 'node_modules.tsbuildinfo']
-
-/** A copy of the project in which one patch at a time is applied. */
+/** A copy of the project in which protections are removed and put back. */
 export class PatchedTree implements AsyncDisposable {
   readonly #dir: TempDir
 
@@ -34,60 +31,58 @@ export class PatchedTree implements AsyncDisposable {
       await cp(join(ROOT, file), join(dir.path, file)).catch(() => undefined)
     }
     await symlink(join(ROOT, 'node_modules'), join(dir.path, 'node_modules'))
-    const tree = new PatchedTree(dir)
-    const types = await tree.typeErrors()
-    if (types !== '') throw new Error(`the tree does not type-check as it is: ${types}`)
-    return tree
+    return new PatchedTree(dir)
   }
 
   get path(): string {
     return this.#dir.path
   }
 
-  /** Throws when the patch does not apply. */
-  async apply({
-    file,
-    find,
-    replace,
-  }: Pick<Protection, 'file' | 'find' | 'replace'>): Promise<AsyncDisposable> {
-    const path = join(this.#dir.path, 'src', file)
-    const text = await readFile(path, 'utf8')
-    const count = text.split(find).length - 1
-    if (count !== 1) throw new Error(`does not apply: its text occurs ${count} times in src/${file}`)
-    await writeFile(
-      path,
-      text.replace(find, () => replace),
-    )
-    return { [Symbol.asyncDispose]: () => writeFile(path, text) }
+  /** Removes a protection until the result is disposed. Throws, and changes nothing, when it does not apply. */
+  async remove({ edits }: Protection): Promise<AsyncDisposable> {
+    await using stack = new AsyncDisposableStack()
+    for (const edit of edits) {
+      const path = join(this.path, 'src', edit.file)
+      const text = await readFile(path, 'utf8')
+      await writeFile(path, edited(text, edit))
+      stack.defer(() => writeFile(path, text))
+    }
+    return stack.move()
   }
 
   /** Resolves with the errors of the compiler; '' without errors. */
   async typeErrors(): Promise<string> {
     try {
-      await this.#node(['node_modules/typescript/bin/tsc', ...INCREMENTAL])
+      await this.#node(['node_modules/typescript/bin/tsc'])
       return ''
     } catch (error) {
       return (error as { stdout?: string }).stdout ?? String(error)
     }
   }
 
-  /** Runs one test file until its first failure. */
-  async test({ test, only }: Pick<Protection, 'test' | 'only'>): Promise<TestFileResult> {
-    const resultFile = join(this.#dir.path, 'result.json')
+  /** Runs the tests with these titles, and stops after `bail` failures where it is given. */
+  async test(file: string, titles: readonly string[], bail = 0): Promise<TestFileResult> {
+    const resultFile = join(this.path, 'result.json')
     await writeFile(resultFile, '')
-    const filter = only === undefined ? [] : ['--testNamePattern', only]
-    const reporter = `--reporter=${join(this.#dir.path, 'test/protections/failure-reporter.ts')}`
-    const args = ['node_modules/vitest/vitest.mjs', 'run', `test/${test}`, '--bail=1', reporter, ...filter]
+    const args = [
+      'node_modules/vitest/vitest.mjs',
+      'run',
+      `test/${file}`,
+      `--project=${file.startsWith('unit/') ? 'unit' : 'servers'}`,
+      `--testNamePattern=${titles.map((title) => RegExp.escape(title)).join('|')}`,
+      `--bail=${bail}`,
+      `--reporter=${join(this.path, 'test/protections/failure-reporter.ts')}`,
+    ]
     // vitest exits with 1 when a test fails, which is expected here.
     const ended = await this.#node(args, { PROTECTIONS_RESULT: resultFile }).then(() => undefined, String)
     const text = await readFile(resultFile, 'utf8')
-    if (text === '') throw new Error(`test/${test} wrote no result: ${ended}`)
+    if (text === '') throw new Error(`test/${file} wrote no result: ${ended}`)
     return JSON.parse(text) as TestFileResult
   }
 
   async #node(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<void> {
     await run(process.execPath, args, {
-      cwd: this.#dir.path,
+      cwd: this.path,
       env: { ...process.env, ...env },
       timeout: TEST_TIMEOUT_MS,
       killSignal: 'SIGKILL',

@@ -1,5 +1,4 @@
 import { inject, test } from 'vitest'
-import { isForProtections } from './for-protections.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -20,5 +19,5 @@ export function inLong<T>(short: T, long: T): T {
 /** Benchmarks and fault runs use these files outside of Vitest. */
 const isInVitest = process.env['VITEST'] !== undefined
 
-/** A test that waits too long for `npm test`: `npm run test:long` and `npm run test:protections` do it. */
-export const longTest = isInVitest && !isForProtections && !isLong() ? test.skip : test
+/** A test that waits too long for `npm test`: `npm run test:long` does it. */
+export const longTest = isInVitest && !isLong() ? test.skip : test

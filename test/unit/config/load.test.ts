@@ -152,6 +152,11 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
     line: 'dirsyncd.yaml:3:24: syncs[0].guards.users.maxDeletes: must be a number: deletes always have a limit, which may be large',
   },
   {
+    name: 'a misspelled guard',
+    text: CORP.replace('    source', '    guards: { user: { maxDeletes: 1 } }\n    source'),
+    line: 'dirsyncd.yaml:3:15: syncs[0].guards.user: is not a known option; did you mean users?',
+  },
+  {
     name: 'a missing secret',
     text: CORP.replace(', password: { env: LDAP_PASSWORD }', ''),
     line: `dirsyncd.yaml:6:7: syncs[0].source.bind.password: is missing; ${SECRET_REMEDY}`,
