@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { keepCompiled } from './test/support/compile-cache.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
 import { useMemoryForFiles } from './test/support/memory-files.ts'
+import { PATIENCE } from './test/support/patience.ts'
 
 keepCompiled()
 useMemoryForFiles()
@@ -21,7 +22,8 @@ export default defineConfig({
           include: ['test/unit/**/*.test.ts'],
           exclude: LONG,
           provide: { long: false },
-          testTimeout: 60_000,
+          expect: { poll: PATIENCE },
+          testTimeout: 300_000,
           // Vitest would take one worker on two cores.
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
@@ -34,6 +36,7 @@ export default defineConfig({
           exclude: LONG,
           globalSetup: 'test/support/global-setup.ts',
           provide: { long: false },
+          expect: { poll: PATIENCE },
           testTimeout: 300_000,
           hookTimeout: 300_000,
           // Even on fewer cores, because many of these tests mostly wait.

@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { keepCompiled } from './test/support/compile-cache.ts'
+import { PATIENCE } from './test/support/patience.ts'
 
 keepCompiled()
 
@@ -8,6 +9,7 @@ export default defineConfig({
   test: {
     name: 'image',
     include: ['test/image/**/*.test.ts'],
+    expect: { poll: PATIENCE },
     testTimeout: 300_000,
     hookTimeout: 900_000,
     maxWorkers: 1,

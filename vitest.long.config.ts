@@ -1,11 +1,13 @@
 import { defineConfig } from 'vitest/config'
 import { keepCompiled } from './test/support/compile-cache.ts'
+import { PATIENCE } from './test/support/patience.ts'
 
 keepCompiled()
 
 const LONG = {
   globalSetup: 'test/support/global-setup.ts',
   provide: { long: true },
+  expect: { poll: PATIENCE },
   testTimeout: 600_000,
   hookTimeout: 300_000,
 }

@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { keepCompiled } from './test/support/compile-cache.ts'
+import { PATIENCE } from './test/support/patience.ts'
 
 keepCompiled()
 
@@ -10,6 +11,7 @@ export default defineConfig({
     globalSetup: 'test/support/global-setup.ts',
     provide: { long: true },
     include: ['test/vendors/**/*.test.ts'],
+    expect: { poll: PATIENCE },
     testTimeout: 300_000,
     hookTimeout: 300_000,
     maxWorkers: 2,

@@ -50,7 +50,9 @@ export function exchange(
     }
     const handler = new ReplyHandler(settle)
     const onAbort = (): void => handler.abort(signal?.reason)
-    const timer = setTimeout(() => handler.abort(new Error('time-out'), true), request.totalMs)
+    const overdue = () => handler.abort(new Error('time-out'), true)
+    // A loop that was blocked runs its timers before it reads the answer that has arrived meanwhile.
+    const timer = setTimeout(() => setImmediate(overdue), request.totalMs)
     signal?.addEventListener('abort', onAbort, { once: true })
     function settle(outcome: Reply | ExchangeError): void {
       clearTimeout(timer)
@@ -76,6 +78,7 @@ class ReplyHandler implements Dispatcher.DispatchHandler {
   }
 
   abort(reason: unknown, timedOut = false): void {
+    if (this.#settled) return
     this.#fail(reason, timedOut)
     this.#controller?.abort(reason instanceof Error ? reason : new Error('aborted'))
   }

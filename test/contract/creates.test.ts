@@ -1,9 +1,10 @@
 import type { Pool } from 'pg'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { RunningService } from '../support/service.ts'
 import { ask } from './api.ts'
 import { describeService } from './with-service.ts'
 import { longTest } from '../support/long.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** The statements of the pool while `work` runs: each query of a pool takes one client. */
 async function statementsOf(pool: Pool, work: () => Promise<void>): Promise<number> {
@@ -60,7 +61,7 @@ describeService(
         const ids = Array.from({ length: 100 }, (_, index) => `fill-${from + index}`)
         expect((await create(service(), 'createUsers', ids)).status).toBe(201)
       }
-      await vi.waitFor(async () => expect(await rowsRead(pool)).toBeLessThan(5000), 5000)
+      await eventually(async () => expect(await rowsRead(pool)).toBeLessThan(5000))
       const ids = Array.from({ length: 1500 }, (_, index) => `fill-${index}`)
       for (const externalId of ids) await ask(service(), 'deleteUser', { externalId })
       const { rows } = await pool.query(

@@ -4,12 +4,13 @@ import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { silentLog } from '../../src/log.ts'
 import { createRequestLog, type RequestLine } from '../../src/service/http/request-log.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { type RunningService, startForTest } from '../support/service.ts'
 import { ask, problem } from './api.ts'
+import { eventually } from '../support/eventually.ts'
 
 const create = (running: RunningService, externalId: string) => {
   return ask(running, 'createUsers', { json: { users: [{ external_id: externalId }] } })
@@ -73,7 +74,7 @@ describe('faults', () => {
     const running = await startForTest({ faults: 'drop-before=1' })
     await expect(create(running, 'a')).rejects.toThrow('fetch failed')
     expect(await exists(running, 'a')).toBe(false)
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(running.requests()).toMatchObject([{ status: null, done: false, fault: 'drop-before' }])
     })
   })
@@ -83,7 +84,7 @@ describe('faults', () => {
     await expect(create(running, 'a')).rejects.toThrow('fetch failed')
     expect(await exists(running, 'a')).toBe(true)
     await expect(create(running, 'a')).rejects.toThrow('fetch failed')
-    await vi.waitFor(() => {
+    await eventually(() => {
       expect(running.requests()).toMatchObject([
         { method: 'POST', status: null, done: true, fault: 'drop-after' },
         { method: 'POST', status: null, done: false, fault: 'drop-after' },
@@ -95,7 +96,7 @@ describe('faults', () => {
     const shares = '500=0.1,429=0.1,latency=0.1:1ms,drop-before=0.1,drop-after=0.1,seed=1'
     const running = await startForTest({ faults: shares })
     for (let index = 0; index < 250; index += 1) await create(running, `u${index}`).catch(() => {})
-    await vi.waitFor(() => expect(running.requests()).toHaveLength(250))
+    await eventually(() => expect(running.requests()).toHaveLength(250))
     const counts = Map.groupBy(running.requests(), (line) => line.fault ?? 'none')
     for (const kind of ['500', '429', 'latency', 'drop-before', 'drop-after'] as const) {
       expect(counts.get(kind)?.length).toBeGreaterThan(12)
@@ -141,7 +142,7 @@ describe('the request log', () => {
     await ask(running, 'deleteUser', { externalId: 'a/b' })
     await ask(running, 'listUsers', { token: null, deviceId: null })
     const read = () => readFileSync(path, 'utf8')
-    await vi.waitFor(() => expect(read().split('\n')).toHaveLength(5))
+    await eventually(() => expect(read().split('\n')).toHaveLength(5))
     const lines = read()
       .trim()
       .split('\n')
@@ -178,7 +179,7 @@ describe('the request log', () => {
     await closed
     expect(running.requests()).toHaveLength(1)
     release()
-    await vi.waitFor(() => expect(running.requests()).toMatchObject([{}, { status: null, done: true }]))
+    await eventually(() => expect(running.requests()).toMatchObject([{}, { status: null, done: true }]))
     expect(await exists(running, 'left')).toBe(true)
   })
 
@@ -195,11 +196,11 @@ describe('the request log', () => {
     await reached
     gone.abort()
     await expect(request).rejects.toThrow('aborted')
-    await vi.waitFor(() => expect(running.requests()).toHaveLength(2))
+    await eventually(() => expect(running.requests()).toHaveLength(2))
     release()
     await ask(running, 'listUsers')
     expect(await exists(running, 'stays')).toBe(true)
-    await vi.waitFor(() => expect(running.requests()).toHaveLength(3))
+    await eventually(() => expect(running.requests()).toHaveLength(3))
     expect(running.requests()[1]).toMatchObject({ method: 'DELETE', status: null, done: false })
   })
 

@@ -102,7 +102,7 @@ test('a limited sync makes its own changes, and no run of others that ended befo
   await reading.promise
   const waiting = stack.use(site.start('sync'))
   const states = async () => (await site.json('runs')).lines.map(({ run, state }) => `${run} ${state}`)
-  await expect.poll(states, { timeout: 30_000 }).toContain('3 waiting')
+  await expect.poll(states).toContain('3 waiting')
   waiting.kill('SIGINT')
   const { stderr } = await waiting.ended
   expect(WAIT.exec(stderr)?.[1]).toBe(String(first.pid))

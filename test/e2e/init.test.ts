@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { startApiProxy } from '../support/api-proxy.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
@@ -15,6 +15,7 @@ import { type ServiceSite, startServiceSite } from '../support/site.ts'
 import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
 import { tempDir, type TempDir } from '../support/temp.ts'
 import { KEYS, openTerminal } from '../support/terminal.ts'
+import { eventually } from '../support/eventually.ts'
 
 const PEOPLE = 60
 
@@ -560,7 +561,7 @@ test('a terminal that is closed while the first plan is made leaves no password 
   const env = { ...ENV, LDAP_PASSWORD: silent.readers.reader.password }
   await using program = startProgram(args, { env, asInProduction: true })
   await program.waitForOutput(/Making a first plan/)
-  await vi.waitFor(async () => expect((await left()).join()).toContain('.dirsyncd-init-'), { interval: 5 })
+  await eventually(async () => expect((await left()).join()).toContain('.dirsyncd-init-'))
   program.kill('SIGHUP')
   expect(await program.ended).toMatchObject({ code: 143, stderr: '' })
   expect(await left()).toEqual([])
@@ -780,7 +781,7 @@ async function findOutAt(method: string) {
   ]
   for (const question of [...columns, /Are these the right people/]) await terminal.answer(question, enter)
   await terminal.answer(/Members of groups[^]*Find out now/, `${down}${down}${enter}`)
-  await vi.waitFor(() => expect(requests).toBe(1), { timeout: 10_000 })
+  await eventually(() => expect(requests).toBe(1))
   const all = owned.move()
   return { terminal, [Symbol.asyncDispose]: () => all.disposeAsync() }
 }
@@ -844,7 +845,7 @@ test('a terminal that is closed while something is tried out leaves nothing at t
   await using site = await findOutAt('PATCH')
   expect(await triedOut()).toHaveLength(2)
   await site.terminal[Symbol.asyncDispose]()
-  await vi.waitFor(async () => expect(await triedOut()).toEqual([]), { timeout: 10_000 })
+  await eventually(async () => expect(await triedOut()).toEqual([]))
 })
 
 longTest('Ctrl-C while the service deletes nothing names what is left', async () => {
@@ -878,7 +879,7 @@ async function startFindingOut() {
   const program = owned.use(
     startProgram(['init', '--file', configFile(), ...options, ...slow], { env: ENV, asInProduction: true }),
   )
-  await vi.waitFor(() => expect(requests).toBe(1), { timeout: 20_000 })
+  await eventually(() => expect(requests).toBe(1))
   const all = owned.move()
   return { program, options, [Symbol.asyncDispose]: () => all.disposeAsync() }
 }

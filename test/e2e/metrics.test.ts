@@ -78,7 +78,7 @@ function watch(): Promise<Prometheus> {
 
 longTest('a real Prometheus is told what the syncs did, what waits, and what is wrong', async () => {
   const prometheus = stack.use(await watch())
-  const asked = (expr: string) => expect.poll(() => prometheus.query(expr), { timeout: 20_000 })
+  const asked = (expr: string) => expect.poll(() => prometheus.query(expr))
   await asked('up == 1').toEqual({ [`${listen.daemon} dirsyncd`]: 1, [`${listen.worker} dirsyncd`]: 1 })
   await asked('dirsyncd_sync_last_full_read_timestamp_seconds').toMatchObject({
     [`${listen.daemon} dirsyncd corp`]: 0,
@@ -112,7 +112,7 @@ longTest('a real Prometheus is told what the syncs did, what waits, and what is 
   worker.kill('SIGTERM')
   await worker.ended
   await expect
-    .poll(() => prometheus.firing(), { timeout: 20_000 })
+    .poll(() => prometheus.firing())
     .toEqual([
       'DirsyncdDown',
       'DirsyncdFailing gone',

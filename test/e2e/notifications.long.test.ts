@@ -13,7 +13,6 @@ import { databaseConfig, directorySection } from '../support/sync-config.ts'
 
 const SECRET = `whsec_${randomBytes(32).toString('base64')}`
 const RECOVERED = inLong(1, 0)
-const PATIENCE = { timeout: inLong(30_000, 150_000) }
 
 let stack: AsyncDisposableStack
 let service: ServiceSite
@@ -90,26 +89,25 @@ test('a person is told of what needs him, once, and of how it went on', async ()
   await startDaemon()
   await sync(0, people(40))
   await sync(3, people(20))
-  await expect.poll(told, PATIENCE).toEqual(['dirsyncd.held: corp: a plan waits for a person'])
+  await expect.poll(told).toEqual(['dirsyncd.held: corp: a plan waits for a person'])
   await sync(3, people(20))
   expect((await site.run('reject', '2', '--reason', 'ask HR')).code).toBe(0)
-  await expect.poll(() => receiver.received.length, PATIENCE).toBe(2)
+  await expect.poll(() => receiver.received.length).toBe(2)
   expect(told()[1]).toMatch(/^dirsyncd\.decided: corp: \S+ rejected run 2$/)
   expect(receiver.received[1]!.payload.data.text).toContain('The reason: ask HR')
 
   const bad = inLong(50, 1000)
   await sync(4, people(40 + bad, bad))
   await expect
-    .poll(told, PATIENCE)
+    .poll(told)
     .toContain(`dirsyncd.quarantine: corp: the service refuses ${bad.toLocaleString('en-US')} changes`)
   for (let times = 0; times < 4; times++) await sync(1, 'id;mail;name\n"')
-  await expect.poll(() => told().at(-1), PATIENCE).toBe('dirsyncd.failing: corp: its runs fail')
+  await expect.poll(() => told().at(-1)).toBe('dirsyncd.failing: corp: its runs fail')
   await sync(4, people(40 + bad, bad))
   // In the long mode half an hour later.
-  if (RECOVERED === 1)
-    await expect.poll(() => told().at(-1), PATIENCE).toBe('dirsyncd.recovered: corp: it runs again')
+  if (RECOVERED === 1) await expect.poll(() => told().at(-1)).toBe('dirsyncd.recovered: corp: it runs again')
 
-  await expect.poll(() => mails.received.length, PATIENCE).toBe(2)
+  await expect.poll(() => mails.received.length).toBe(2)
   expect(receiver.received).toHaveLength(4 + RECOVERED)
   expect([receiver.requests, receiver.refused]).toEqual([4 + RECOVERED, []])
   expect(mailed()).toEqual(['[dirsyncd] corp: a plan waits for a person', '[dirsyncd] corp: its runs fail'])
@@ -125,7 +123,7 @@ test('a receiver that is down gets each notification once, in their order, when 
   const daemon = await startDaemon()
   await sync(0, people(40))
   await sync(3, people(20))
-  await expect.poll(() => receiver.requests, PATIENCE).toBeGreaterThan(1)
+  await expect.poll(() => receiver.requests).toBeGreaterThan(1)
   expect((await site.run('reject', '2')).code).toBe(0)
   daemon.kill('SIGKILL')
   await daemon.ended
@@ -133,16 +131,16 @@ test('a receiver that is down gets each notification once, in their order, when 
   await sync(4, people(45, 5))
   receiver.answer = undefined
   receiver.loseAnswers = true
-  await expect.poll(() => receiver.received.length, PATIENCE).toBe(1)
+  await expect.poll(() => receiver.received.length).toBe(1)
   receiver.loseAnswers = false
-  await expect.poll(() => receiver.received.length, PATIENCE).toBe(3)
+  await expect.poll(() => receiver.received.length).toBe(3)
   expect(told().map((each) => each.split(':')[0])).toEqual([
     'dirsyncd.held',
     'dirsyncd.decided',
     'dirsyncd.quarantine',
   ])
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(3)
-  await expect.poll(() => mails.received.length, PATIENCE).toBe(1)
+  await expect.poll(() => mails.received.length).toBe(1)
 })
 
 test('two daemons on one store tell it once', async () => {
@@ -154,15 +152,15 @@ test('two daemons on one store tell it once', async () => {
   mails.delayMs = 6000
   for (const left of [20, 19, 18]) await sync(3, people(left))
   expect((await site.run('reject', '4')).code).toBe(0)
-  await expect.poll(() => receiver.received.length, PATIENCE).toBe(2)
-  await expect.poll(() => mails.answered, PATIENCE).toBe(1)
+  await expect.poll(() => receiver.received.length).toBe(2)
+  await expect.poll(() => mails.answered).toBe(1)
   mails.delayMs = 0
   other.kill('SIGTERM')
   await other.ended
   for (let times = 0; times < 3; times++) await sync(1, 'nonsense\n')
-  await expect.poll(told, PATIENCE).toContain('dirsyncd.failing: corp: its runs fail')
+  await expect.poll(told).toContain('dirsyncd.failing: corp: its runs fail')
   await expect
-    .poll(mailed, PATIENCE)
+    .poll(mailed)
     .toEqual(['[dirsyncd] corp: a plan waits for a person', '[dirsyncd] corp: its runs fail'])
   expect(receiver.requests).toBe(3)
 })
@@ -172,12 +170,12 @@ test('a daemon that is told to end lets the mail arrive that is under way, and t
   await sync(0, people(40))
   mails.delayMs = 1500
   await sync(3, people(20))
-  await expect.poll(() => mails.received.length, PATIENCE).toBe(1)
+  await expect.poll(() => mails.received.length).toBe(1)
   daemon.kill('SIGTERM')
   expect((await daemon.ended).code).toBe(0)
   await startDaemon()
   for (let times = 0; times < 3; times++) await sync(1, 'nonsense\n')
-  await expect.poll(() => mails.received.length, PATIENCE).toBe(2)
+  await expect.poll(() => mails.received.length).toBe(2)
   expect(mailed()).toEqual(['[dirsyncd] corp: a plan waits for a person', '[dirsyncd] corp: its runs fail'])
 })
 

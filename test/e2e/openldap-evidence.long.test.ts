@@ -262,7 +262,7 @@ describe('teams of a unit that is renamed, and that the reader may see only by i
   async function changeLists(change: string, dn: string, isListed: boolean): Promise<void> {
     await slapd.modify(change)
     const isThere = async () => (await slapd.dump()).replaceAll('\n ', '').includes(`member: ${dn}`)
-    await expect.poll(isThere, { timeout: 20_000, interval: 50 }).toBe(isListed)
+    await expect.poll(isThere).toBe(isListed)
   }
 
   beforeEach(async () => {
@@ -539,7 +539,7 @@ describe('somebody who is absent for a while', () => {
       expect(await corp.sync()).toMatchObject({ code: 0, stderr: '' })
       return (await users()).get(heir)?.email
     }
-    await expect.poll(isDeleted, { timeout: 20_000, interval: 100 }).toBe('f0001@example.org')
+    await expect.poll(isDeleted).toBe('f0001@example.org')
     expect((await users()).size).toBe(people.length + 1)
   })
 })

@@ -64,7 +64,7 @@ async function writesTo(directory: number): Promise<number> {
 }
 
 async function untilWritten(directory: number, count: number): Promise<void> {
-  await expect.poll(() => writesTo(directory), { timeout: 60_000 }).toBeGreaterThanOrEqual(count)
+  await expect.poll(() => writesTo(directory)).toBeGreaterThanOrEqual(count)
 }
 
 async function startDaemon(): Promise<Program> {
@@ -179,7 +179,7 @@ describe.each(inLong(STORES.slice(0, 1), [...STORES]))('reload on %s', (_store, 
       await configure(schedule)
       expect(await site.run('reload')).toMatchObject({ code: 0, stdout })
     }
-    await expect.poll(async () => (await runsOf('corp')).length, { timeout: 30_000 }).toBeGreaterThan(2)
+    await expect.poll(async () => (await runsOf('corp')).length).toBeGreaterThan(2)
     await configure({})
     expect(await site.run('reload')).toMatchObject({ code: 0, stdout: 'changed corp (schedule)\n' })
     // The schedule may have asked for one more run at the same moment.
@@ -240,7 +240,7 @@ describe.each(inLong(STORES.slice(0, 1), [...STORES]))('reload on %s', (_store, 
     await startDaemon()
     await untilWritten(0, 60)
     const waiting = site.run('sync', 'corp')
-    await expect.poll(async () => (await runsOf('corp')).length, { timeout: 20_000 }).toBe(2)
+    await expect.poll(async () => (await runsOf('corp')).length).toBe(2)
     await site.configure(configOf([syncOf('other', 1)]))
     expect(await site.run('reload')).toMatchObject({ code: 0, stdout: 'removed corp\n' })
     const before = await writesTo(0)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Company, CSV_SOURCE, csvFiles, people } from '../support/company.ts'
 import { readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
@@ -13,6 +13,7 @@ import {
 } from '../support/site.ts'
 import { directorySection, databaseConfig, NO_GUARDS } from '../support/sync-config.ts'
 import { inLong } from '../support/long.ts'
+import { eventually } from '../support/eventually.ts'
 
 const PEOPLE = inLong(50, 400)
 const DEAD_MS = inLong(3000, 20_000)
@@ -51,10 +52,7 @@ async function writesOf(service: ServiceSite): Promise<number> {
 }
 
 async function untilWritten(service: ServiceSite, count: number): Promise<void> {
-  await vi.waitFor(async () => expect(await writesOf(service)).toBeGreaterThanOrEqual(count), {
-    timeout: 60_000,
-    interval: 20,
-  })
+  await eventually(async () => expect(await writesOf(service)).toBeGreaterThanOrEqual(count))
 }
 
 interface RunLine {
@@ -146,7 +144,7 @@ describe('one sync', () => {
     const going = sync('corp')
     await untilWritten(service, PEOPLE)
     await service.stop('SIGKILL')
-    await vi.waitFor(async () => expect((await site.run('runs')).stdout).toMatch(OUTAGE), { timeout: 30_000 })
+    await eventually(async () => expect((await site.run('runs')).stdout).toMatch(OUTAGE))
     const diedAt = Date.now()
     await sleep(DEAD_MS)
     await service.start()

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { vi } from 'vitest'
 import { type ApiProxy, type Interception, startApiProxy } from '../support/api-proxy.ts'
 import { writesOf } from './write-history.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** What all doors to one service have seen together. */
 export interface Traffic {
@@ -135,5 +135,5 @@ export async function waitUntil(isSo: () => boolean | Promise<boolean>): Promise
   const look = async () => {
     if (!(await isSo())) throw new Error('not yet')
   }
-  await vi.waitFor(look, { timeout: 60_000, interval: 5 })
+  await eventually(look)
 }

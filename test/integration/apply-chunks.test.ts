@@ -266,7 +266,7 @@ describe('a claim', () => {
     })
     await locked.promise
     const claiming = claimOf(fenced)
-    await expect.poll(waitingForLocks, { timeout: 20_000 }).toBe(1)
+    await expect.poll(waitingForLocks).toBe(1)
     await sql`UPDATE dirsyncd.leases SET epoch = epoch + 1, renewed_at = now() WHERE sync = ${sync}`.execute(
       db,
     )
@@ -574,7 +574,7 @@ describe('when the store does not answer', () => {
     const chunk = (await claimOf(away))!
     away.isAway = true
     const sending = send(away, chunk, async () => APPLIED)
-    await expect.poll(() => away.tries, { timeout: 20_000 }).toBeGreaterThan(2)
+    await expect.poll(() => away.tries).toBeGreaterThan(2)
     away.isAway = false
     await sending
     expect(await journal(away)).toEqual(['a applied', 'b applied'])
@@ -619,7 +619,7 @@ test('a worker sends nothing of a plan that was made for another directory, and 
   const queue = opened.backend.createQueue<ChunkJob>(changesQueueName(sync))
   const deps = { db, queue, fenced, target, isDead: () => false, canary: NO_CANARY, times: QUICK }
   const drained = drainRun(deps, new AbortController().signal)
-  await expect.poll(() => lines.length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => lines.length).toBe(1)
   expect(JSON.parse(lines[0]!)).toMatchObject({ level: 'warn', run: fenced.run, sync })
   expect(await states(fenced)).toEqual(['pending', 'pending'])
 
@@ -658,7 +658,7 @@ test('a job of an older version is dropped', async () => {
   await worker.waitUntilReady()
   const queue = opened.backend.createQueue<object>(changesQueueName(sync))
   await queue.add('create-user', { run: fenced.run, epoch: fenced.epoch, number: 1 })
-  await expect.poll(() => queue.getJobCountByTypes(), { timeout: 10_000 }).toBe(0)
+  await expect.poll(() => queue.getJobCountByTypes()).toBe(0)
   expect(await states(fenced)).toEqual(['pending'])
   expect(lines).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type Job, Worker } from 'bullmq'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createLog } from '../../src/log.ts'
 import { openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -11,6 +11,7 @@ import { startPostgres } from '../support/postgres.ts'
 import { startRedis } from '../support/redis.ts'
 import { freePort } from '../support/server-process.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
+import { eventually } from '../support/eventually.ts'
 
 const HOUR = 3_600_000
 
@@ -37,7 +38,7 @@ describe.each(allBackends())('queue on $name', ({ open }) => {
     for (const n of [1, 2, 3]) {
       const added = performance.now()
       await queue.add('now', { n })
-      await vi.waitFor(() => expect(started).toContain(n), { timeout: 5000, interval: 2 })
+      await eventually(() => expect(started).toContain(n))
       expect(performance.now() - added).toBeLessThan(scaleToLoad(1000))
     }
   })
@@ -51,7 +52,7 @@ describe.each(allBackends())('queue on $name', ({ open }) => {
     await queue.upsertJobScheduler('cron', { pattern: '* * * * * *', tz: 'Europe/Berlin' }, { name: 'cron' })
     await queue.upsertJobScheduler('interval', { every: 1000, offset: 300 }, { name: 'interval' })
     const seen = (name: string) => names.filter((each) => each === name).length
-    await vi.waitFor(() => expect(Math.min(seen('cron'), seen('interval'))).toBeGreaterThanOrEqual(2), 10_000)
+    await eventually(() => expect(Math.min(seen('cron'), seen('interval'))).toBeGreaterThanOrEqual(2))
     expect((await queue.getJobSchedulers()).map(({ key }) => key).toSorted()).toEqual(['cron', 'interval'])
     await queue.removeJobScheduler('cron')
     expect(await queue.getJobSchedulersCount()).toBe(1)
@@ -67,9 +68,9 @@ describe.each(allBackends())('queue on $name', ({ open }) => {
       throw Worker.RateLimitError()
     })
     await queue.add('first', { n: 1 })
-    await vi.waitFor(() => expect(starts).toHaveLength(1), 5000)
+    await eventually(() => expect(starts).toHaveLength(1))
     await queue.add('second', { n: 2 })
-    await vi.waitFor(() => expect(starts).toHaveLength(3), 10_000)
+    await eventually(() => expect(starts).toHaveLength(3))
     expect(starts.map(({ n }) => n).toSorted((a, b) => a - b)).toEqual([1, 1, 2])
     const [first, second] = starts
     expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThan(1400)
@@ -86,7 +87,7 @@ describe.each(allBackends())('queue on $name', ({ open }) => {
     const completed = once(worker, 'completed')
     await queue.add('good', {})
     await completed
-    await vi.waitFor(async () => expect(await queue.getJobCountByTypes()).toBe(0), 5000)
+    await eventually(async () => expect(await queue.getJobCountByTypes()).toBe(0))
   })
 
   test('a job that fails is tried again after its delay', async () => {
@@ -97,7 +98,7 @@ describe.each(allBackends())('queue on $name', ({ open }) => {
       if (tries < 3) throw new Error('not yet')
     })
     await queue.add('job', {}, { attempts: 3, backoff: { type: 'exponential', delay: 50 } })
-    await vi.waitFor(() => expect(tries).toBe(3), 10_000)
+    await eventually(() => expect(tries).toBe(3))
   })
 
   test('200 jobs are worked on once each by two workers, and many queues live side by side', async () => {
@@ -114,7 +115,7 @@ describe.each(allBackends())('queue on $name', ({ open }) => {
       const jobs = Array.from({ length: 20 }, (_, n) => ({ name: 'job', data: { n } }))
       await queue.addBulk(jobs)
     }
-    await vi.waitFor(() => expect(done).toHaveLength(240), 30_000)
+    await eventually(() => expect(done).toHaveLength(240))
     expect(new Set(done).size).toBe(240)
   })
 })
@@ -158,12 +159,12 @@ async function doneOverRestart(backend: QueueBackend, server: Restartable): Prom
     done.push(job.name)
   })
   await queue.add('before', {})
-  await vi.waitFor(() => expect(done).toEqual(['before']), 10_000)
+  await eventually(() => expect(done).toEqual(['before']))
   await queue.add('kept', {}, { delay: 1000 })
   await server.stop()
   await server.start()
-  await vi.waitFor(() => queue.add('after', {}), 15_000)
-  await vi.waitFor(() => expect(done).toHaveLength(3), 30_000)
+  await eventually(() => queue.add('after', {}))
+  await eventually(() => expect(done).toHaveLength(3))
   return done.toSorted()
 }
 

@@ -16,7 +16,6 @@ import { QUICK } from '../support/times.ts'
 
 const BASE = 'https://access.example.com'
 const TARGET = `${BASE}/api/v2/organizations/1/admin/directories/7`
-const PATIENCE = { timeout: 10_000 }
 
 let stack: AsyncDisposableStack
 let opened: OpenBackend
@@ -108,18 +107,18 @@ test('each recipient of a channel has a queue of his own, so that a full mailbox
   const { notifier, figures } = open(
     mail('One <one@example.org>', 'Two <Two@example.org>', 'two@example.org'),
   )
-  await expect.poll(() => received('one@example.org'), PATIENCE).toEqual([FAILS])
+  await expect.poll(() => received('one@example.org')).toEqual([FAILS])
   await run('done')
   notifier.look()
-  await expect.poll(() => received('one@example.org'), PATIENCE).toEqual([FAILS, RUNS])
-  await expect.poll(waiting, PATIENCE).toEqual(['mail two@example.org: 2'])
+  await expect.poll(() => received('one@example.org')).toEqual([FAILS, RUNS])
+  await expect.poll(waiting).toEqual(['mail two@example.org: 2'])
   await figures.read()
   const text = await metrics.text()
   expect(text).toContain('dirsyncd_notifications_waiting{channel="mail"} 2')
   expect(text).toContain('dirsyncd_notifications_total{channel="mail",delivery="delivered"} 2')
   full.clear()
-  await expect.poll(() => received('Two@example.org'), PATIENCE).toEqual([FAILS, RUNS])
-  await expect.poll(waiting, PATIENCE).toEqual([])
+  await expect.poll(() => received('Two@example.org')).toEqual([FAILS, RUNS])
+  await expect.poll(waiting).toEqual([])
   expect(received('one@example.org')).toHaveLength(2)
   const shown = `${await metrics.text()}${lines.join('')}`
   expect(shown).not.toMatch(/@/)
@@ -131,8 +130,8 @@ test('each recipient of a channel has a queue of his own, so that a full mailbox
 test('what waited for one of several recipients arrives when he is the only one', async () => {
   await tell('mail one@example.org', 'mail two@example.org')
   open(mail('one@example.org'))
-  await expect.poll(() => received('one@example.org'), PATIENCE).toEqual(['[dirsyncd] told before'])
-  await expect.poll(waiting, PATIENCE).toEqual([])
+  await expect.poll(() => received('one@example.org')).toEqual(['[dirsyncd] told before'])
+  await expect.poll(waiting).toEqual([])
   expect(mails.received).toHaveLength(1)
 })
 
@@ -157,7 +156,7 @@ test('where the store takes no notification, an error says what it refuses', asy
   await run('failed')
   open(mail('one@example.org'), mail('one@example.org'))
   await expect
-    .poll(() => lines.map((line) => JSON.parse(line) as object), PATIENCE)
+    .poll(() => lines.map((line) => JSON.parse(line) as object))
     .toContainEqual(
       expect.objectContaining({
         level: 'error',

@@ -32,6 +32,7 @@ import {
 } from '../support/sync-harness.ts'
 import { isLong, longTest } from '../support/long.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** One for each test. */
 const DIRECTORIES = 100
@@ -115,10 +116,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
       await startWorker()
       const asked = await requestRun()
       const working = executor.work(name, { scheduled: false })
-      await vi.waitFor(
-        () => expect(messages()).toContain('the directory does not answer; changes wait'),
-        20_000,
-      )
+      await eventually(() => expect(messages()).toContain('the directory does not answer; changes wait'))
       expect(writes()).toEqual([])
       proxy.intercept = () => undefined
       await working
@@ -194,7 +192,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
         await startWorker()
         const asked = await requestRun()
         const working = executor.work(name, { scheduled: false })
-        await vi.waitFor(async () => expect((await getRun(asked)).state).toBe('reading'))
+        await eventually(async () => expect((await getRun(asked)).state).toBe('reading'))
         await otherExecutor('another process').work(name, { scheduled: true })
         expect(await listRuns(opened.store.db, { sync: name, limit: 10 })).toHaveLength(1)
         gate.resolve()
@@ -213,7 +211,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
         await startWorker()
         const first = await requestRun()
         const working = executor.work(name, { scheduled: false })
-        await vi.waitFor(async () => expect((await getRun(first)).state).toBe('reading'))
+        await eventually(async () => expect((await getRun(first)).state).toBe('reading'))
         const more = [await requestRun(), await requestRun()]
         gate.resolve()
         await working
@@ -510,10 +508,10 @@ export function describeRuns(kind: NamedBackend['name']): void {
         const overtaken = await requestRun()
         const working = executor.work(name, { scheduled: false })
         const queue = opened.backend.createQueue(`changes-${name}`)
-        await vi.waitFor(async () => expect(await queue.getWaitingCount()).toBeGreaterThan(0), 10_000)
+        await eventually(async () => expect(await queue.getWaitingCount()).toBeGreaterThan(0))
         await takeAway()
         await startWorker()
-        await vi.waitFor(async () => expect(await queue.getJobCountByTypes()).toBe(0), 10_000)
+        await eventually(async () => expect(await queue.getJobCountByTypes()).toBe(0))
         await working
         expect(writes()).toEqual([])
         expect(await getRun(overtaken)).toMatchObject({ state: 'applying' })
@@ -538,7 +536,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
         await startWorker()
         const overtaken = await requestRun()
         const working = executor.work(name, { scheduled: false })
-        await vi.waitFor(() => expect(held).toHaveLength(4), 10_000)
+        await eventually(() => expect(held).toHaveLength(4))
         expect((await getRun(overtaken)).state).toBe('applying')
         await takeAway()
         await working
@@ -575,10 +573,10 @@ export function describeRuns(kind: NamedBackend['name']): void {
             sync === name ? executor.work(name, { scheduled }) : Promise.resolve(),
           )
           await setSchedules(queue, new Map([[name, repeat]]))
-          await vi.waitFor(async () => {
+          await eventually(async () => {
             const runs = await listRuns(opened.store.db, { sync: name, limit: 100 })
             expect(runs.length - before).toBeGreaterThanOrEqual(2)
-          }, 15_000)
+          })
           await setSchedules(queue, new Map())
           await worker.close()
           const runs = await listRuns(opened.store.db, { sync: name, limit: 100 })
@@ -633,7 +631,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
         const worker = startRunsWorker(opened.backend, 1, async (job) => {
           if (job.sync === name) woken.push(job)
         })
-        await vi.waitFor(() => expect(woken).toEqual([{ sync: name, scheduled: true }]), 10_000)
+        await eventually(() => expect(woken).toEqual([{ sync: name, scheduled: true }]))
         await setSchedules(queue, new Map())
         await worker.close()
       })
@@ -681,7 +679,7 @@ export function describeRuns(kind: NamedBackend['name']): void {
           if (sync === name) woken += 1
         })
         await setSchedules(queue, new Map([[name, { pattern: '* * * * * +SUN-SAT' }]]))
-        await vi.waitFor(() => expect(woken).toBeGreaterThanOrEqual(3), 10_000)
+        await eventually(() => expect(woken).toBeGreaterThanOrEqual(3))
         await setSchedules(queue, new Map())
         await worker.close()
       })
@@ -701,11 +699,11 @@ export function describeRuns(kind: NamedBackend['name']): void {
       const run = await requestRun()
       const working = executor.work(name, { scheduled: false })
       const texts: string[] = []
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         texts.push(...(await queueTexts(opened)))
         const changes = await changesOf(opened.store.db, run, 100)
         expect(changes.filter(({ detail }) => detail !== null).length).toBeGreaterThan(4)
-      }, 10_000)
+      })
       texts.push(...(await queueTexts(opened)))
       answer = undefined
       await working

@@ -69,7 +69,7 @@ async function interrupt(options: Partial<SyncHarnessOptions>): Promise<void> {
   const harness = bed.open({ asRead: withEvidence, ...options })
   const run = await harness.requestRun()
   const working = harness.work()
-  await expect.poll(async () => (await harness.getRun(run)).state, { timeout: 20_000 }).toBe('applying')
+  await expect.poll(async () => (await harness.getRun(run)).state).toBe('applying')
   await harness[Symbol.asyncDispose]()
   await working
 }

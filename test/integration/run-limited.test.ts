@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { enqueueChunks } from '../../src/apply/job.ts'
 import { ReadPause } from '../../src/apply/read-pause.ts'
 import { createLocalControl } from '../../src/control/local.ts'
@@ -10,6 +10,7 @@ import { listRuns } from '../../src/store/runs.ts'
 import type { ProxiedRequest } from '../support/api-proxy.ts'
 import type { MutableCompany } from '../support/sync-harness.ts'
 import { useTestBed } from '../support/test-bed.ts'
+import { eventually } from '../support/eventually.ts'
 
 const LONGEST_MS = 15 * 60_000
 const PAUSE_BEGINS = 'the service asks for a pause (429); requests wait'
@@ -42,11 +43,11 @@ function pause() {
 }
 
 async function waitForPause() {
-  return vi.waitFor(async () => {
+  return eventually(async () => {
     const seen = await pause()
     expect(seen).toMatchObject({ why: 'limited' })
     return seen!
-  }, 10_000)
+  })
 }
 
 /** Sets the end of the pause, in milliseconds from now. */
@@ -69,7 +70,7 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
     const run = await requestRun()
     const working = executor.work(sync, { scheduled: false })
     expect((await waitForPause()).leftMs).toBeLessThanOrEqual(LONGEST_MS)
-    await vi.waitFor(async () => expect(await openChunks()).toBe(0), 10_000)
+    await eventually(async () => expect(await openChunks()).toBe(0))
 
     limit(() => false)
     const other = bed.open()
@@ -79,7 +80,7 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
     const queue = bed.opened.backend.createQueue<typeof job>(`changes-${sync}`)
     const before = await returned(run)
     await enqueueChunks(queue, [{ op: 'create-user', job }])
-    await vi.waitFor(async () => expect(await returned(run)).toBeGreaterThanOrEqual(before + 4), 10_000)
+    await eventually(async () => expect(await returned(run)).toBeGreaterThanOrEqual(before + 4))
     // Longer than an outage may last.
     await sleep(3000)
     expect(await other.getRun(run)).toMatchObject({ state: 'applying', stop_code: null })
@@ -113,12 +114,12 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
     await startWorker()
     const run = await requestRun()
     const working = executor.work(sync, { scheduled: false })
-    await vi.waitFor(() => expect(writes).toHaveLength(inFlight), 10_000)
+    await eventually(() => expect(writes).toHaveLength(inFlight))
     await pauseFor(bed.opened.store.db, target, 86_400_000)
     const before = await beats()
-    await vi.waitFor(async () => expect(await beats()).toBeGreaterThan(2 * before + 8), 10_000)
+    await eventually(async () => expect(await beats()).toBeGreaterThan(2 * before + 8))
     gate.resolve()
-    await vi.waitFor(async () => expect(await openChunks()).toBe(0), 10_000)
+    await eventually(async () => expect(await openChunks()).toBe(0))
     expect(writes).toHaveLength(inFlight)
     await setEnd(0)
     await working
@@ -142,7 +143,7 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
     const second = bed.open()
     await second.startWorker()
     const going = second.executor.work(sync, { scheduled: false })
-    await vi.waitFor(() => expect(second.messages()).toContain(PAUSE_BEGINS), 10_000)
+    await eventually(() => expect(second.messages()).toContain(PAUSE_BEGINS))
     const [resumed] = await listRuns(bed.opened.store.db, { sync, limit: 1 })
     // Long enough for a request that does not wait.
     await sleep(500)
@@ -166,7 +167,7 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
     const working = executor.work(sync, { scheduled: false })
     const { ends } = await waitForPause()
     await setEnd(0)
-    await vi.waitFor(async () => expect((await waitForPause()).ends > ends).toBe(true), 10_000)
+    await eventually(async () => expect((await waitForPause()).ends > ends).toBe(true))
     expect(requests).toHaveLength(2)
     isLimited = false
     await setEnd(0)

@@ -319,7 +319,7 @@ test('many at once on PostgreSQL get ids of their own', async () => {
   const creating = Promise.all(['a', 'b', 'c', 'd'].map(create))
   const waiting =
     'select 1 from pg_locks join pg_database d on d.oid = database where datname = current_database() and not granted'
-  await expect.poll(async () => (await other.query(waiting)).rowCount, { timeout: 20_000 }).toBe(4)
+  await expect.poll(async () => (await other.query(waiting)).rowCount).toBe(4)
   await other.query('commit')
   expect((await creating).map(({ id }) => id).toSorted()).toEqual([2, 3, 4, 5])
 })

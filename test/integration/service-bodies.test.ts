@@ -3,13 +3,14 @@ import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../src/contract/endpoints.ts'
 import { createLog } from '../../src/log.ts'
 import { type ApiRequest, ask, problem } from '../contract/api.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { longTest } from '../support/long.ts'
 import { startForTest } from '../support/service.ts'
+import { eventually } from '../support/eventually.ts'
 
 const KIB = 1024
 
@@ -71,7 +72,7 @@ describe('a body', () => {
     await sleep(300)
     expect(answer).toBe('')
     socket.write('b'.repeat(200_000 - 100_005))
-    await vi.waitFor(() => expect(answer).toContain('not well-formed'))
+    await eventually(() => expect(answer).toContain('not well-formed'))
     socket.destroy()
   })
 
@@ -89,7 +90,7 @@ describe('a body', () => {
     await once(running.app.server, 'request')
     await sleep(50)
     socket.destroy()
-    await vi.waitFor(() => expect(running.requests()).toMatchObject([{ status: null, done: false }]))
+    await eventually(() => expect(running.requests()).toMatchObject([{ status: null, done: false }]))
     expect(lines).toEqual([])
     expect(await ask(running, 'getUser', { externalId: 'early' })).toMatchObject(problem(404))
   })

@@ -17,6 +17,7 @@ import { openSite } from '../support/site.ts'
 import { ask, problem } from '../contract/api.ts'
 import { scaleToLoad } from '../support/machine-load.ts'
 import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** Statuses of so many requests, one after the other. */
 async function statuses(count: number, make: () => Promise<{ readonly status: number }>): Promise<number[]> {
@@ -63,7 +64,7 @@ describe('the limit of requests', () => {
     await ask(running, 'listDirectories')
     const refused = await ask(running, 'listDirectories')
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
-    await vi.waitFor(async () => expect((await ask(running, 'listDirectories')).status).toBe(200))
+    await eventually(async () => expect((await ask(running, 'listDirectories')).status).toBe(200))
   })
 
   test('a hundred entries are one request', async () => {
@@ -201,7 +202,7 @@ describe('clients that are slow, many or large', () => {
       `Content-Length: ${LONG.length}\r\n\r\nusers[][external_id]=`
     const { took } = await trickle(portOf(running), head, LONG)
     expect(took).toBeLessThan(scaleToLoad(5000))
-    await vi.waitFor(() => expect(running.requests()).toMatchObject([{ done: false }]))
+    await eventually(() => expect(running.requests()).toMatchObject([{ done: false }]))
   })
 
   test('one that sends nothing at all is cut', async () => {
@@ -220,21 +221,21 @@ describe('clients that are slow, many or large', () => {
     const { log, lines } = collect()
     const running = await startForTest({ maxConnections: 2, trustedProxies: ['127.0.0.0/8'], log })
     const sockets = await connectOften(running, 5)
-    await vi.waitFor(() => expect(sockets.filter(({ closed }) => closed)).toHaveLength(3))
+    await eventually(() => expect(sockets.filter(({ closed }) => closed)).toHaveLength(3))
     for (const socket of sockets) socket.destroy()
     expect(lines.filter((line) => line.includes('too many are open'))).toHaveLength(1)
-    await vi.waitFor(async () => expect((await ask(running, 'listDirectories')).status).toBe(200))
+    await eventually(async () => expect((await ask(running, 'listDirectories')).status).toBe(200))
   })
 
   test('one address has a quarter of the connections, and others have theirs', async () => {
     const { log, lines } = collect()
     const running = await startForTest({ maxConnections: 12, log })
     const sockets = await connectOften(running, 6, '127.0.0.2')
-    await vi.waitFor(() => expect(sockets.filter(({ closed }) => closed)).toHaveLength(3))
+    await eventually(() => expect(sockets.filter(({ closed }) => closed)).toHaveLength(3))
     expect((await ask(running, 'listDirectories')).status).toBe(200)
     expect(lines.filter((line) => line.includes('127.0.0.2'))).toHaveLength(1)
     for (const socket of sockets) socket.destroy()
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const [again] = await connectOften(running, 1, '127.0.0.2')
       await sleep(50)
       expect(again?.closed).toBe(false)
@@ -295,7 +296,7 @@ test('no log has a token, a body, a password or a value of the query that nothin
   // What fails within the service is logged.
   await running.pool.query('alter table access_management.external_users rename to gone')
   expect((await ask(running, 'createUsers', { form: [['users[][name]', planted]] })).status).toBe(500)
-  await vi.waitFor(() => expect(running.requests()).toHaveLength(9))
+  await eventually(() => expect(running.requests()).toHaveLength(9))
   const logged = `${lines.join('')}${JSON.stringify(running.requests())}`
   expect(logged).toContain('request failed')
   for (const secret of [planted, FIXTURE.token, FIXTURE.userToken, ...FIXTURE.secrets, token.slice(10)]) {
@@ -325,7 +326,7 @@ longTest('the deletion of old events holds nobody up who stops the service', asy
   await client.query('lock table access_management.events in share mode')
   const program = stack.use(first.site.start('service'))
   await program.waitForOutput(/listens on/)
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const waiting =
       "select count(*)::int as count from pg_locks where not granted and relation = 'access_management.events'::regclass"
     expect((await client.query(waiting)).rows).toEqual([{ count: 1 }])
@@ -396,7 +397,7 @@ describe('a stop of the real process', () => {
     const { port, program } = await serve(stack, 'latency=1:2s')
     const { answer } = await send(port)
     const ended = stopped(program)
-    await vi.waitFor(async () => expect(await connecting(port)).toBe('ECONNREFUSED'))
+    await eventually(async () => expect(await connecting(port)).toBe('ECONNREFUSED'))
     expect(await answer).toBe(200)
     expect(await ended).toBeLessThan(scaleToLoad(10_000))
   })

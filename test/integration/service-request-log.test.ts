@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { readFile, rename, symlink, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { newKeyLine } from '../../src/service/keys/vault.ts'
 import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
 import { freePort } from '../support/server-process.ts'
 import { openSite } from '../support/site.ts'
 import { OWN_DATABASE } from '../support/sync-config.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** A process with the service in it, and how to ask it for `/api/v2/NAME`, which makes a line in its log of requests. */
 async function startProcess(stack: AsyncDisposableStack, command: 'service' | 'start') {
@@ -54,10 +55,10 @@ test.each(['service', 'start'] as const)(
       await rename(path, `${path}.${round}`)
       program.kill('SIGHUP')
       expect(new Set(await Promise.all(answers))).toEqual(new Set([404]))
-      await vi.waitFor(() => expect(existsSync(path)).toBe(true))
+      await eventually(() => expect(existsSync(path)).toBe(true))
     }
     const files = [path, `${path}.0`, `${path}.1`, `${path}.2`]
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const lines = (await Promise.all(files.map(urlsIn))).flat()
       expect(lines.toSorted()).toEqual(asked.toSorted())
     })
@@ -76,7 +77,7 @@ test('a full disk below the log of requests does not end the service', async () 
   expect(program.output().split('the request log cannot be written')).toHaveLength(2)
   await unlink(path)
   program.kill('SIGHUP')
-  await vi.waitFor(async () => expect(await readFile(path, 'utf8')).toBe(''))
+  await eventually(async () => expect(await readFile(path, 'utf8')).toBe(''))
   expect(await ask('again')).toBe(404)
   await program.waitForOutput(/the request log can be written again/)
   expect(await urlsIn(path)).toEqual(['again'])

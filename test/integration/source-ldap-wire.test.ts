@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { silentLog } from '../../src/log.ts'
 import { loadCredentials } from '../../src/source/ldap/connection/bind.ts'
+import { connectPlain } from '../../src/source/ldap/connection/connect.ts'
 import { openConnection } from '../../src/source/ldap/connection/connection.ts'
 import { parseEndpoints } from '../../src/source/ldap/connection/endpoint.ts'
 import { ANYTHING, parseFilter } from '../../src/source/ldap/filter.ts'
@@ -107,6 +108,32 @@ function entry(id: number, uid: string, value = uid): Buffer {
   const attributes = encode(SEQUENCE, encode(SEQUENCE, encode(OCTETS, 'uid'), values))
   return encode(SEQUENCE, encodeInteger(id), encode(0x64, encode(OCTETS, `uid=${uid},${BASE}`), attributes))
 }
+
+describe('a loop that was blocked for longer than the server may be silent', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  test('reads the answers that came meanwhile', async () => {
+    await using server = await startScript((request) => {
+      request.socket.write(Buffer.concat([entry(request.id, 'a'), result(request, 0)]))
+      // In the loop's next turn, because in this one nothing more is read.
+      setImmediate(() => vi.advanceTimersByTime(5000))
+    })
+    const snapshot = await createLdapSource(options(server.url), silentLog()).read(NEVER)
+    expect(snapshot.users.size).toBe(1)
+  })
+
+  test('takes the connection that was made meanwhile', async () => {
+    await using server = await listen(() => undefined)
+    const [endpoint] = parseEndpoints(options(server.url))
+    // Behind the phase of the loop in which connections are seen, so that the timers come first.
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    const connecting = connectPlain(endpoint, 5000, NEVER)
+    await new Promise<void>((resolve) => process.nextTick(resolve))
+    vi.advanceTimersByTime(5000)
+    ;(await connecting).destroy()
+  })
+})
 
 describe('a server', () => {
   test('that is slow and never silent is read, however long a page takes', async () => {

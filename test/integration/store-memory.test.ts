@@ -266,9 +266,9 @@ test.each([
   })
   await locked.promise
   const ada = control[first]({ run, by: 'ada' })
-  await expect.poll(() => waitingForLocks(), { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => waitingForLocks()).toBe(1)
   const deciding = Promise.allSettled([ada, control[second]({ run, by: 'bob' })])
-  await expect.poll(() => waitingForLocks(), { timeout: 10_000 }).toBe(2)
+  await expect.poll(() => waitingForLocks()).toBe(2)
   bothWait.resolve()
   await locking
   const [, told] = await deciding
@@ -289,7 +289,7 @@ test('a hold that somebody decides on while another run replaces it stays decide
   })
   await written.promise
   const replacing = hold('b')
-  await expect.poll(() => waitingForLocks(), { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => waitingForLocks()).toBe(1)
   seen.resolve()
   await Promise.all([deciding, replacing])
   expect(await findRun(db, run)).toMatchObject({ hold: 'rejected' })

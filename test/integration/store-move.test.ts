@@ -2,10 +2,11 @@ import { existsSync, readdirSync } from 'node:fs'
 import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Pool } from 'pg'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createDatabase, STORE_TEMPLATE } from '../support/databases.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection, embeddedConfig } from '../support/sync-config.ts'
+import { eventually } from '../support/eventually.ts'
 
 let stack: AsyncDisposableStack
 let service: ServiceSite
@@ -105,12 +106,11 @@ test('while the commit waits, neither store can be taken for the one that counts
   await holdCommits(pool)
   const store = join(site.dataDir, 'store')
   const asides = () => readdirSync(site.dataDir).filter((name) => name.startsWith('store.moved-'))
-  const untilAside = () =>
-    vi.waitFor(() => expect([existsSync(store), asides().length]).toEqual([false, 1]), 10_000)
+  const untilAside = () => eventually(() => expect([existsSync(store), asides().length]).toEqual([false, 1]))
 
   const moving = site.run('store', 'move')
   await untilAside()
-  await vi.waitFor(() => breakCommit(pool), 10_000)
+  await eventually(() => breakCommit(pool))
   expect(await moving).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(
@@ -123,7 +123,7 @@ test('while the commit waits, neither store can be taken for the one that counts
   await untilAside()
   killed.kill('SIGKILL')
   await killed.ended
-  await vi.waitFor(() => breakCommit(pool), 10_000)
+  await eventually(() => breakCommit(pool))
   expect([existsSync(store), asides().length]).toEqual([false, 1])
   await pool.query('DROP TRIGGER wait ON dirsyncd.runs')
   expect((await site.run('store', 'move')).stdout).toMatch(/\n {2}runs: 1\n/)

@@ -91,7 +91,7 @@ test('a channel delivers in order, one at a time, and goes on after a process th
   const first = await claim(300)
   expect(first).toMatchObject({ subject: 'first', text: 'the text of first', run: 7, attempts: 1 })
   expect(await claim()).toBe('waits')
-  await expect.poll(() => claim(), { timeout: 5000 }).toMatchObject({ subject: 'first', attempts: 2 })
+  await expect.poll(() => claim()).toMatchObject({ subject: 'first', attempts: 2 })
   const { notification: number } = first as { notification: string }
   const of = { notification: number, channel: bed.sync }
 
@@ -100,7 +100,7 @@ test('a channel delivers in order, one at a time, and goes on after a process th
   const waiting = (await waitingDeliveries(bed.db)).find(({ channel }) => channel === bed.sync)
   expect(waiting).toMatchObject({ waiting: 2 })
   expect(waiting!.waitMs).toBeGreaterThan(0)
-  await expect.poll(() => claim(), { timeout: 5000 }).toMatchObject({ subject: 'first', attempts: 3 })
+  await expect.poll(() => claim()).toMatchObject({ subject: 'first', attempts: 3 })
   await settleDelivery(bed.db, of, { state: 'given-up', detail: 'no' })
   expect(await claim()).toMatchObject({ subject: 'second', attempts: 1 })
 })

@@ -81,7 +81,7 @@ describe.each(VERSIONS)('a store whose last migration is %s', (last) => {
     await using killed = open(opened)
     const run = await killed.requestRun()
     const working = killed.executor.work(sync, { scheduled: false })
-    await expect.poll(async () => (await killed.getRun(run)).state, { timeout: 60_000 }).toBe('applying')
+    await expect.poll(async () => (await killed.getRun(run)).state).toBe('applying')
     await killed[Symbol.asyncDispose]()
     await working
     return { interrupted: run, rejected: await killed.getRun(held.run) }

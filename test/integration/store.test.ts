@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
 import { Client, type Pool } from 'pg'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Change } from '../../src/plan/change.ts'
 import type { PlannedChange } from '../../src/plan/changes.ts'
 import { FencedRun } from '../../src/store/fenced-run.ts'
@@ -25,6 +25,7 @@ import { freePort } from '../support/server-process.ts'
 import { tempDir } from '../support/temp.ts'
 import { inLong, longTest } from '../support/long.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
+import { eventually } from '../support/eventually.ts'
 
 const PROCESSES = inLong(3, 10)
 
@@ -218,7 +219,7 @@ describe('one owner of a data directory', () => {
     expect(await child.next()).toHaveProperty('owns')
     let rows = 0
     child.process.on('message', () => (rows += 1))
-    await vi.waitFor(() => expect(rows).toBeGreaterThan(500), 60_000)
+    await eventually(() => expect(rows).toBeGreaterThan(500))
     const status = await readFile(`/proc/${child.process.pid}/status`, 'utf8')
     const [, peak] = /^VmHWM:\s+(\d+) kB$/m.exec(status) ?? []
     expect(Number(peak) / 1024).toBeLessThan(500)
@@ -340,7 +341,7 @@ describe('a PostgreSQL server that cannot be used', () => {
     await expect(store.pool.query('select 1')).rejects.toThrow(/terminat|ECONNREFUSED|ended/)
     await server.start()
     checkedOut.release(true)
-    await vi.waitFor(() => store.pool.query('select 1'), 10_000)
+    await eventually(() => store.pool.query('select 1'))
   })
 
   test('it compiles no statement, however expensive it seems to it', async () => {
@@ -360,12 +361,12 @@ describe('a PostgreSQL server that cannot be used', () => {
     await gone.query(`BEGIN; UPDATE dirsyncd.settings SET value = 'b' WHERE name = 'a'`)
     const long = gone.query('SELECT pg_sleep(300)')
     const lost = long.catch((error: unknown) => error)
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { rowCount } = await store.pool.query(
         "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()",
       )
       expect(rowCount).toBe(1)
-    }, 5000)
+    })
     ;(gone as unknown as { connection: { stream: Socket } }).connection.stream.destroy()
     expect(await lost).toMatchObject({ message: expect.stringContaining('terminated') })
     gone.release(true)
@@ -401,7 +402,7 @@ describe('a PostgreSQL server that cannot be used', () => {
         FROM pg_stat_user_tables WHERE relname = 'journal'`.execute(store.db)
       return rows[0]?.read
     }
-    await vi.waitFor(async () => expect(await readRows()).toBeGreaterThanOrEqual(entries), 15_000)
+    await eventually(async () => expect(await readRows()).toBeGreaterThanOrEqual(entries))
     expect(await readRows()).toBeLessThan(10 * entries)
   })
 
@@ -428,7 +429,7 @@ describe('a PostgreSQL server that cannot be used', () => {
     const elsewhere = new FencedRun(other.db, fenced)
       .write((trx) => stopRun(trx, number, 'token-refused', 'of the other process'))
       .then(() => (stopped = true))
-    await vi.waitFor(() => expect(stopped).toBe(true), 5000).finally(() => thawed.resolve())
+    await eventually(() => expect(stopped).toBe(true)).finally(() => thawed.resolve())
     await elsewhere
     expect(isAway(await outcome)).toBe(true)
     expect(await findRun(other.db, number)).toMatchObject({ stop_reason: 'of the other process' })

@@ -80,9 +80,7 @@ function manage(watchdogSeconds: number) {
     manager,
     lines,
     until: (what: RegExp, times = 1) =>
-      expect
-        .poll(() => lines().filter((line) => what.test(line)).length, { timeout: 30_000 })
-        .toBeGreaterThanOrEqual(times),
+      expect.poll(() => lines().filter((line) => what.test(line)).length).toBeGreaterThanOrEqual(times),
   }
 }
 

@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startProgram } from '../support/program.ts'
 import { openSite, type Site } from '../support/site.ts'
 import { embeddedConfig, OWN_DATABASE } from '../support/sync-config.ts'
 import { unprivileged } from '../support/unprivileged.ts'
 import { longTest } from '../support/long.ts'
+import { eventually } from '../support/eventually.ts'
 
 const nobody = unprivileged('nobody')
 
@@ -81,7 +82,7 @@ describe.runIf(process.geteuid?.() === 0)('a data directory of another user', ()
       const options = { user: nobody, env: { TOKEN: 'none' } }
       const daemon = stack.use(startProgram(['start', ...args], options))
       // It is starting, and root waits for it.
-      await vi.waitFor(() => expect(existsSync(join(site.dataDir, 'owner.json'))).toBe(true), 10_000)
+      await eventually(() => expect(existsSync(join(site.dataDir, 'owner.json'))).toBe(true))
       expect(await site.run('runs')).toMatchObject({ code: 0 })
       daemon.kill('SIGTERM')
       await daemon.ended

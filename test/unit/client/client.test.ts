@@ -5,6 +5,7 @@ import type { ApiError, ApiErrorKind } from '../../../src/client/api-error.ts'
 import { worstCaseRequests } from '../../../src/client/client.ts'
 import { clientOf, DIRECTORY, group, rejection, SECRET, user } from './fixtures.ts'
 import { inOrder, type Reaction, startScriptedServer } from './scripted-server.ts'
+import { eventually } from '../../support/eventually.ts'
 
 const ALICE = { directory_id: 7, external_id: 'u1' }
 
@@ -399,7 +400,7 @@ test('while a refused token is loaded again nobody else loads it', async () => {
   await using client = clientOf(server.baseUrl, { token })
   const reads = Promise.all(Array.from({ length: 5 }, () => client.getUser(ALICE)))
   // All five were refused, and have asked for the token that they know.
-  await vi.waitFor(() => expect(token).toHaveBeenCalledTimes(10 + 1))
+  await eventually(() => expect(token).toHaveBeenCalledTimes(10 + 1))
   loaded.resolve('new')
   await reads
   expect(token.mock.calls.filter(([reload]) => reload)).toHaveLength(1)
@@ -629,6 +630,21 @@ test('silence is bounded', async () => {
   const error = await rejection(client.updateUser(ALICE, { name: 'A' }))
   expect(error).toMatchObject({ kind: 'unreachable', maybeDone: true })
   expect((error as Error).message).toContain('no answer within 0.05 s')
+})
+
+test('an answer that came while the loop was blocked for longer than a request may take is read', async () => {
+  const totalMs = 20_000
+  await using server = await startScriptedServer(() => {
+    globalThis.setImmediate(() => vi.advanceTimersByTime(totalMs))
+    return { status: 200, json: user(1) }
+  })
+  await using client = clientOf(server.baseUrl, { timeouts: { totalMs }, retries: { attempts: 0 } })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    expect(await client.getUser(ALICE)).toMatchObject({ external_id: user(1).external_id })
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('a call that is called off ends at once and leaves no listener', async () => {

@@ -1,10 +1,11 @@
 import { chmod, cp, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { array, assert, asyncProperty, constantFrom, integer, record } from 'fast-check'
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type EmbeddedPool, openEmbeddedPool } from '../../../src/store/embedded.ts'
 import { type TempDir, tempDir } from '../../support/temp.ts'
 import { inLong } from '../../support/long.ts'
+import { eventually } from '../../support/eventually.ts'
 
 let temp: TempDir
 let pool: EmbeddedPool
@@ -113,7 +114,7 @@ test('notifications reach every client that listens, and none that does not', as
     if (n < 2) await client.query('/* comment */ LISTEN news')
   }
   await pool.query("select pg_notify('news', 'one')")
-  await vi.waitFor(() => expect(heard.toSorted()).toEqual(['0 news one', '1 news one']))
+  await eventually(() => expect(heard.toSorted()).toEqual(['0 news one', '1 news one']))
   for (const client of clients) client.release(true)
   await pool.query("select pg_notify('news', 'two')")
   await pool.query('select 1')

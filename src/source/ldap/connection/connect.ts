@@ -51,12 +51,14 @@ export async function established<S extends Socket>(
   ms: number,
   signal: AbortSignal,
 ): Promise<S> {
-  const timeout = AbortSignal.timeout(ms)
+  const overdue = new AbortController()
+  // A loop that was blocked runs its timers before it sees that the connection stands.
+  const timer = setTimeout(() => setImmediate(() => overdue.abort()), ms)
   const closed = new AbortController()
   const onClose = () => closed.abort(new Error('the server closed the connection'))
   socket.once('close', onClose)
   try {
-    await once(socket, event, { signal: AbortSignal.any([signal, timeout, closed.signal]) })
+    await once(socket, event, { signal: AbortSignal.any([signal, overdue.signal, closed.signal]) })
     socket.off('close', onClose)
     return socket
   } catch (error) {
@@ -65,11 +67,13 @@ export async function established<S extends Socket>(
     const demand = certificateDemand(error)
     if (demand !== undefined) throw new DirsyncdError('source-refused', `${url} refused TLS: ${demand}`)
     const problem = closed.signal.aborted ? sentence(closed.signal.reason) : connectProblem(error, tls.ca)
-    const silent = timeout.aborted ? `no answer within ${ms / 1000} s (timeouts.${option})` : problem
+    const silent = overdue.signal.aborted ? `no answer within ${ms / 1000} s (timeouts.${option})` : problem
     const refused = event === 'secureConnect' && encryption === 'ldaps' && !isCertificateProblem(error)
     const why = refused ? `${silent}; perhaps this port is for ldap:// with tls.startTls` : silent
     throw new DirsyncdError('source-unreachable', `${url} cannot be reached (${what}): ${why}`, {
       cause: error,
     })
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -76,6 +76,7 @@ export class Wire {
   #failure: Failure | undefined
   readonly #onResult: OnResult | undefined
   #lastId = 0
+  #chunks = 0
 
   constructor(line: Line, url: string, patience: Patience, signal: AbortSignal, onResult?: OnResult) {
     this.#url = url
@@ -202,6 +203,7 @@ export class Wire {
   }
 
   readonly #onData = (chunk: Buffer): void => {
+    this.#chunks += 1
     if (this.#pending !== undefined) this.#waitForMore(this.#pending)
     try {
       this.#framer.push(chunk)
@@ -234,9 +236,17 @@ export class Wire {
   }
 
   #startTimer(ms: number, option: string): NodeJS.Timeout {
-    return setTimeout(() => {
+    const lose = () => {
       const what = this.#pending?.begun === true && option !== 'answer' ? 'no whole answer' : 'nothing'
       this.#lose(`${what} arrived for ${ms / 1000} s`, undefined, `timeouts.${option}`)
+    }
+    return setTimeout(() => {
+      const [pending, chunks] = [this.#pending, this.#chunks]
+      // A loop that was blocked runs its timers before it reads what has arrived meanwhile.
+      setImmediate(() => {
+        if (this.#pending !== pending) return
+        if (this.#chunks === chunks || pending?.doing.within !== undefined) lose()
+      })
     }, ms)
   }
 

@@ -4,10 +4,11 @@ import { rename, rm, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DirsyncdError } from '../../../../src/errors.ts'
 import { NEVER, namesOf, read, refusal, sourceOf, usersOf, write } from '../../../support/csv-source.ts'
 import { type TempDir, tempDir } from '../../../support/temp.ts'
+import { eventually } from '../../../support/eventually.ts'
 
 let dir: TempDir
 
@@ -225,13 +226,10 @@ async function longFile(): Promise<string> {
 
 /** Resolves when this process reads the file. */
 async function untilOpen(path: string): Promise<void> {
-  await vi.waitFor(
-    () => {
-      const open = readdirSync('/proc/self/fd').map((fd) => linkOf(`/proc/self/fd/${fd}`))
-      expect(open).toContain(path)
-    },
-    { interval: 1, timeout: 10_000 },
-  )
+  await eventually(() => {
+    const open = readdirSync('/proc/self/fd').map((fd) => linkOf(`/proc/self/fd/${fd}`))
+    expect(open).toContain(path)
+  })
 }
 
 /** A file may have been closed meanwhile. */
