@@ -8,11 +8,10 @@ import type { ReloadableVault } from '../../src/service/keys/key-file.ts'
 import { requireKeys, rotateKey } from '../../src/service/keys/rotate-key.ts'
 import { createVault, newKeyLine, type Vault } from '../../src/service/keys/vault.ts'
 import { ask } from '../contract/api.ts'
-import { backends } from '../contract/backends.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
 import { type Program, runCommand, startProgram } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
-import { startService } from '../support/service.ts'
+import { openServicePool, startService } from '../support/service.ts'
 import { tempDir } from '../support/temp.ts'
 import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
 import { longTest } from '../support/long.ts'
@@ -33,14 +32,12 @@ const after = createVault(
 )
 const onlyNew = createVault(new Map([['new', NEW]]))
 
-describe.each(backends)('the keys of a store, on $name', ({ create }) => {
+describe('the keys of a store', () => {
   const stack = new AsyncDisposableStack()
   let pool: Pool
 
   beforeAll(async () => {
-    const backend = await create()
-    stack.defer(() => backend.remove())
-    pool = stack.adopt(await backend.open(), (opened) => opened.end())
+    pool = stack.adopt(await openServicePool(), (opened) => opened.end())
     await (await startService({ pool, vault: before })).close()
   })
 
