@@ -9,7 +9,7 @@ import { directorySection, databaseConfig } from '../support/sync-config.ts'
 /** More of them were tried when this was written; which requests they hit depends on the order in which these come. */
 const SEEDS = [20_261]
 /** A 429 holds up the whole queue for its second. */
-const FAULTS = `500=0.1,429=${0.1}:1s,latency=0.1:200ms,drop-before=0.1,drop-after=0.1`
+const FAULTS = '500=0.1,429=0.1:1s,latency=0.1:200ms,drop-before=0.1,drop-after=0.1'
 /** A run whose reading fails ends with an error, which is right; several may. */
 const MAX_RUNS = 10
 
