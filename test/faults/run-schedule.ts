@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { scaleToLoad } from '../support/machine-load.ts'
+import { watchLoad } from '../support/machine-load.ts'
 import { readService } from '../support/read-service.ts'
 import { checkAll, type Violation } from './checks.ts'
 import type { RunDetails, RunJson } from './daemon-client.ts'
@@ -62,7 +62,7 @@ async function playAndCheck(schedule: Schedule, options: WorldOptions): Promise<
 
 /** A machine that has much else to do gets more time, up to four times as much. */
 function scaled(ms: number): number {
-  return Math.round(Math.min(4 * ms, scaleToLoad(ms)))
+  return Math.round(Math.min(4 * ms, watchLoad()(ms)))
 }
 
 /** Waits until the daemon is up, and for the first run where the schedule wants that. */

@@ -7,7 +7,12 @@ import { type CompanySite, expectDirectory, openCompanySite, RUN_DONE } from '..
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import type { Program } from '../support/program.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
+<<<<<<< HEAD:test/faults/store-outage.long.test.ts
 import { scaleToLoad } from '../support/machine-load.ts'
+=======
+import { watchLoad } from '../support/machine-load.ts'
+import { inLong, longTest } from '../support/long.ts'
+>>>>>>> flake:test/faults/store-outage.test.ts
 
 /** Enough for a run of some seconds. */
 const BEFORE = people(10)
@@ -153,10 +158,11 @@ describe('in the middle of a run', () => {
     'SIGTERM ends the daemon with 0 in under 5 s, and the next start goes on; the queue is %s',
     async (queue) => {
       const daemon = await startRun(queue)
+      const scaled = watchLoad()
       const asked = Date.now()
       daemon.kill('SIGTERM')
       expect(await daemon.ended).toMatchObject({ code: 0 })
-      expect(Date.now() - asked).toBeLessThan(scaleToLoad(5000))
+      expect(Date.now() - asked).toBeLessThan(scaled(5000))
       expect(messages(daemon).toSorted()).toEqual(['daemon stops', 'run interrupted'])
       const next = stack.use(companySite.site.start('start'))
       await next.waitForOutput(RUN_DONE)

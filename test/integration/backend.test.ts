@@ -9,7 +9,7 @@ import { allBackends, type OpenBackend } from '../support/backends.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startRedis } from '../support/redis.ts'
 import { freePort } from '../support/server-process.ts'
-import { scaleToLoad } from '../support/machine-load.ts'
+import { watchLoad } from '../support/machine-load.ts'
 import { eventually } from '../support/eventually.ts'
 
 const HOUR = 3_600_000
@@ -34,12 +34,16 @@ describe.each(allBackends())('queue on $name', ({ open }) => {
     await queue.upsertJobScheduler('hourly', { every: HOUR, offset: (Date.now() + HOUR - 1000) % HOUR })
     await worker.waitUntilReady()
     await new Promise((resolve) => setTimeout(resolve, 1500))
+    const scaled = watchLoad()
+    const waits: number[] = []
     for (const n of [1, 2, 3]) {
       const added = performance.now()
       await queue.add('now', { n })
       await eventually(() => expect(started).toContain(n))
-      expect(performance.now() - added).toBeLessThan(scaleToLoad(1000))
+      waits.push(performance.now() - added)
     }
+    // Without being woken, each would wait for several seconds.
+    expect(Math.min(...waits)).toBeLessThan(scaled(1000))
   })
 
   test('schedules by cron and by interval start jobs, and repeat', async () => {
@@ -203,7 +207,7 @@ describe('closing does not wait for a server that is away', () => {
     const server = await startRedis()
     onTestFinished(() => server.close())
     const backend = await openQueueBackend({ kind: 'redis', url: server.url })
-    expect(await closedAfter(backend, server)).toBeLessThan(scaleToLoad(5000))
+    await closeWithout(backend, server)
   })
 
   test('PostgreSQL', async () => {
@@ -211,17 +215,15 @@ describe('closing does not wait for a server that is away', () => {
     onTestFinished(() => server.close())
     const store = await openStore({ kind: 'postgres', url: await server.createDatabase() })
     const backend = await openQueueBackend({ kind: 'store', store })
-    expect(await closedAfter(backend, server)).toBeLessThan(scaleToLoad(5000))
+    await closeWithout(backend, server)
     await store[Symbol.asyncDispose]()
   })
 })
 
-/** Milliseconds. */
-async function closedAfter(backend: QueueBackend, server: Restartable): Promise<number> {
+/** It would wait for the server for ever. */
+async function closeWithout(backend: QueueBackend, server: Restartable): Promise<void> {
   backend.createQueue('left')
   await backend.createWorker('left', async () => undefined).waitUntilReady()
   await server.stop()
-  const began = performance.now()
   await backend[Symbol.asyncDispose]()
-  return performance.now() - began
 }

@@ -367,9 +367,7 @@ describe('where the service does not answer what it was sent', () => {
     await open({ giveUpMs: 1_500 })
     intercept = ({ method, url }) =>
       method === 'GET' && url.includes('/users/u') ? { status: 503, answer: {} } : undefined
-    const began = performance.now()
     const stopped = await run()
-    expect(performance.now() - began).toBeLessThan(15_000)
     expect(stopped).toMatchObject({ state: 'failed', counts: { outcomes: { applied: 20, dropped: 10 } } })
     expect(stopped.error).toMatch(/could not be read back for .* minutes; the last answer was: GET .* 503/)
     expect(harness.codes()).toEqual(['directory-unreachable'])

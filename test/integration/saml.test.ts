@@ -61,12 +61,14 @@ async function sendTo(serviceProvider: object): Promise<void> {
 async function signedByAnotherKey(): Promise<Assertion> {
   const table = 'access_management.signing_keys'
   await service.pool.query(`create table kept as select * from ${table}`)
-  await service.pool.query(`delete from ${table}`)
-  const assertion = await createAssertion()
-  await service.pool.query(`delete from ${table}`)
-  await service.pool.query(`insert into ${table} select * from kept`)
-  await service.pool.query('drop table kept')
-  return assertion
+  try {
+    await service.pool.query(`delete from ${table}`)
+    return await createAssertion()
+  } finally {
+    await service.pool.query(`delete from ${table}`)
+    await service.pool.query(`insert into ${table} select * from kept`)
+    await service.pool.query('drop table kept')
+  }
 }
 
 function tampered(assertion: Assertion, tamper: (xml: string) => string): string {

@@ -5,7 +5,6 @@ import { expect, test } from 'vitest'
 import { newKeyLine } from '../../src/service/keys/vault.ts'
 import { createDatabase } from '../support/databases.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import { scaleToLoad } from '../support/machine-load.ts'
 import { freePort } from '../support/server-process.ts'
 import { openSite } from '../support/site.ts'
 import { ask, beginEmptyService, one, openAdminSite, rotateKeysOfService } from './service-admin.ts'
@@ -64,9 +63,7 @@ test('a query that never ends does not keep the service from stopping', async ()
   const waiting =
     "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
   while ((await other.query(waiting)).rowCount === 0);
-  const begin = performance.now()
   service.kill('SIGTERM')
   expect((await service.ended).code).toBe(0)
-  expect(performance.now() - begin).toBeLessThan(scaleToLoad(10_000))
   expect(await stuck).toBe('cut')
 })

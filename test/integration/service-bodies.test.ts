@@ -1,7 +1,7 @@
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../src/contract/endpoints.ts'
@@ -69,7 +69,10 @@ describe('a body', () => {
         `Authorization: token ${FIXTURE.token}\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
         `Content-Length: 200000\r\n\r\na[=1&${'b'.repeat(100_000)}`,
     )
-    await sleep(300)
+    const [{ socket: received }] = (await once(running.app.server, 'request')) as [IncomingMessage]
+    await expect.poll(() => received.bytesRead).toBeGreaterThan(100_000)
+    // An answer would have come before that of a later request.
+    expect((await ask(running, 'listGroups')).status).toBe(200)
     expect(answer).toBe('')
     socket.write('b'.repeat(200_000 - 100_005))
     await eventually(() => expect(answer).toContain('not well-formed'))
@@ -87,8 +90,8 @@ describe('a body', () => {
         `Authorization: token ${FIXTURE.token}\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
         `Content-Length: 100\r\n\r\nusers[][external_id]=early&`,
     )
-    await once(running.app.server, 'request')
-    await sleep(50)
+    const [{ socket: received }] = (await once(running.app.server, 'request')) as [IncomingMessage]
+    await expect.poll(() => received.bytesRead).toBe(socket.bytesWritten)
     socket.destroy()
     await eventually(() => expect(running.requests()).toMatchObject([{ status: null, done: false }]))
     expect(lines).toEqual([])

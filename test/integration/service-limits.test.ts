@@ -15,7 +15,6 @@ import { freePort } from '../support/server-process.ts'
 import { type RunningService, startForTest } from '../support/service.ts'
 import { openSite } from '../support/site.ts'
 import { ask, problem } from '../contract/api.ts'
-import { scaleToLoad } from '../support/machine-load.ts'
 import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -160,12 +159,11 @@ test('a contact reads credentials 60 times in a minute, so that a stolen token d
 })
 
 /** Sends bytes one by one, as long as the other side takes them, and resolves with what it answered. */
-async function trickle(port: number, head: string, rest: string): Promise<{ answer: string; took: number }> {
+async function trickle(port: number, head: string, rest: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   let answer = ''
   socket.setEncoding('utf8').on('data', (text: string) => (answer += text))
   socket.on('error', () => undefined)
-  const begin = performance.now()
   const closed = once(socket, 'close')
   socket.write(head)
   void (async () => {
@@ -176,7 +174,7 @@ async function trickle(port: number, head: string, rest: string): Promise<{ answ
     }
   })()
   await closed
-  return { answer, took: performance.now() - begin }
+  return answer
 }
 
 function portOf(running: RunningService): number {
@@ -188,10 +186,9 @@ describe('clients that are slow, many or large', () => {
 
   test('one that sends its headers byte by byte is cut', async () => {
     const running = await startForTest({ timeouts: { headers: 300, request: 600 } })
-    const { answer, took } = await trickle(portOf(running), 'GET /healthz HTTP/1.1\r\nX-Slow: ', LONG)
+    const answer = await trickle(portOf(running), 'GET /healthz HTTP/1.1\r\nX-Slow: ', LONG)
     expect(answer).toMatch(/^HTTP\/1\.1 408 /)
     expect(answer).toContain('urn:access-management:problem:request-timeout')
-    expect(took).toBeLessThan(scaleToLoad(5000))
   })
 
   test('one that sends its body byte by byte is cut, and nothing is done', async () => {
@@ -200,14 +197,13 @@ describe('clients that are slow, many or large', () => {
       `POST /api/v2/organizations/1/admin/directories/7/users HTTP/1.1\r\nHost: x\r\nX-Device-Id: d\r\n` +
       `Authorization: token ${FIXTURE.token}\r\nContent-Type: application/x-www-form-urlencoded\r\n` +
       `Content-Length: ${LONG.length}\r\n\r\nusers[][external_id]=`
-    const { took } = await trickle(portOf(running), head, LONG)
-    expect(took).toBeLessThan(scaleToLoad(5000))
+    await trickle(portOf(running), head, LONG)
     await eventually(() => expect(running.requests()).toMatchObject([{ done: false }]))
   })
 
   test('one that sends nothing at all is cut', async () => {
     const running = await startForTest({ timeouts: { headers: 300, request: 600, silence: 1000 } })
-    expect((await trickle(portOf(running), '', '')).took).toBeLessThan(scaleToLoad(5000))
+    expect(await trickle(portOf(running), '', '')).toBe('')
   })
 
   test('headers that are too large are refused', async () => {
@@ -318,7 +314,7 @@ longTest('the deletion of old events holds nobody up who stops the service', asy
   await using stack = new AsyncDisposableStack()
   const store = await createDatabase(SERVICE_TEMPLATE)
   const first = await serve(stack, '', store)
-  await stopped(first.program)
+  await stop(first.program)
   const client = new Client(store)
   await client.connect()
   stack.defer(() => client.end())
@@ -331,7 +327,7 @@ longTest('the deletion of old events holds nobody up who stops the service', asy
       "select count(*)::int as count from pg_locks where not granted and relation = 'access_management.events'::regclass"
     expect((await client.query(waiting)).rows).toEqual([{ count: 1 }])
   })
-  expect(await stopped(program)).toBeLessThan(scaleToLoad(3000))
+  await stop(program)
 })
 
 /** `dirsyncd service` with requests that take so long. */
@@ -355,11 +351,9 @@ async function serve(stack: AsyncDisposableStack, faults: string, store?: string
   return { site, port, program }
 }
 
-async function stopped(program: Program): Promise<number> {
-  const begin = performance.now()
+async function stop(program: Program): Promise<void> {
   program.kill('SIGTERM')
   expect((await program.ended).code).toBe(0)
-  return performance.now() - begin
 }
 
 /** What comes of a new connection: it stands, or the code of its error. */
@@ -394,12 +388,12 @@ async function send(port: number): Promise<{ readonly answer: Promise<number | '
 describe('a stop of the real process', () => {
   test('lets a request in flight end, and takes no new one', async () => {
     await using stack = new AsyncDisposableStack()
-    const { port, program } = await serve(stack, 'latency=1:2s')
+    const { port, program } = await serve(stack, 'latency=1:1s')
     const { answer } = await send(port)
-    const ended = stopped(program)
+    const ended = stop(program)
     await eventually(async () => expect(await connecting(port)).toBe('ECONNREFUSED'))
     expect(await answer).toBe(200)
-    expect(await ended).toBeLessThan(scaleToLoad(10_000))
+    await ended
   })
 
   longTest('does not wait for a client that keeps its connection', async () => {
@@ -411,14 +405,14 @@ describe('a stop of the real process', () => {
     const silent = connect(port, '127.0.0.1')
     silent.on('error', () => undefined)
     await once(silent, 'connect')
-    expect(await stopped(program)).toBeLessThan(scaleToLoad(10_000))
+    await stop(program)
   })
 
   test('does not wait for ever for a request that is stuck', async () => {
     await using stack = new AsyncDisposableStack()
     const { port, program } = await serve(stack, 'latency=1:60s')
     const { answer } = await send(port)
-    expect(await stopped(program)).toBeLessThan(scaleToLoad(10_000))
+    await stop(program)
     expect(await answer).toBe('cut')
   })
 })

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Perform } from '../../src/service/admin/perform.ts'
 import { parseYaml } from '../../src/service/fixture/read.ts'
@@ -117,16 +116,10 @@ describeService('an operator', {}, (service) => {
   test('changes a subscription while its contact does, and nothing is lost', async () => {
     const id = FIXTURE.samlSubscriptionId
     const before = (await subscription(id)).body as { favorite: boolean }
-    const client = await service().pool.connect()
-    await client.query('begin')
-    await client.query('update access_management.subscriptions set favorite = not favorite where id = $1', [
-      id,
-    ])
-    const changing = change('subscription', id, { permissions: { can_reset_password: false } })
-    await sleep(100)
-    await client.query('commit')
-    client.release()
-    await changing
+    const favor = `update access_management.subscriptions set favorite = not favorite where id = ${id}`
+    await during(service(), [favor], () =>
+      change('subscription', id, { permissions: { can_reset_password: false } }),
+    )
     expect((await subscription(id)).body).toMatchObject({
       favorite: !before.favorite,
       permissions: { can_reset_password: false },

@@ -107,7 +107,7 @@ interface More {
 const SETTINGS = {
   tls: { startTls: false },
   pageSize: 1000,
-  timeouts: { connectMs: 2000, answerMs: 2000 },
+  timeouts: { connectMs: 60_000, answerMs: 60_000 },
 } as const
 
 async function read(world: World, { users, groups, options, log = silentLog(), at }: More = {}) {

@@ -51,7 +51,7 @@ function servers(urls: string | readonly string[] = url, more: Partial<LdapSourc
   const options = {
     url: urls,
     tls: { startTls: false },
-    timeouts: { connectMs: 2000, answerMs: 2000 },
+    timeouts: { connectMs: 60_000, answerMs: 60_000 },
     ...more,
   }
   return createServers(parseEndpoints(options), options, { log: silentLog(), lookUp })
@@ -161,7 +161,7 @@ describe('TLS', () => {
       const options = {
         url: `${startTls ? 'ldap' : 'ldaps'}://${host}:${relay.port}`,
         tls: { ca: slapd.ca, startTls },
-        timeouts: { connectMs: 2000, answerMs: 2000 },
+        timeouts: { connectMs: 60_000, answerMs: 60_000 },
       }
       return createServers(parseEndpoints(options), options, {
         log: silentLog(),

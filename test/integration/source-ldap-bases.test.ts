@@ -7,7 +7,7 @@ const NEVER = new AbortController().signal
 const SETTINGS = {
   tls: { startTls: false },
   pageSize: 1000,
-  timeouts: { connectMs: 2000, answerMs: 2000 },
+  timeouts: { connectMs: 60_000, answerMs: 60_000 },
 } as const
 
 const isBelow = ({ base, scope }: FakeSearch, name: string) => base.includes(name) && scope === 2

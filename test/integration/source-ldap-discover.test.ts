@@ -52,7 +52,7 @@ function server(more: Partial<ServerOptions> = {}): ServerOptions {
   return {
     url: slapd.url,
     tls: { startTls: false },
-    timeouts: { connectMs: 5000, answerMs: 5000 },
+    timeouts: { connectMs: 60_000, answerMs: 60_000 },
     ...more,
   }
 }

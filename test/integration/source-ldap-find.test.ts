@@ -69,7 +69,7 @@ function options(more: Partial<LdapSourceOptions> = {}, reader?: BindUser): Ldap
     tls: { startTls: false },
     bind: { dn, password: async () => password },
     pageSize: 100,
-    timeouts: { connectMs: 2000, answerMs: 5000 },
+    timeouts: { connectMs: 60_000, answerMs: 60_000 },
     users: {
       base: [`ou=staff,${BASE}`, `ou=second,${BASE}`],
       scope: 'sub',

@@ -44,7 +44,7 @@ async function password(fresh = false): Promise<string> {
 
 function sourceWith(secretNow: (fresh?: boolean) => Promise<string>, logins = new Logins()): Source {
   const bind = { dn: slapd.readers.reader.dn, password: secretNow }
-  const timeouts = { connectMs: 5000, answerMs: 5000 }
+  const timeouts = { connectMs: 60_000, answerMs: 60_000 }
   const { users } = peopleSections(BASE)
   const people = { ...users, scope: 'sub' } as const
   const tls = { startTls: false }

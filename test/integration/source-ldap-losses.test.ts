@@ -119,7 +119,7 @@ function source(unit: Unit, groups: Partial<LdapGroupOptions> = {}): Source {
       tls: { startTls: false },
       bind: { dn, password: async () => password },
       pageSize: 2000,
-      timeouts: { connectMs: 2000, answerMs: 5000 },
+      timeouts: { connectMs: 60_000, answerMs: 60_000 },
       users: { base, scope: 'sub', map: { external_id: 'employeeNumber' } },
       groups: { base, scope: 'sub', map: { external_id: 'uid', name: 'cn' }, ...groups },
     },

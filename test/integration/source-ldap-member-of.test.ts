@@ -58,7 +58,7 @@ test.each(['direct', 'flatten'] as const)(
         tls: { startTls: false },
         bind: { dn, password: async () => password },
         pageSize: 500,
-        timeouts: { connectMs: 5000, answerMs: 30_000 },
+        timeouts: { connectMs: 60_000, answerMs: 60_000 },
         users: { ...users, scope: 'sub' },
         groups: {
           ...groups,

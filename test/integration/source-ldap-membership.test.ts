@@ -97,7 +97,7 @@ function source({ users, groups, options }: More = {}) {
     tls: { startTls: false },
     bind: { dn, password: async () => password },
     pageSize: 10,
-    timeouts: { connectMs: 2000, answerMs: 2000 },
+    timeouts: { connectMs: 60_000, answerMs: 60_000 },
     users: { base: PEOPLE, scope: 'sub', map: { external_id: 'uid' }, ...users },
     groups: { base: GROUPS, scope: 'sub', map: { external_id: 'cn', name: 'cn' }, ...groups },
     ...options,
@@ -246,7 +246,7 @@ describe('members', () => {
 
 test('a server that refuses long pages is asked for shorter ones', async () => {
   const users = { base: `ou=people,${BASE}`, scope: 'sub', map: {} } as const
-  const timeouts = { connectMs: 2000, answerMs: 2000 }
+  const timeouts = { connectMs: 60_000, answerMs: 60_000 }
   const options = { url: slapd.url, tls: { startTls: false }, pageSize: 1000, timeouts, users }
   expect((await createLdapSource(options, silentLog()).read(NEVER)).users.size).toBe(1200)
 })

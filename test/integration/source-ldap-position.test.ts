@@ -34,7 +34,7 @@ function source(url: string | readonly string[], more: Partial<LdapSourceOptions
     tls: { startTls: false },
     bind: { dn, password: async () => password },
     pageSize: 10,
-    timeouts: { connectMs: 2000, answerMs: 2000 },
+    timeouts: { connectMs: 60_000, answerMs: 60_000 },
     users: {
       base: `ou=people,${BASE}`,
       scope: 'sub',

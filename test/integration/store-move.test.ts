@@ -85,16 +85,23 @@ test('the history, holds and quarantine of an embedded store go on in PostgreSQL
 /** Has each commit of a run wait for longer than the test takes. */
 async function holdCommits(pool: Pool): Promise<void> {
   await pool.query(`CREATE FUNCTION public.wait() RETURNS trigger LANGUAGE plpgsql AS
-    $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$`)
+    $$ BEGIN PERFORM pg_sleep(3600); RETURN NULL; END $$`)
   await pool.query(`CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON dirsyncd.runs DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION public.wait()`)
 }
 
-/** Breaks the connection whose commit waits. */
-async function breakCommit(pool: Pool): Promise<void> {
-  const { rows } = await pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE datname = current_database() AND query = 'COMMIT' AND wait_event = 'PgSleep'`)
-  expect(rows).toHaveLength(1)
+/** Resolves with the connection whose commit waits. */
+function waitingCommit(pool: Pool): Promise<number> {
+  return eventually(async () => {
+    const { rows } = await pool.query<{ pid: number }>(`SELECT pid FROM pg_stat_activity
+      WHERE datname = current_database() AND query = 'COMMIT' AND wait_event = 'PgSleep'`)
+    expect(rows).toHaveLength(1)
+    return rows[0]!.pid
+  })
+}
+
+async function breakConnection(pool: Pool, pid: number): Promise<void> {
+  await pool.query('SELECT pg_terminate_backend($1)', [pid])
 }
 
 test('while the commit waits, neither store can be taken for the one that counts; a lost one undoes the move', async () => {
@@ -110,7 +117,7 @@ test('while the commit waits, neither store can be taken for the one that counts
 
   const moving = site.run('store', 'move')
   await untilAside()
-  await eventually(() => breakCommit(pool))
+  await breakConnection(pool, await waitingCommit(pool))
   expect(await moving).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(
@@ -121,9 +128,10 @@ test('while the commit waits, neither store can be taken for the one that counts
 
   const killed = stack.use(site.start('store', 'move'))
   await untilAside()
+  const commit = await waitingCommit(pool)
   killed.kill('SIGKILL')
   await killed.ended
-  await eventually(() => breakCommit(pool))
+  await breakConnection(pool, commit)
   expect([existsSync(store), asides().length]).toEqual([false, 1])
   await pool.query('DROP TRIGGER wait ON dirsyncd.runs')
   expect((await site.run('store', 'move')).stdout).toMatch(/\n {2}runs: 1\n/)

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const LISTEN = `
   const server = require('node:net').createServer()
@@ -21,10 +22,10 @@ export async function startBlackholePort(): Promise<AsyncDisposable & { readonly
   for (let isFull = false; !isFull;) {
     const filler = connect({ port: port ?? 0, host: '127.0.0.1' }).on('error', () => undefined)
     fillers.push(filler)
-    isFull = await once(filler, 'connect', { signal: AbortSignal.timeout(200) }).then(
-      () => false,
-      () => true,
-    )
+    const connected = once(filler, 'connect').then(() => false)
+    // A busy loop runs its timers before it sees that the connection stands.
+    const silent = sleep(200).then(() => new Promise((resolve) => setImmediate(resolve, true)))
+    isFull = (await Promise.race([connected, silent])) === true
   }
   return {
     port: port ?? 0,

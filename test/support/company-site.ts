@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'undici'
 import { expect } from 'vitest'
 import { type Company, CSV_SOURCE, csvFiles, fixtureOf } from './company.ts'
+import { eventually } from './eventually.ts'
 import type { Program } from './program.ts'
 import { readService } from './read-service.ts'
 import { FIXTURE } from './fixture.ts'
@@ -24,8 +25,8 @@ export interface CompanySite extends AsyncDisposable {
   setSource(company: Company): Promise<void>
   /** The writes that the service has executed. */
   writes(): Promise<readonly RequestLine[]>
-  /** Resolves when the service has executed `count` writes; rejects after `ms`. */
-  waitForWrites(count: number, ms?: number): Promise<void>
+  /** Resolves when the service has executed `count` writes. */
+  waitForWrites(count: number): Promise<void>
   /** Requests a run from the running daemon; resolves after the run's first write. */
   requestRun(): Promise<void>
 }
@@ -64,14 +65,8 @@ export async function openCompanySite(stores: StoreSettings, company: Company): 
     site,
     setSource,
     writes: async () => (await service.requests()).filter(isExecutedWrite),
-    waitForWrites: async (count, ms = 60_000) => {
-      const deadline = Date.now() + ms
-      while ((await companySite.writes()).length < count) {
-        if (Date.now() > deadline)
-          throw new Error(`the service had not executed ${count} writes after ${ms} ms`)
-        await sleep(30)
-      }
-    },
+    waitForWrites: (count) =>
+      eventually(async () => expect((await companySite.writes()).length).toBeGreaterThanOrEqual(count)),
     requestRun: async () => {
       await postRun(site)
       await companySite.waitForWrites(1)

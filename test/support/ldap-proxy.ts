@@ -55,6 +55,8 @@ export interface LdapProxy extends AsyncDisposable {
   readonly connections: number
   /** How many bind requests the proxy has received so far. */
   readonly binds: number
+  /** Called with the client's connection when the proxy has begun to keep answers from it. */
+  onSilence: (client: Socket) => void
 }
 
 const OUR_COOKIE = Buffer.from('proxy-cookie')
@@ -69,11 +71,12 @@ export async function startLdapProxy(targetPort: number, host = '127.0.0.1'): Pr
   const server = await startTcpRelay(target, { host: '127.0.0.1', port: 0 }, (client, upstream) => {
     state.connections += 1
     const fault: LdapFault = state.connections > state.healthyUntil ? state.fault : { kind: 'none' }
-    relay(client, upstream, fault, () => {
-      state.binds += 1
+    relay(client, upstream, fault, {
+      onBind: () => void (state.binds += 1),
+      onSilence: () => proxy.onSilence(client),
     })
   })
-  return {
+  const proxy: LdapProxy = {
     url: `ldap://127.0.0.1:${server.port}`,
     setFault(fault, healthy = 0) {
       state.fault = fault
@@ -85,8 +88,15 @@ export async function startLdapProxy(targetPort: number, host = '127.0.0.1'): Pr
     get binds() {
       return state.binds
     },
+    onSilence: () => undefined,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
+  return proxy
+}
+
+interface Hooks {
+  readonly onBind: () => void
+  readonly onSilence: () => void
 }
 
 interface Frame {
@@ -95,7 +105,7 @@ interface Frame {
   readonly bytes: Buffer
 }
 
-function relay(client: Socket, target: Socket, fault: LdapFault, onBind: () => void): void {
+function relay(client: Socket, target: Socket, fault: LdapFault, { onBind, onSilence }: Hooks): void {
   let page = 0
   let entry = 0
   let silent = false
@@ -109,7 +119,10 @@ function relay(client: Socket, target: Socket, fault: LdapFault, onBind: () => v
     if (frame.operation === ProtocolOperation.LDAP_REQ_BIND) onBind()
     const step = stepOf(frame)
     startingTls = step === 'starttls'
-    if (fault.kind === 'at' && fault.step === step) return act(client, frame, step, fault.action)
+    if (fault.kind === 'at' && fault.step === step) {
+      if (fault.action === 'stall') return onSilence()
+      return act(client, frame, step, fault.action)
+    }
     if (frame.operation !== ProtocolOperation.LDAP_REQ_SEARCH || readsRootDse(frame) || readsPosition(frame))
       return void target.write(frame.bytes)
     page += 1
@@ -135,10 +148,14 @@ function relay(client: Socket, target: Socket, fault: LdapFault, onBind: () => v
     opaque = startingTls
     const isEntry = frame.operation === ProtocolOperation.LDAP_RES_SEARCH_ENTRY
     if (isEntry) entry += 1
-    if (fault.kind === 'stall-tls' && frame.operation === ProtocolOperation.LDAP_RES_EXTENSION) silent = true
+    if (fault.kind === 'stall-tls' && frame.operation === ProtocolOperation.LDAP_RES_EXTENSION) {
+      silent = true
+      onSilence()
+    }
     if (fault.kind === 'hide' && isEntry && page === fault.page && entry === fault.entry) return
     if ('entry' in fault && fault.kind !== 'hide' && page === fault.page && entry === fault.entry) {
       silent = true
+      if (fault.kind === 'stall') onSilence()
       if (fault.kind === 'hang-up') return void client.end()
       if (fault.kind === 'cut')
         client.write(frame.bytes.subarray(0, frame.bytes.length / 2), () => client.destroy())
@@ -163,6 +180,7 @@ function relay(client: Socket, target: Socket, fault: LdapFault, onBind: () => v
     if (fault.kind !== 'within-tls' || opaqueBytes < fault.bytes) return void to.write(chunk)
     silent = true
     if (fault.action === 'cut') client.destroy()
+    else onSilence()
   }
 
   /** Forwards TLS bytes undecoded. After a stall or a cut it decodes nothing, because the bytes may be TLS. */
@@ -206,8 +224,7 @@ function stepOf(frame: Frame): Step | undefined {
   return frame.bytes.includes('1.3.6.1.4.1.1466.20037') ? 'starttls' : 'who-am-i'
 }
 
-function act(client: Socket, { id }: Frame, step: Step, action: FaultAction): void {
-  if (action === 'stall') return
+function act(client: Socket, { id }: Frame, step: Step, action: Exclude<FaultAction, 'stall'>): void {
   if (action === 'cut') return void client.destroy()
   if (action === 'notice') return void client.write(noticeOfDisconnection())
   const { LDAP_RES_BIND, LDAP_RES_EXTENSION, LDAP_RES_SEARCH } = ProtocolOperation

@@ -4,10 +4,16 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 const MEASURED_CPU = 10_000
 
 /**
- * Scales a time limit (milliseconds) to the current load of the machine: multiplies it by the ratio of wall time to CPU
- * time of this process, measured now.
+ * Measures the load of the machine before and after some work. The function that it returns scales a time limit
+ * (milliseconds) of the work to the higher one.
  */
-export function scaleToLoad(ms: number): number {
+export function watchLoad(): (ms: number) => number {
+  const before = slowdown()
+  return (ms) => ms * Math.max(before, slowdown())
+}
+
+/** The ratio of wall time to CPU time of this process, at least 1. */
+function slowdown(): number {
   const began = performance.now()
   const before = process.cpuUsage()
   let worked = 0
@@ -15,7 +21,7 @@ export function scaleToLoad(ms: number): number {
     const { user, system } = process.cpuUsage(before)
     worked = user + system
   }
-  return ms * Math.max(1, (performance.now() - began) / (worked / 1000))
+  return Math.max(1, (performance.now() - began) / (worked / 1000))
 }
 
 /** Milliseconds of CPU time that this process has used since `before`; unlike wall time, independent of the load. */

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { PATIENCE } from './patience.ts'
 
 export type ServerProcess = {
   /** Stops the server and waits for its end. */
@@ -43,7 +44,7 @@ wait $server
 exit 0
 `
 
-/** Starts a server and waits until it answers. Throws when it does not answer within 30 seconds. */
+/** Starts a server and waits until it answers. Throws when it does not answer for too long. */
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
   const supervisor = spawn('/bin/sh', ['-c', SUPERVISOR, 'supervisor', options.command, ...options.args], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -71,7 +72,7 @@ async function waitUntilReady(
   options: ServerOptions,
   output: () => string,
 ): Promise<void> {
-  const deadline = Date.now() + 30_000
+  const deadline = Date.now() + PATIENCE.timeout
   for (;;) {
     const answered = await options.ready().then(
       () => true,

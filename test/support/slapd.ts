@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { makeCertificates } from './certificates.ts'
 import { groupLdif, ldif, person, personGroup, personLdif } from './people.ts'
+import { PATIENCE } from './patience.ts'
 import { freePort } from './server-process.ts'
 
 const run = promisify(execFile)
@@ -280,7 +281,7 @@ async function untilListening(server: ChildProcess, port: number): Promise<void>
   server.stderr?.on('data', (chunk: Buffer) => {
     stderr += chunk.toString()
   })
-  for (const started = Date.now(); Date.now() - started < 20_000; await delay(20)) {
+  for (const started = Date.now(); Date.now() - started < PATIENCE.timeout; await delay(20)) {
     if (server.exitCode !== null) throw new Error(`slapd ended with ${server.exitCode}: ${stderr}`)
     if (await accepts(port)) return
   }

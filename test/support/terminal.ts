@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import { COMPILE_CACHE } from './compile-cache.ts'
+import { PATIENCE } from './patience.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -18,8 +19,6 @@ export interface Terminal extends AsyncDisposable {
 }
 
 export const KEYS = { enter: '\r', down: '\x1b[B', ctrlC: '\x03', ctrlD: '\x04', clear: '\x15' } as const
-
-const PATIENCE_MS = 30_000
 
 /** Starts the program in `cwd`. util-linux's `script` makes the terminal. */
 export function openTerminal(
@@ -65,7 +64,8 @@ export function openTerminal(
     ended,
     answer: async (question, keys) => {
       for (const start = Date.now(); !question.test(shown()); await delay(50)) {
-        if (child.exitCode !== null || Date.now() - start > PATIENCE_MS) expect(shown()).toMatch(question)
+        if (child.exitCode !== null || Date.now() - start > PATIENCE.timeout)
+          expect(shown()).toMatch(question)
       }
       // The question has been drawn; the keyboard is listened to at once.
       await delay(100)

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import type { Tables } from '../../src/store/tables.ts'
 import { type ApiProxy, startApiProxy } from './api-proxy.ts'
 import { backendNamed, type OpenBackend } from './backends.ts'
-import { emptyDirectoriesFixture, FIXTURE } from './fixture.ts'
+import { directoriesFixture, FIXTURE } from './fixture.ts'
 import { callService, readService, type ReadServiceOptions } from './read-service.ts'
 import { type RunningService, type StartOptions, startService } from './service.ts'
 import {
@@ -13,9 +13,8 @@ import {
   type SyncHarnessOptions,
 } from './sync-harness.ts'
 
-/** The first directory of the service, and the most tests that a file may have. */
+/** The directory of a file's first test. */
 const FIRST_DIRECTORY = 100
-const DIRECTORIES = 40
 
 /** Sets up a test bed for a test file. The names of its syncs begin with `name`. */
 export function useTestBed(name: string, options: StartOptions = {}): TestBed {
@@ -46,7 +45,7 @@ class TestBed {
   }
 
   async start(options: StartOptions): Promise<void> {
-    const fixture = emptyDirectoriesFixture(FIRST_DIRECTORY, DIRECTORIES)
+    const fixture = directoriesFixture([])
     this.service = await startService({ fixture, ...options })
     this.#servers.defer(() => this.service.close())
     this.proxy = this.#servers.use(await startApiProxy(this.service.baseUrl))
@@ -58,9 +57,13 @@ class TestBed {
     return this.#servers.disposeAsync()
   }
 
-  beginTest(): void {
+  async beginTest(): Promise<void> {
     this.#test = new AsyncDisposableStack()
     this.#tests += 1
+    await this.service.pool.query(
+      "insert into access_management.directories values ($1, $2, $3, false, 'ldap')",
+      [this.#directoryId, FIXTURE.organizationId, `Directory ${this.#directoryId}`],
+    )
     this.company.users.clear()
     this.company.groups.clear()
     this.proxy.intercept = () => undefined

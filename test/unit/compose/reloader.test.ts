@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { Reloader, type ReloaderDeps } from '../../../src/compose/reloader.ts'
 import type { Config } from '../../../src/config/config.ts'
 import { DirsyncdError } from '../../../src/errors.ts'
-import { silentLog } from '../../../src/log.ts'
+import { createLog, silentLog } from '../../../src/log.ts'
 
 function configOf(written: Record<string, string>): Config {
   return { file: '/etc/dirsyncd.yaml', syncs: [], dataDir: written['dataDir'], written } as unknown as Config
@@ -80,7 +80,10 @@ test('a process that is stopping refuses, also when it was told so while it read
 })
 
 test('a signal is served like a command, and its errors end nothing', async () => {
-  const reloader = reloaderOf({ readAgain: () => Promise.reject(new Error('away')) })
+  const lines: string[] = []
+  const log = createLog('info', { destination: { write: (line: string) => void lines.push(line) } })
+  const reloader = reloaderOf({ readAgain: () => Promise.reject(new Error('away')), log })
   reloader.reloadInBackground()
   await reloader.settled()
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'error', error: 'away' }])
 })
