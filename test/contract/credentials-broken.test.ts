@@ -22,16 +22,16 @@ const EVENT_FAULTS = [
   ['has no table', `alter table ${SCHEMA}.events rename to events_elsewhere`],
 ] as const
 
-describe('credentials when something is broken', () => {
-  /** A service of its own, with the text that it logs. */
-  async function start(stack: AsyncDisposableStack) {
-    const pool = stack.adopt(await openServicePool(), (opened) => opened.end())
-    const lines: string[] = []
-    const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
-    const service = stack.adopt(await startService({ pool, log }), (started) => started.close())
-    return { service, pool, log: () => lines.join('') }
-  }
+/** A service of its own, with the text that it logs. */
+async function start(stack: AsyncDisposableStack) {
+  const pool = stack.adopt(await openServicePool(), (opened) => opened.end())
+  const lines: string[] = []
+  const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
+  const service = stack.adopt(await startService({ pool, log }), (started) => started.close())
+  return { service, pool, log: () => lines.join('') }
+}
 
+describe('credentials when something is broken', () => {
   test.each(EVENT_FAULTS)('an event that %s releases nothing and changes nothing', async (_, fault) => {
     await using stack = new AsyncDisposableStack()
     const { service, pool, log } = await start(stack)

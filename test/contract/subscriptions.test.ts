@@ -3,7 +3,7 @@ import { createActivityRecorder } from '../../src/service/http/activity.ts'
 import { openDatabase } from '../../src/service/store/database.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { loadYaml, type RunningService } from '../support/service.ts'
-import { type ApiAnswer, type ApiRequest, ask, linksOf, problem } from './api.ts'
+import { type ApiAnswer, type ApiRequest, ask, problem } from './api.ts'
 import { describeService } from './with-service.ts'
 
 const { userToken: token, samlSubscriptionId, lockedSubscriptionId, vaultItemId } = FIXTURE

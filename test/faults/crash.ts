@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { seededRandom } from '../../src/service/faults/faults.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -7,7 +6,6 @@ import { CHANGES, companyAfter, companyBefore, GROUPS } from '../support/company
 import {
   type CompanySite,
   expectDirectory,
-  type Kill,
   killAtRandom,
   openCompanySite,
   RUN_DONE,
@@ -15,7 +13,6 @@ import {
 } from '../support/company-site.ts'
 import { createDatabase } from '../support/databases.ts'
 import { startRedis } from '../support/redis.ts'
-import { scaleToLoad } from '../support/machine-load.ts'
 
 /** Says where the kills fall; set it to the one that a failure printed to see that again. */
 const SEED = Number(process.env['DIRSYNCD_TEST_SEED'] ?? Date.now() % 100_000)
@@ -57,11 +54,9 @@ export async function testKills(backend: Backend, times: number): Promise<void> 
     upTo: TOTAL * 0.85,
     random,
   })
-  const idleMs = await workGoesOn(companySite, kills.at(-1)!)
   await daemon.program.waitForOutput(RUN_DONE)
   const restMs = Date.now() - kills.at(-1)!.restartedAt
 
-  expect(idleMs).toBeLessThan(scaleToLoad(30_000))
   await expectDirectory(service, companyAfter())
   const again = await site.json('sync', 'corp')
   expect(again).toMatchObject({ code: 0, lines: [{ state: 'done', counts: { planned: EMPTY_OBJECT } }] })
@@ -69,7 +64,7 @@ export async function testKills(backend: Backend, times: number): Promise<void> 
   const unsure = await unsureChanges(place.store, site.dataDir)
   const fallen = kills.map(({ name, after }) => `${name} after ${after}`).join(', ')
   console.log(
-    `${backend}, seed ${SEED}: ${fallen}; the work went on after ${Math.round(idleMs)} ms, the run was done after ` +
+    `${backend}, seed ${SEED}: ${fallen}; the run was done after ` +
       `${restMs} ms; ${unsure} attempts without an outcome`,
   )
   expect(await repeated(companySite)).toEqual([])
@@ -78,16 +73,6 @@ export async function testKills(backend: Backend, times: number): Promise<void> 
 function startVictim(stack: AsyncDisposableStack, { site }: CompanySite, name: 'daemon' | 'worker'): Victim {
   const start = () => stack.use(site.start(name === 'daemon' ? 'start' : 'worker'))
   return { name, start, program: start() }
-}
-
-/** Milliseconds from the restart until the service has done one more write, or the run has ended. */
-async function workGoesOn(companySite: CompanySite, { restartedAt }: Kill): Promise<number> {
-  for (;;) {
-    const next = (await companySite.writes()).find(({ at }) => at > restartedAt)
-    if (next) return next.at - restartedAt
-    if (Date.now() - restartedAt > 60_000) return Number.POSITIVE_INFINITY
-    await sleep(100)
-  }
 }
 
 /**

@@ -7,12 +7,7 @@ import { type CompanySite, expectDirectory, openCompanySite, RUN_DONE } from '..
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import type { Program } from '../support/program.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
-<<<<<<< HEAD:test/faults/store-outage.long.test.ts
-import { scaleToLoad } from '../support/machine-load.ts'
-=======
 import { watchLoad } from '../support/machine-load.ts'
-import { inLong, longTest } from '../support/long.ts'
->>>>>>> flake:test/faults/store-outage.test.ts
 
 /** Enough for a run of some seconds. */
 const BEFORE = people(10)

@@ -1,11 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { DirectoryUser, UserEntry } from '../../../src/directory/entry.ts'
-import { canonicalEmail } from '../../../src/directory/normalize.ts'
 import type { PlanInputs, Withheld } from '../../../src/plan/inputs.ts'
-import type { Plan, PlannedChange } from '../../../src/plan/changes.ts'
+import type { Plan } from '../../../src/plan/changes.ts'
 import { person, shown, testAnyEmails, X, Y, Z } from './emails.ts'
-import { directoryOf, haveUser, linesOf, noticesOf, planOf, sourceOf } from './build.ts'
+import { directoryOf, linesOf, noticesOf, planOf, sourceOf } from './build.ts'
 
 /** The e-mails that a plan writes, in its order: `a x@example.org`, with a `?` where a user is written without one. */
 function writtenIn(plan: Plan): string[] {
