@@ -38,7 +38,9 @@ function mustBeTried({ number, path, paged, form, method }: Endpoint): string[] 
 /** Differences, notes, what was not tried, and tries that failed or ended in different ways, as lines that say it. */
 function complaints({ probe, state, reason, passingFault, differences, notes }: Result): string[] {
   if (state === 'not-checked' || state === 'unclear') return [`${probe}: ${state}, ${reason}`]
-  if (passingFault !== undefined) return [`${probe}: the first try failed: ${passingFault}`]
+  // The service closes before it has read so much, and the client may see that before the answer.
+  const isCut = probe === 'a body of 17 MiB' && passingFault?.startsWith('the connection was closed')
+  if (passingFault !== undefined && isCut !== true) return [`${probe}: the first try failed: ${passingFault}`]
   return [...differences, ...notes].map(
     ({ expected, actual }) => `${probe}: expected ${expected}, got ${actual}`,
   )

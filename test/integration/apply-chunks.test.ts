@@ -25,7 +25,7 @@ import { deletedLastDay } from '../../src/store/journal.ts'
 import type { Lease } from '../../src/store/lease.ts'
 import { interruptRuns } from '../../src/store/interruptions.ts'
 import { changesOf } from '../../src/store/change-list.ts'
-import { listNotices, storePlan } from '../../src/store/plans.ts'
+import { storePlan } from '../../src/store/plans.ts'
 import {
   addRun,
   beginRun,

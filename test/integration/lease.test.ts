@@ -34,7 +34,7 @@ let passed = 0
 
 beforeEach(() => {
   passed = 0
-  const real = process.hrtime.bigint
+  const real = process.hrtime.bigint.bind(process.hrtime)
   vi.spyOn(process.hrtime, 'bigint').mockImplementation(() => real() + BigInt(passed) * 1_000_000n)
 })
 

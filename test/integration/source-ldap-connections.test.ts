@@ -13,6 +13,7 @@ import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import type { LdapSourceOptions } from '../../src/source/ldap/options.ts'
 import type { Source } from '../../src/source/source.ts'
 import { makeClientCertificate } from '../support/certificates.ts'
+import { startBlackholePort } from '../support/blackhole-port.ts'
 import {
   type FaultAction,
   type LdapFault,
@@ -156,6 +157,17 @@ describe('a server that makes trouble while the connection is made ready', () =>
       await expectWhole(source())
     },
   )
+
+  test('a server that takes no connection', async () => {
+    await using blackhole = await startBlackholePort()
+    const reader = source({ url: `ldap://127.0.0.1:${blackhole.port}` })
+    const passing = setInterval(() => vi.advanceTimersByTime(60_001), 50)
+    await expectFailure(
+      reader,
+      'source-unreachable',
+      '(connecting): no answer within 60.001 s (timeouts.connect)',
+    ).finally(() => clearInterval(passing))
+  })
 
   test.each<[string, (socket: Socket) => void, string]>([
     ['stalls', passTime, 'no answer within 60.002 s (timeouts.handshake)'],

@@ -165,6 +165,71 @@ test('people of every kind are counted, those of thirty years ago too', async ()
   ])
 })
 
+test('what tells people apart are attributes with few words', async () => {
+  const old = { ...looking, filter: '(|(objectClass=person)(objectClass=account))' }
+  const { few } = await discoverMarks(options(slapd.readers.reader), old, log, NEVER)
+  expect(few).toContainEqual({
+    attribute: 'description',
+    values: [{ text: 'has left', entries: 1, filter: '(description=has left)' }],
+  })
+  expect(few.map(({ attribute }) => attribute)).not.toContain('mail')
+})
+
+test('a long word is shortened, and an attribute with more than 25 words is named', async () => {
+  const ldifs = Array.from({ length: 120 }, (_, number) =>
+    ldif(`uid=u${number},ou=people,${BASE}`, {
+      objectClass: ['inetOrgPerson'],
+      uid: [`u${number}`],
+      cn: [`Toni ${number}`],
+      sn: ['Town'],
+      l: [`Town ${number % 30}`],
+      // No mark, as addresses are of one person.
+      title: [`t${number % 3}@example.org`],
+      employeeType: [number % 4 === 0 ? 'A' : number % 2 === 0 ? 'a' : '1'],
+      ...(number < 3 && {
+        description: [
+          number < 2 ? `left (or not) with the company that was sold in the summer to buyer 1${number}` : '7',
+        ],
+      }),
+    }),
+  )
+  await using towns = await startSlapd({ ldifs })
+  expect(
+    await discoverMarks({ ...options(towns.readers.reader), url: towns.url }, people, log, NEVER),
+  ).toEqual({
+    few: [
+      {
+        attribute: 'employeetype',
+        values: [
+          { text: 'A', entries: 60, filter: '(employeetype=A)' },
+          { text: '1', entries: 60, filter: '(employeetype=1)' },
+        ],
+      },
+      {
+        attribute: 'description',
+        values: [
+          ...[0, 1].map((number) => ({
+            text: `left (or not) with the company that was…e summer to buyer 1${number}`,
+            entries: 1,
+            filter: `(description=left \\28or not\\29 with the company that was sold in the summer to buyer 1${number})`,
+          })),
+          { text: '7', entries: 1, filter: '(description=7)' },
+        ],
+      },
+    ],
+    many: ['l'],
+  })
+  const filter =
+    '(&(objectClass=inetOrgPerson)(description=left \\28or not\\29 with the company that was sold in the summer to buyer 11))'
+  const found = await discoverPeople(
+    { ...options(towns.readers.reader), url: towns.url },
+    { ...people, filter },
+    log,
+    NEVER,
+  )
+  expect(found.entries).toBe(1)
+})
+
 test('every kind of groups is counted, and groups in groups are noticed', async () => {
   const both = '(|(objectClass=groupOfNames)(objectClass=posixGroup))'
   const reader = options(slapd.readers.reader)

@@ -20,10 +20,6 @@ async function loadDemo() {
   return { config, sync, csv: sync.source.options }
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
-}
-
 describe('the demo configuration', () => {
   test('begins when nothing is there but the repository', async () => {
     const { config, sync } = await loadDemo()

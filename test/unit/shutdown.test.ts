@@ -49,21 +49,21 @@ test.each(['SIGINT', 'SIGTERM'] as const)('the first %s lets the process finish'
 
 test.each(['SIGINT', 'SIGTERM'] as const)('the second %s ends the process at once', async (signal) => {
   await using running = await start(`
+    let now = 0
+    performance.now = () => (now += 600)
     const shutdown = installShutdown()
     shutdown.signal.addEventListener('abort', () => process.stdout.write('stopping\\n'))`)
   running.child.kill(signal)
   while (!running.output.stdout.includes('stopping\n')) await once(running.child.stdout, 'data')
-  await sleep(600)
-  const killedAt = performance.now()
   running.child.kill(signal)
   expect(await running.ended).toEqual([null, signal])
-  // Well before the grace period of eight seconds, which ends in the same way.
-  expect(performance.now() - killedAt).toBeLessThan(5000)
+  // The grace period would end in the same way, and say so.
   expect(running.output.stderr).toBe('')
 })
 
 test('a Ctrl-C that npm passes on besides is one signal', async () => {
   await using running = await start(`
+    performance.now = () => 1
     const shutdown = installShutdown()
     shutdown.signal.addEventListener('abort', () => {
       process.stdout.write('stopping\\n')

@@ -19,8 +19,6 @@ const CORP = `syncs:
     directory: ${DIRECTORY}
 `
 
-const CHAT = '{ name: chat, type: slack, url: { env: CHAT } }'
-
 /** A configuration with a channel of e-mail. */
 function mailTo(host: string, more: string): string {
   return `${CORP}notifications: { channels: [{ name: m, type: email, host: "${host}", ${more}, from: a@b.c, to: [a@b.c] }] }`

@@ -104,25 +104,6 @@ describe('a probe that must be refused', () => {
   })
 })
 
-/** The result of the good case of an endpoint whose answers come from the list, the last one again and again. */
-async function goodCaseOf(operation: Operation, path: string, answers: readonly Misdeed[]) {
-  let asked = 0
-  await using service = await startService((request, response) => {
-    if (request.url?.endsWith(path) !== true) return json(response, 200, DIRECTORY)
-    asked += 1
-    return answers[Math.min(asked, answers.length) - 1]!(response)
-  })
-  const conformance = await openConformance(serviceAt(service.baseUrl), never)
-  const result = await resultOf(conformance.check(operation), 'good')
-  await conformance.close()
-  return result
-}
-
-const listed =
-  (headers: object): Misdeed =>
-  (response) =>
-    json(response, 200, [DIRECTORY], headers)
-
 test('a directory that is always a server error is a difference, too', async () => {
   let opened = false
   await using service = await startService((request, response) => {
