@@ -70,14 +70,6 @@ describeService('a SAML assertion', {}, (service) => {
     expect(xml).toMatch(/<saml:NameID Format="[^"]+:unspecified">ada.login<\/saml:NameID>/)
   })
 
-  test('is another one each time', async () => {
-    const ids = (await Promise.all([create(), create()])).flatMap((answer) => {
-      return [...xmlOf(answer).matchAll(/ (?:ID|SessionIndex)="([^"]+)"/g)].map(([, id]) => id)
-    })
-    expect(ids).toHaveLength(6)
-    expect(new Set(ids).size).toBe(6)
-  })
-
   test('is an event, and a login, in one transaction', async () => {
     const [before] = await query('select max(id) as id from access_management.events')
     const start = Date.now()
@@ -97,23 +89,10 @@ describeService('a SAML assertion', {}, (service) => {
     expect((row.last_login as Date).getTime()).toBeGreaterThanOrEqual(start)
   })
 
-  test('sets no login back to an earlier time', async () => {
-    const later = '2100-01-01T00:00:00.000Z'
-    const last = () => query('select last_login from access_management.subscriptions where id = 101')
-    await query('update access_management.subscriptions set last_login = $1 where id = 101', later)
-    expect((await create()).status).toBe(200)
-    expect(await last()).toEqual([{ last_login: new Date(later) }])
-    await query('update access_management.subscriptions set last_login = null where id = 101')
-    await create()
-    expect(await last()).toEqual([{ last_login: expect.any(Date) }])
-  })
-
   describe('with a RelayState', () => {
     test.each([
-      ['a path', '/reports?year=2026&x=%41'],
       ['nothing', ''],
       ['blanks and signs', ' a+b "c" <d> & \t\n'],
-      ['80 bytes', 'x'.repeat(80)],
       ['80 bytes of 20 characters', '🙂'.repeat(20)],
     ])('%s is handed back as it is', async (_name, relayState) => {
       const form = [['RelayState', relayState]] as const
@@ -124,7 +103,6 @@ describeService('a SAML assertion', {}, (service) => {
     })
 
     test.each([
-      ['81 bytes', 'x'.repeat(81)],
       ['82 bytes of 41 characters', 'é'.repeat(41)],
       ['half a character', '\ud800'],
     ])('%s is refused, and nothing happens', async (_name, relayState) => {
@@ -133,26 +111,13 @@ describeService('a SAML assertion', {}, (service) => {
       expect(await create({ json: { RelayState: relayState } })).toMatchObject(problem(422, ['RelayState']))
       expect(await query(count)).toEqual(before)
     })
-
-    test('that is no text is malformed', async () => {
-      expect(await create({ json: { RelayState: 7 } })).toMatchObject(problem(400, ['RelayState']))
-    })
   })
 
   test.each([
     ["another contact's", FIXTURE.bensSubscriptionId],
     ["another organization's", FIXTURE.otherSubscriptionId],
-    ['an unknown one', 999],
-    ['no number', 'abc'],
   ])('is not made for %s', async (_name, subscriptionId) => {
     expect(await create({ subscriptionId })).toMatchObject(problem(404))
-  })
-
-  test('takes the scope USER_READ and no other', async () => {
-    expect((await create({ token: FIXTURE.userReadToken })).status).toBe(200)
-    for (const token of [FIXTURE.userWriteToken, FIXTURE.readOnlyToken, FIXTURE.writeOnlyToken]) {
-      expect(await create({ token })).toMatchObject(problem(403))
-    }
   })
 
   const unsupported = async (subscriptionId: number = FIXTURE.samlSubscriptionId) => {
@@ -172,11 +137,6 @@ describeService('a SAML assertion', {}, (service) => {
         'by a provider without the capability',
         `update access_management.providers set capabilities = capabilities || '{"has_saml": false}'`,
         `update access_management.providers set capabilities = capabilities || '{"has_saml": true}' where id = 1`,
-      ],
-      [
-        'by an installation whose configuration says no',
-        `update access_management.installations set configuration = configuration || '{"saml": false}'`,
-        `update access_management.installations set configuration = configuration || '{"saml": true}' where id = 31`,
       ],
       [
         'by an installation without a service provider',

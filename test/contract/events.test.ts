@@ -47,48 +47,21 @@ describeService('the history of the fixture', {}, (service) => {
     ])
   })
 
-  test('without an address of the service the parties have a URN', async () => {
-    const { app } = service()
-    const answer = await app.inject({
-      url: '/api/v2/organizations/1/events',
-      headers: { authorization: `token ${service().token}`, 'x-device-id': 'd', host: "evil'host" },
-    })
-    expect(answer.json<Event[]>()[1]!.actor['@id']).toBe('urn:access-management:organization:1:contact:11')
-  })
-
   test.each([
-    ['one type', 'filters[type]=update_policy', [1]],
-    ['several types', 'filters[type]=update_policy,enable_contact_admin', [1, 0]],
     ['several types, one unknown', 'filters[type]=nothing,%20enable_contact_admin', [0]],
-    ['an unknown type', 'filters[type]=nothing', []],
     ['part of a type', 'filters[type]=update', []],
     ['the time of the first', 'filters[time_to]=2026-01-10T08:00:00.000%2B00:00', [0]],
-    ['the time of the first, its plus not encoded', 'filters[time_to]=2026-01-10T08:00:00.000+00:00', [0]],
     ['one millisecond less', 'filters[time_to]=2026-01-10T07:59:59.999Z', []],
-    ['the time of the second', 'filters[time_from]=2026-01-11T08:00:00Z', [1]],
-    ['one millisecond more', 'filters[time_from]=2026-01-11T08:00:00.001Z', []],
-    ['a day', 'filters[time_from]=2026-01-10&filters[time_to]=2026-01-10', [0]],
-    ['a time with another offset', 'filters[time_from]=2026-01-11T03:00:00-05:00', [1]],
-    ['an IPv4 address', 'filters[ip_from]=192.0.2.10&filters[ip_to]=192.0.2.10', [0]],
-    ['an IPv4 address that is mapped', 'filters[ip_from]=::ffff:192.0.2.10', [0]],
-    ['an IPv4 range beside it', 'filters[ip_from]=192.0.2.11&filters[ip_to]=192.0.2.255', []],
     ['an IPv4 bound, which no IPv6 address matches', 'filters[ip_from]=0.0.0.0', [0]],
     ['an IPv6 bound, which no IPv4 address matches', 'filters[ip_from]=::', [1]],
-    ['an IPv6 range', 'filters[ip_from]=2001:db8::&filters[ip_to]=2001:db8::ffff', [1]],
     ['a group of both', `filters[group_id]=${FIXTURE.groupId}`, [1, 0]],
-    ['a group of one', 'filters[group_id]=52', [1]],
-    ['an unknown group', 'filters[group_id]=999', []],
     ["another organization's group", `filters[group_id]=${FIXTURE.otherGroupId}`, []],
-    ['an id that is too large', 'filters[group_id]=99999999999999999999', []],
-    ['an actor', `filters[contact_id]=${FIXTURE.contactId}`, [0]],
     ["another organization's contact", 'filters[contact_id]=21', []],
-    ['empty filters', 'filters[type]=&filters[time_from]=&filters[ip_to]=&filters[group_id]=', [1, 0]],
     [
       'all seven',
       'filters[type]=update_policy&filters[time_from]=2026-01-11&filters[time_to]=2026-01-11&filters[ip_from]=2001:db8::1&filters[ip_to]=2001:db8::12&filters[group_id]=52&filters[contact_id]=12',
       [1],
     ],
-    ['two that exclude each other', 'filters[type]=update_policy&filters[contact_id]=11', []],
     ['names that are percent-encoded', 'filters%5Bcontact_id%5D=12', [1]],
     [
       'the first and the last time that can be said',
@@ -105,38 +78,22 @@ describeService('the history of the fixture', {}, (service) => {
     expect(answer.headers.get('total')).toBe(String(which.length))
   })
 
-  test.each([
-    ['time_from', 'yesterday'],
-    ['time_to', '2026-02-30'],
-    ['ip_from', '192.0.2.0/24'],
-    ['ip_to', 'localhost'],
-    ['group_id', 'Sales'],
-    ['contact_id', '-1'],
-    ['type', ','],
-    ['type', 'a\0b'],
-  ])('a filter %s that is "%s" is refused with 400', async (name, value) => {
-    expect(await list(filterQuery({ [name]: value }))).toMatchObject(problem(400, [`filters[${name}]`]))
+  test('values that are no filters are refused with 400, and a range that can hold nothing with 422', async () => {
+    const wrong = { time_from: 'yesterday', ip_to: 'localhost', contact_id: '-1' }
+    const fields = Object.keys(wrong).map((name) => `filters[${name}]`)
+    expect(await list(filterQuery(wrong))).toMatchObject(problem(400, fields))
+    const ends = { ip_from: '192.0.2.2', ip_to: '192.0.2.1' }
+    const bounds = ['filters[ip_from]', 'filters[ip_to]']
+    expect(await list(filterQuery(ends))).toMatchObject(problem(422, bounds))
   })
 
   test.each([
     ['filters[typ]=update_policy', 'filters[typ]'],
-    ['filters[Type]=update_policy', 'filters[Type]'],
     ['filters[__proto__]=x', 'filters[__proto__]'],
     ['filters[type][]=update_policy', 'filters[type]'],
-    ['filters[type][a]=update_policy', 'filters[type]'],
     ['filters=update_policy', 'filters'],
-    ['filters[]=update_policy', 'filters'],
   ])('%s is refused with 400, not left out', async (query, field) => {
     expect(await list(`?${query}`)).toMatchObject(problem(400, [field]))
-  })
-
-  test.each([
-    ['filters[ip_from]=192.0.2.1&filters[ip_to]=2001:db8::1', 'ip'],
-    ['filters[ip_from]=192.0.2.2&filters[ip_to]=192.0.2.1', 'ip'],
-    ['filters[time_from]=2026-01-12&filters[time_to]=2026-01-11', 'time'],
-  ])('%s, which can hold nothing, is refused with 422', async (query, what) => {
-    const fields = [`filters[${what}_from]`, `filters[${what}_to]`]
-    expect(await list(`?${query}`)).toMatchObject(problem(422, fields))
   })
 
   test('links keep the filters', async () => {
@@ -147,13 +104,6 @@ describeService('the history of the fixture', {}, (service) => {
       last: `?${filters}&page=2&per_page=1`,
     })
     expect(idsOf(await list(linksOf(answer)['next']))).toEqual(idsOf(await list()).slice(1))
-  })
-
-  test('a page past the end is empty and keeps the total', async () => {
-    const answer = await list('?page=3&per_page=1&filters[group_id]=51')
-    expect(answer).toMatchObject({ status: 200, body: [] })
-    expect(answer.headers.get('total')).toBe('2')
-    expect(linksOf(answer)['prev']).toContain('page=2')
   })
 
   test("is not the other organization's, whatever is asked for", async () => {
@@ -228,14 +178,6 @@ describeService('what happens in a directory', {}, (service) => {
     })
   })
 
-  test('the event of an address that can be read leads to it', async () => {
-    const externalId = randomUUID()
-    const [created] = await eventsBy(() => create([{ external_id: externalId }]))
-    const headers = { authorization: `token ${service().token}`, 'x-device-id': 'device' }
-    const answer = await fetch(created!.subject!['@id'], { headers })
-    expect(await answer.json()).toMatchObject({ external_id: externalId, id: created!.subject!.id })
-  })
-
   test.each([
     ['only an external id', { external_id: 'bare' }, 'bare', 'the user bare'],
     [
@@ -287,14 +229,6 @@ describeService('what happens in a directory', {}, (service) => {
     })
   })
 
-  test('a request that creates 100 users leaves 100 events, the last one first', async () => {
-    const users = Array.from({ length: 100 }, (_, index) => ({ external_id: `hundred-${index}` }))
-    const events = await eventsBy(() => create(users))
-    expect(events.map((event) => event.subject!.name)).toEqual(
-      users.map((user) => user.external_id).toReversed(),
-    )
-  })
-
   test('what is refused or changes nothing leaves no event', async () => {
     const externalId = randomUUID()
     const user = { external_id: externalId, name: 'Same', email: 'same@example.org' }
@@ -311,20 +245,6 @@ describeService('what happens in a directory', {}, (service) => {
       expect(await ask(service(), 'listUsers', { directoryId: 8 })).toMatchObject(problem(404))
     })
     expect(events).toEqual([])
-  })
-
-  test('the address is that of the request, an IPv4 one also when it is mapped', async () => {
-    const { pool } = service()
-    await create([{ external_id: randomUUID() }])
-    const { rows } = await pool.query(
-      'select host(ip) as ip from access_management.events order by id desc limit 1',
-    )
-    expect(rows).toEqual([{ ip: '127.0.0.1' }])
-    const [newest] = await latest(1)
-    for (const filters of [{ ip_from: '127.0.0.1', ip_to: '127.0.0.1' }, { ip_to: '::ffff:127.0.0.1' }]) {
-      const answer = await ask(service(), 'listEvents', { query: filterQuery(filters) })
-      expect(idsOf(answer)).toContain(newest!.id)
-    }
   })
 
   test.each(['create_directory_user', 'update_directory_user', 'delete_directory_user'])(
@@ -372,16 +292,9 @@ describeService('what happens in a directory', {}, (service) => {
 describeService('behind a proxy', { trustedProxies: ['127.0.0.1'] }, (service) => {
   test.each([
     ['192.0.2.33', '192.0.2.33'],
-    ['::ffff:192.0.2.34', '192.0.2.34'],
-    ['2001:DB8:0::33', '2001:db8::33'],
     ['fe80::33%eth0', 'fe80::33'],
-    ['198.51.100.1, 192.0.2.35', '192.0.2.35'],
-    ['192.0.2.36:4711', '192.0.2.36'],
     ['[2001:db8::36]:4711', '2001:db8::36'],
-    ['[2001:db8::37]', '2001:db8::37'],
-    ['192.0.2.38, 127.0.0.1:4711', '192.0.2.38'],
     ['unknown', '127.0.0.1'],
-    ['192.0.2.39, unknown', '127.0.0.1'],
     ["'; drop table events", '127.0.0.1'],
   ])('a request from "%s" is an event from %s', async (forwarded, ip) => {
     const externalId = randomUUID()

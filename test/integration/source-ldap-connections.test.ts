@@ -314,14 +314,6 @@ describe('several servers', () => {
     expect([first.binds, second.connections]).toEqual([(before[0] ?? 0) + 1, before[1]])
   })
 
-  test('a wrong password is tried once also behind a server that is down', async () => {
-    const binds = first.binds + second.binds
-    const bind = { dn: slapd.readers.reader.dn, password: async () => 'wrong' }
-    const reader = source({ url: [DEAD, first.url, second.url], bind })
-    await expectFailure(reader, 'source-refused', 'wrong password')
-    expect(first.binds + second.binds).toBe(binds + 1)
-  })
-
   test('a certificate for another host is no reason to try the next one', async () => {
     const wrong = slapd.ldapsUrl.replace('localhost', '127.0.0.1')
     const reader = source({ url: [wrong, slapd.ldapsUrl], tls: { ca: slapd.ca, startTls: false } })
@@ -460,15 +452,6 @@ test('the server says who the reader is, and what it offers', async () => {
   const { bind: _, ...anonymous } = options()
   using nobody = await open(anonymous)
   expect(nobody.identity).toBe('')
-})
-
-test('the system asks a quiet connection whether it still lives', async () => {
-  using connection = await open(options({ url: slapd.url }))
-  const port = connection.endpoint.port.toString(16).toUpperCase().padStart(4, '0')
-  const rows = (await readFile('/proc/net/tcp', 'utf8')).split('\n').map((row) => row.trim().split(/\s+/))
-  const timers = rows.filter(([, , remote, state]) => remote === `0100007F:${port}` && state === '01')
-  // The kind of timer, as proc(5) has it: 2 is keep-alive.
-  expect(timers.map((row) => row[5]?.slice(0, 2))).toContain('02')
 })
 
 test.each<[string, (impatient: Slapd) => Partial<LdapSourceOptions>]>([

@@ -181,16 +181,6 @@ describe('a group that would lose members', () => {
     ])
   })
 
-  test('names once who is kept for two reasons: not proved absent, and still in it', () => {
-    const rest = everybody.filter((id) => id !== 's5')
-    const source = readOf(rest, ['o1', 's1', 's2', 's3', 's4'])
-    const inputs = inputsOf(source, { sightings: { user: new Map(), group: new Map() } })
-    const { plan } = proved(inputs, { losses: new Map([['g', { stillMembers: ['s5'] }]]) })
-    expect([...plan.changes].map(({ change }) => change)).toMatchObject([
-      { op: 'set-members', id: 'g', want: ['o1', 's1', 's2', 's3', 's4', 's5'] },
-    ])
-  })
-
   test('loses nobody when the second look does not prove it, and gets its new members', () => {
     const inputs = inputsOf(readOf([...everybody, 'new'], ['new', 'o1']))
     const losses = new Map([['g', { stillMembers: [], unproved: 'cn=g changed again' }]])
@@ -380,40 +370,6 @@ describe('a group within another one that is absent, and still listed there', ()
     const lines = ['set-members g', 'delete-group sales']
     expect(proved(inputs).lines).toEqual(lines)
     expect(proved(inputs, { nesting: nestingOf({ 'cn=other,dc=org': 'other' }) }).lines).toEqual(lines)
-  })
-
-  test('says of each of several only what is lost of its people', () => {
-    const labs = ['l1', 'l2', 'l3', 'l4', 'l5', 'l6']
-    const all = [...everybody, ...labs]
-    const source = sourceOf(
-      all.map((id) => wantUser(id)),
-      [wantGroup('g', 'Everybody', OTHERS), wantGroup('h', 'Too', OTHERS)],
-      { strangersWithin: (id) => ['cn=labs,dc=org', ...(id === 'g' ? ['cn=sales,dc=org'] : [])] },
-    )
-    const have = [
-      haveGroup('g', 'Everybody', all),
-      haveGroup('h', 'Too', [...OTHERS, ...labs]),
-      haveGroup('sales', 'Sales', SALES),
-      haveGroup('labs', 'Labs', labs),
-    ]
-    const several: PlanInputs = {
-      ...inputs,
-      source,
-      directory: directoryOf(
-        all.map((id) => haveUser(id)),
-        have,
-      ),
-      sightings: { user: new Map(), group: new Map(['labs', 'sales'].map((id) => [id, 'gone'] as const)) },
-    }
-    const both = nestingOf({ 'cn=labs,dc=org': 'labs', 'cn=sales,dc=org': 'sales' })
-    const { lines, findings, waitingGroups } = proved(several, { nesting: both })
-    expect(lines).toEqual([])
-    expect(findings.map(({ detail }) => /would lose [^;]*/.exec(detail)?.[0])).toEqual([
-      'would lose 12 memberships',
-      'would lose 5 members',
-    ])
-    const later = proved(several, { waitingGroups: new Set(waitingGroups) })
-    expect(later.findings[0]?.detail).toMatch(/^"Everybody", "Too" would still lose 17 memberships, and/)
   })
 
   test('is believed where it had fewer than five members', () => {
@@ -790,15 +746,6 @@ describe('a group that lists members in several attributes', () => {
       'in uniqueMember in the last good run, and lists none there now, as no group',
     )
     expect(lines).toEqual([])
-  })
-
-  test('names all the attributes that are silent', () => {
-    const three = new Map([...memberLists, ['g', ['member', 'memberUid', 'uniqueMember']]])
-    const now = lists({ g: ['member'], few: ['uniqueMember'], 'cn=inner,dc=org': ['memberUid'] })
-    const { findings } = proved(inputsOf(readOf(everybody, OTHERS, now)), { memberLists: three })
-    expect(findings[0]?.detail).toContain(
-      'listed members in memberUid and uniqueMember in the last good run, and',
-    )
   })
 
   test.each([
