@@ -1,12 +1,15 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createLocalControl } from '../../src/control/local.ts'
 import { renderReport } from '../../src/cli/render/report.ts'
-import { FIXTURE } from '../support/fixture.ts'
+import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { readService } from '../support/read-service.ts'
 import type { MutableCompany, SyncHarness, SyncHarnessOptions } from '../support/sync-harness.ts'
 import { useTestBed } from '../support/test-bed.ts'
 
-const bed = useTestBed('configuration')
+/** Tests have directories from 100 on. */
+const OTHER_DIRECTORY = 99
+
+const bed = useTestBed('configuration', { fixture: emptyDirectoriesFixture(OTHER_DIRECTORY, 1) })
 
 let company: MutableCompany
 
@@ -23,9 +26,6 @@ async function harness(options: Partial<SyncHarnessOptions> = {}): Promise<SyncH
 function hire(id: string): void {
   company.users.set(id, { name: `Person ${id}`, email: `${id}@example.org` })
 }
-
-/** No other test of this file gets this one. */
-const OTHER_DIRECTORY = 139
 
 function inOtherDirectory() {
   return { service: { baseUrl: bed.proxy.baseUrl, organizationId: 1, directoryId: OTHER_DIRECTORY } }
