@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { openConformance, type Result } from '../../../src/conformance/conformance.ts'
-import type { Operation } from '../../../src/contract/endpoints.ts'
 import { DIRECTORY, json, never, serviceAt, startService } from './fake-service.ts'
 
 /** How the service answers a request for a directory that does not exist. */
