@@ -32,10 +32,15 @@ export type Backend = 'embedded' | 'postgres' | 'redis'
 /**
  * Kills the processes of a run with SIGKILL at random points: the work goes on, and nothing is done twice.
  *
+ * @param names the processes that work on the run
  * @param times how often each process is killed; after the third kill in a row the next run would wait
  *   (store/interruptions.ts)
  */
-export async function testKills(backend: Backend, times: number): Promise<void> {
+export async function testKills(
+  backend: Backend,
+  names: readonly Victim['name'][],
+  times: number,
+): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const place = await places[backend](stack)
   const companySite = stack.use(await openCompanySite(place, companyBefore()))
@@ -43,7 +48,6 @@ export async function testKills(backend: Backend, times: number): Promise<void> 
   expect(await site.run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
   await companySite.setSource(companyAfter())
 
-  const names = backend === 'embedded' ? (['daemon'] as const) : (['daemon', 'worker'] as const)
   const victims = names.map((name) => startVictim(stack, companySite, name))
   const [daemon] = victims as [Victim]
   await daemon.program.waitForOutput(/daemon started/)

@@ -382,7 +382,7 @@ describe('a PostgreSQL server that cannot be used', () => {
 
   test('a process that is frozen within a transaction keeps nobody from its rows for long', async () => {
     const url = await server.createDatabase()
-    await using frozen = await openStore({ kind: 'postgres', url, idleMs: 100 })
+    await using frozen = await openStore({ kind: 'postgres', url, idleMs: 1000 })
     await using other = await openStore({ kind: 'postgres', url })
     const number = await addRun(frozen.db, {
       sync: 'corp',
