@@ -16,7 +16,7 @@ export class SignInCode {
     this.#ends = now + LIFE_MS
   }
 
-  /** Whom this code signs in; undefined for another code, a second use, or an hour later. */
+  /** The user of this code; undefined for another code, a second use, or an hour later. */
   use(given: string, now = Date.now()): string | undefined {
     if (now >= this.#ends || !isSameToken(given, this.code)) return undefined
     const user = this.#user

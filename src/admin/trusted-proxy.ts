@@ -20,7 +20,7 @@ export interface TrustedProxy {
 export interface Client {
   /** The address of the client: that of the connection or, of a trusted proxy, the last one that it names. */
   readonly address: string
-  /** Whom a trusted proxy names. */
+  /** The user that a trusted proxy names. */
   readonly user: string | undefined
 }
 

@@ -1,7 +1,7 @@
 import { type AddHelpTextPosition, Command, type ErrorOptions, Help, type HelpContext } from 'commander'
 import { itemLines, textLines } from './render/help.ts'
 
-/** A command whose help fits the terminal, and whose errors name the help that explains it. */
+/** A command with help in the width of the terminal; its errors name the help that explains them. */
 export class ProgramCommand extends Command {
   override createCommand(name?: string): Command {
     return new ProgramCommand(name)

@@ -92,7 +92,7 @@ export type Announce = (line: string) => void
 /** What a daemon prints for the person who started it. */
 interface DaemonOutput {
   readonly announce: Announce
-  /** Who started it on a terminal; undefined where something else reads the lines. */
+  /** The operator at the terminal; undefined where the output is no terminal. */
   readonly operator: string | undefined
   /** A run has ended; `run` holds its first changes and notices. */
   readonly onRunEnd: (run: RunView) => void

@@ -16,7 +16,7 @@ import { listen } from './service.ts'
 interface AdminOutput {
   readonly log: Log
   readonly announce: (line: string) => void
-  /** Who started the daemon on a terminal, which alone shows the link for signing in. */
+  /** The operator at the terminal; undefined elsewhere, where no sign-in link is shown. */
   readonly operator: string | undefined
 }
 
@@ -82,7 +82,7 @@ async function goodSecret(secret: SecretReader, option: string, log: Log): Promi
       return await readGood(secret, option)
     } catch (error) {
       log.error({ error: sentence(error) }, 'nobody is let in')
-      // Whoever has not shown the token yet is told nothing of where it is.
+      // A request without the token learns nothing of where the token is.
       throw new DirsyncdError('secret-unavailable', `${option} cannot be read now: the log says why.`)
     }
   }

@@ -36,7 +36,7 @@ import { Reloader, stopping } from './reloader.ts'
 export interface DaemonOutput {
   /** One line for a person. */
   readonly announce: (line: string) => void
-  /** Who started it on a terminal; undefined where something else reads the lines. */
+  /** The operator at the terminal; undefined where the output is no terminal. */
   readonly operator: string | undefined
   /** Called when a run has ended. */
   readonly onRunEnd: (run: RunView) => void

@@ -27,7 +27,7 @@ export function whyUntrustedProgram(
   return why === undefined ? undefined : `the program must not be run: ${why}`
 }
 
-/** Whoever may change a folder or a link on the way to the file can replace the file. */
+/** Write access to a folder or a link on the way to the file replaces the file. */
 function whyOthersDecide(path: string): string | undefined {
   const folder = dirname(path)
   const above = folder === path ? undefined : whyOthersDecide(folder)

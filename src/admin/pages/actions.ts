@@ -140,7 +140,7 @@ function namedPart({ names, kinds, ids }: ChosenPart): Part {
   }
 }
 
-/** Who is signed in, or whom a program names that shows the token without a name. */
+/** The signed-in operator, or the name that a program sends beside the token. */
 function whoActs({ viewer }: FastifyRequest, by: string | undefined): string {
   const name = viewer.user ?? by
   if (name === undefined)

@@ -82,7 +82,7 @@ const name = text(100).refine((value) => !isNothing(value), 'must be a name')
 
 // Of a form every field must be known: one that is misspelt, such as a part of a plan, must not widen what is done.
 export const signInForm = z.strictObject({ user: name, token: z.string(), to: optional(encoded) })
-/** Who acts, of a program that shows the token without a name. */
+/** The operator for whom a program acts that shows the token without a name. */
 export const byForm = z.strictObject({ by: optional(text(100)) })
 export const partForm = byForm.extend({
   names: several(z.enum(PART_NAMES)),
