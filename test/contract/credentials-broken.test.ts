@@ -3,9 +3,8 @@ import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { createVault } from '../../src/service/keys/vault.ts'
 import { FIXTURE } from '../support/fixture.ts'
-import { type RunningService, startService } from '../support/service.ts'
+import { openServicePool, type RunningService, startService } from '../support/service.ts'
 import { type ApiRequest, ask, problem } from './api.ts'
-import { backends } from './backends.ts'
 
 const SCHEMA = 'access_management'
 
@@ -23,18 +22,16 @@ const EVENT_FAULTS = [
   ['has no table', `alter table ${SCHEMA}.events rename to events_elsewhere`],
 ] as const
 
-describe.each(backends)('credentials when something is broken, on $name', ({ create }) => {
-  /** A service of its own, with the text that it logs. */
-  async function start(stack: AsyncDisposableStack) {
-    const backend = await create()
-    stack.defer(() => backend.remove())
-    const pool = stack.adopt(await backend.open(), (opened) => opened.end())
-    const lines: string[] = []
-    const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
-    const service = stack.adopt(await startService({ pool, log }), (started) => started.close())
-    return { service, pool, log: () => lines.join('') }
-  }
+/** A service of its own, with the text that it logs. */
+async function start(stack: AsyncDisposableStack) {
+  const pool = stack.adopt(await openServicePool(), (opened) => opened.end())
+  const lines: string[] = []
+  const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
+  const service = stack.adopt(await startService({ pool, log }), (started) => started.close())
+  return { service, pool, log: () => lines.join('') }
+}
 
+describe('credentials when something is broken', () => {
   test.each(EVENT_FAULTS)('an event that %s releases nothing and changes nothing', async (_, fault) => {
     await using stack = new AsyncDisposableStack()
     const { service, pool, log } = await start(stack)

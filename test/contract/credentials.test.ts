@@ -64,13 +64,9 @@ describeService('reading credentials', {}, (service) => {
   test.each([
     ["another contact's subscription", { subscriptionId: FIXTURE.bensSubscriptionId }, 404],
     ["another organization's subscription", { subscriptionId: FIXTURE.otherSubscriptionId }, 404],
-    ['an unknown subscription', { subscriptionId: 999 }, 404],
-    ['a word for an id', { subscriptionId: 'x' }, 404],
     ['a subscription whose password may not be seen', { subscriptionId: FIXTURE.lockedSubscriptionId }, 403],
     ['a token with USER alone', { token: FIXTURE.userWriteToken }, 403],
-    ['a token for the organization', { token: FIXTURE.readOnlyToken }, 403],
     ['an expired token', { token: FIXTURE.expiredToken }, 401],
-    ['no token', { token: null }, 401],
   ] satisfies [string, ApiRequest, number][])(
     'is refused with %s, and is no event then',
     async (_, request, status) => {
@@ -81,11 +77,6 @@ describeService('reading credentials', {}, (service) => {
       expect(await events(service())).toHaveLength(before.length)
     },
   )
-
-  test('says that it is the subscription which does not permit it', async () => {
-    const answer = await read(service(), { subscriptionId: FIXTURE.lockedSubscriptionId })
-    expect(answer.body).toMatchObject({ type: expect.stringMatching(/:not-permitted$/) })
-  })
 
   test('takes no GET', async () => {
     const response = await fetch(
@@ -176,7 +167,6 @@ describeService('resetting a password', {}, (service) => {
       404,
       'not-found',
     ],
-    ['an unknown subscription', { subscriptionId: 999 }, 404, 'not-found'],
     [
       'a subscription that does not permit it',
       { subscriptionId: FIXTURE.lockedSubscriptionId },
@@ -191,8 +181,6 @@ describeService('resetting a password', {}, (service) => {
       'not-supported',
     ],
     ['a token with USER_READ alone', { token: FIXTURE.userReadToken }, 403, 'scope-missing'],
-    ['a token for the organization', { token: FIXTURE.writeOnlyToken }, 403, 'scope-missing'],
-    ['an expired token', { token: FIXTURE.expiredToken }, 401, 'token-refused'],
   ] satisfies [string, ApiRequest, number, string][])(
     'is refused with %s, and changes nothing then',
     async (_, request, status, code) => {

@@ -4,7 +4,6 @@ import type { Event } from '../../src/contract/event.ts'
 import type { RunningService } from '../support/service.ts'
 import { ask, filterQuery } from './api.ts'
 import { describeService } from './with-service.ts'
-import { inLong } from '../support/long.ts'
 
 /** An event as it is stored; addresses are numbers, so that comparing them is plain. */
 interface Sample {
@@ -115,7 +114,7 @@ describeService('any events and any filters', {}, (service) => {
         fc.array(search, { minLength: 1, maxLength: 3 }),
         check,
       ),
-      { numRuns: inLong(20, 150) },
+      { numRuns: 20 },
     )
   })
 

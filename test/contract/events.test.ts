@@ -57,38 +57,20 @@ describeService('the history of the fixture', {}, (service) => {
   })
 
   test.each([
-    ['one type', 'filters[type]=update_policy', [1]],
-    ['several types', 'filters[type]=update_policy,enable_contact_admin', [1, 0]],
     ['several types, one unknown', 'filters[type]=nothing,%20enable_contact_admin', [0]],
-    ['an unknown type', 'filters[type]=nothing', []],
     ['part of a type', 'filters[type]=update', []],
     ['the time of the first', 'filters[time_to]=2026-01-10T08:00:00.000%2B00:00', [0]],
-    ['the time of the first, its plus not encoded', 'filters[time_to]=2026-01-10T08:00:00.000+00:00', [0]],
     ['one millisecond less', 'filters[time_to]=2026-01-10T07:59:59.999Z', []],
-    ['the time of the second', 'filters[time_from]=2026-01-11T08:00:00Z', [1]],
-    ['one millisecond more', 'filters[time_from]=2026-01-11T08:00:00.001Z', []],
-    ['a day', 'filters[time_from]=2026-01-10&filters[time_to]=2026-01-10', [0]],
-    ['a time with another offset', 'filters[time_from]=2026-01-11T03:00:00-05:00', [1]],
-    ['an IPv4 address', 'filters[ip_from]=192.0.2.10&filters[ip_to]=192.0.2.10', [0]],
-    ['an IPv4 address that is mapped', 'filters[ip_from]=::ffff:192.0.2.10', [0]],
-    ['an IPv4 range beside it', 'filters[ip_from]=192.0.2.11&filters[ip_to]=192.0.2.255', []],
     ['an IPv4 bound, which no IPv6 address matches', 'filters[ip_from]=0.0.0.0', [0]],
     ['an IPv6 bound, which no IPv4 address matches', 'filters[ip_from]=::', [1]],
-    ['an IPv6 range', 'filters[ip_from]=2001:db8::&filters[ip_to]=2001:db8::ffff', [1]],
     ['a group of both', `filters[group_id]=${FIXTURE.groupId}`, [1, 0]],
-    ['a group of one', 'filters[group_id]=52', [1]],
-    ['an unknown group', 'filters[group_id]=999', []],
     ["another organization's group", `filters[group_id]=${FIXTURE.otherGroupId}`, []],
-    ['an id that is too large', 'filters[group_id]=99999999999999999999', []],
-    ['an actor', `filters[contact_id]=${FIXTURE.contactId}`, [0]],
     ["another organization's contact", 'filters[contact_id]=21', []],
-    ['empty filters', 'filters[type]=&filters[time_from]=&filters[ip_to]=&filters[group_id]=', [1, 0]],
     [
       'all seven',
       'filters[type]=update_policy&filters[time_from]=2026-01-11&filters[time_to]=2026-01-11&filters[ip_from]=2001:db8::1&filters[ip_to]=2001:db8::12&filters[group_id]=52&filters[contact_id]=12',
       [1],
     ],
-    ['two that exclude each other', 'filters[type]=update_policy&filters[contact_id]=11', []],
     ['names that are percent-encoded', 'filters%5Bcontact_id%5D=12', [1]],
     [
       'the first and the last time that can be said',
@@ -105,38 +87,22 @@ describeService('the history of the fixture', {}, (service) => {
     expect(answer.headers.get('total')).toBe(String(which.length))
   })
 
-  test.each([
-    ['time_from', 'yesterday'],
-    ['time_to', '2026-02-30'],
-    ['ip_from', '192.0.2.0/24'],
-    ['ip_to', 'localhost'],
-    ['group_id', 'Sales'],
-    ['contact_id', '-1'],
-    ['type', ','],
-    ['type', 'a\0b'],
-  ])('a filter %s that is "%s" is refused with 400', async (name, value) => {
-    expect(await list(filterQuery({ [name]: value }))).toMatchObject(problem(400, [`filters[${name}]`]))
+  test('values that are no filters are refused with 400, and a range that can hold nothing with 422', async () => {
+    const wrong = { time_from: 'yesterday', ip_to: 'localhost', contact_id: '-1' }
+    const fields = Object.keys(wrong).map((name) => `filters[${name}]`)
+    expect(await list(filterQuery(wrong))).toMatchObject(problem(400, fields))
+    const ends = { ip_from: '192.0.2.2', ip_to: '192.0.2.1' }
+    const bounds = ['filters[ip_from]', 'filters[ip_to]']
+    expect(await list(filterQuery(ends))).toMatchObject(problem(422, bounds))
   })
 
   test.each([
     ['filters[typ]=update_policy', 'filters[typ]'],
-    ['filters[Type]=update_policy', 'filters[Type]'],
     ['filters[__proto__]=x', 'filters[__proto__]'],
     ['filters[type][]=update_policy', 'filters[type]'],
-    ['filters[type][a]=update_policy', 'filters[type]'],
     ['filters=update_policy', 'filters'],
-    ['filters[]=update_policy', 'filters'],
   ])('%s is refused with 400, not left out', async (query, field) => {
     expect(await list(`?${query}`)).toMatchObject(problem(400, [field]))
-  })
-
-  test.each([
-    ['filters[ip_from]=192.0.2.1&filters[ip_to]=2001:db8::1', 'ip'],
-    ['filters[ip_from]=192.0.2.2&filters[ip_to]=192.0.2.1', 'ip'],
-    ['filters[time_from]=2026-01-12&filters[time_to]=2026-01-11', 'time'],
-  ])('%s, which can hold nothing, is refused with 422', async (query, what) => {
-    const fields = [`filters[${what}_from]`, `filters[${what}_to]`]
-    expect(await list(`?${query}`)).toMatchObject(problem(422, fields))
   })
 
   test('links keep the filters', async () => {
@@ -147,13 +113,6 @@ describeService('the history of the fixture', {}, (service) => {
       last: `?${filters}&page=2&per_page=1`,
     })
     expect(idsOf(await list(linksOf(answer)['next']))).toEqual(idsOf(await list()).slice(1))
-  })
-
-  test('a page past the end is empty and keeps the total', async () => {
-    const answer = await list('?page=3&per_page=1&filters[group_id]=51')
-    expect(answer).toMatchObject({ status: 200, body: [] })
-    expect(answer.headers.get('total')).toBe('2')
-    expect(linksOf(answer)['prev']).toContain('page=2')
   })
 
   test("is not the other organization's, whatever is asked for", async () => {

@@ -10,7 +10,6 @@ import { loadYaml, testContext } from '../support/service.ts'
 import { tempDir } from '../support/temp.ts'
 import { ask, problem } from './api.ts'
 import { describeService } from './with-service.ts'
-import { longTest } from '../support/long.ts'
 
 function organization(id: number, tokens: string, directories = ''): string {
   return `
@@ -31,13 +30,8 @@ interface Access {
   /** The first of the two that Ada has. */
   readonly subscription?: number
   readonly group?: number
-  /** Of Ada, instead of the two. */
-  readonly subscriptions?: string
-  /** Besides Ada and Ben. */
-  readonly contacts?: string
   /** Of the group, instead of Ada and Ben. */
   readonly members?: string
-  readonly events?: string
 }
 
 /** An organization with one of everything that has to do with subscriptions, and with ids made of its own. */
@@ -45,7 +39,7 @@ function access(id: number, more: Access = {}): string {
   const { provider = id, installation = id, second = id + 1, subscription = id * 10 + 1, group = id } = more
   const app = `{ id: ${subscription}, installation: ${installation}, name: App, created_at: 30d, last_login: 3h, bookmarks: [{ name: Home, url: "https://app.example" }, plain], credentials: { login: ada, password: hidden-password } }`
   const item = `{ id: ${id * 10 + 2}, installation: ${installation}, kind: vault-item, name: Item, credentials: { login: hidden-login, password: hidden-value } }`
-  const ada = `{ id: ${id}, name: Ada, email: ada@example.org, created_at: 365d, tokens: [{ token: token-of-ada-in-${id}, scopes: [ORG_READ, USER_READ], expires: 5000d }], subscriptions: [${more.subscriptions ?? `${app}, ${item}`}] }`
+  const ada = `{ id: ${id}, name: Ada, email: ada@example.org, created_at: 365d, tokens: [{ token: token-of-ada-in-${id}, scopes: [ORG_READ, USER_READ], expires: 5000d }], subscriptions: [${app}, ${item}] }`
   const ben = `{ id: ${second}, name: Ben, email: ben@example.org, last_activity: 2d }`
   return `
   - id: ${id}
@@ -57,20 +51,15 @@ function access(id: number, more: Access = {}): string {
         name: App
         slug: app
         configuration: { url: "https://app.example/${id}", extra: { region: eu, shards: [1, 2] } }
-    contacts: [${[ada, ben, ...(more.contacts === undefined ? [] : [more.contacts])].join()}]
+    contacts: [${ada}, ${ben}]
     groups:
       - { id: ${group}, name: Group, created_at: 7d, contacts: [${more.members ?? `${id}, ${second}`}], installations: [${installation}] }
-    events: [${more.events ?? ''}]
 providers:
   - id: ${provider}
     name: Provider of ${id}
     slug: p
     icons: { small: "https://i.example/s", large: "https://i.example/l", color_code: "#0a5fb4", first_letter: P }
 `
-}
-
-function many(count: number, row: (index: number) => string): string {
-  return Array.from({ length: count }, (_, index) => row(index)).join()
 }
 
 describeService('the fixture', {}, (service) => {
@@ -171,25 +160,6 @@ describeService('the fixture', {}, (service) => {
     const { rows } = await service().pool.query<{ row: string }>(query)
     expect(rows).toHaveLength(2)
     expect(JSON.stringify(rows)).not.toContain('hidden')
-  })
-
-  longTest('brings thousands of subscriptions, members and events', async () => {
-    const subscriptions = many(1500, (index) => {
-      return `{ id: ${130_000 + index}, installation: 130, kind: vault-item, name: S, credentials: { a: b } }`
-    })
-    const contacts = many(2500, (index) => `{ id: ${131_000 + index}, name: C, email: c@example.org }`)
-    const members = many(2500, (index) => `${131_000 + index}`)
-    const events = many(8000, (index) => {
-      return `{ type: t, operation: update, at: ${index}s, description: { en: E. }, actor: 130 }`
-    })
-    await load(access(130, { subscriptions, contacts, members, events }))
-    const request = { token: 'token-of-ada-in-130', organizationId: 130 }
-    expect((await ask(service(), 'listSubscriptions', request)).headers.get('total')).toBe('1500')
-    expect((await ask(service(), 'listOrganizationGroups', request)).body).toMatchObject([
-      { contacts_count: 2500 },
-    ])
-    const query = 'select event_count from access_management.organizations where id = 130'
-    expect((await service().pool.query(query)).rows).toEqual([{ event_count: 8000 }])
   })
 
   test('leaves a provider alone that is there', async () => {

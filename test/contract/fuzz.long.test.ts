@@ -9,16 +9,14 @@ import { type RunningService, startService } from '../support/service.ts'
 import { ask } from './api.ts'
 import { brokenHttp, type FuzzedRequest, fuzzedRequest } from './fuzz-requests.ts'
 import { MARKER, wideFixture } from './wide-fixture.ts'
-import { inLong, isLong } from '../support/long.ts'
 
-/** In the long run together 10,000 cases. */
-const WELL_FORMED = inLong(1200, 9400)
-const BROKEN = inLong(100, 600)
+const WELL_FORMED = 9400
+const BROKEN = 600
 /** How many are sent at once. */
 const AT_ONCE = 10
 
 /** No request may take longer. */
-const PATIENCE_MS = inLong(30_000, 5000)
+const PATIENCE_MS = 5000
 
 let service: RunningService
 let agent: Agent
@@ -102,13 +100,10 @@ test(`${WELL_FORMED} requests to all endpoints: no 5xx, no silence, no leak, and
         }
       },
     ),
-    // 1200 requests at random are at times without a single 422; the long test has enough of them.
-    { numRuns: WELL_FORMED / AT_ONCE, endOnFailure: true, ...(!isLong() && { seed: 20261123 }) },
+    { numRuns: WELL_FORMED / AT_ONCE, endOnFailure: true },
   )
-  // A fuzzer that is refused at the door proves nothing. Some endpoints have few requests that they take.
-  const all = Object.keys(endpoints)
-  if (isLong()) expect([...reached].toSorted()).toEqual(all.toSorted())
-  expect(reached.size).toBeGreaterThan(all.length * 0.7)
+  // A fuzzer that is refused at the door proves nothing.
+  expect([...reached].toSorted()).toEqual(Object.keys(endpoints).toSorted())
   expect(
     [...statuses].filter(([status]) => status < 300).reduce((sum, [, count]) => sum + count, 0),
   ).toBeGreaterThan(WELL_FORMED / 8)

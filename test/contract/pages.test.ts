@@ -28,51 +28,37 @@ describeService('pages', { fixture: DIRECTORIES }, (service) => {
   const totalOf = async (directoryId: number) => (await list('', directoryId)).headers.get('total')
   const list = (query: string, directoryId = 7) => ask(service(), 'listUsers', { query, directoryId })
 
-  test('the first page has next and last', async () => {
-    const answer = await list('')
-    expect(answer.headers.get('total')).toBe('60')
-    expect(answer.headers.get('per-page')).toBe('20')
-    expect(linksOf(answer)).toEqual({ next: '?page=2&per_page=20', last: '?page=3&per_page=20' })
-    expect(idsOf(answer)).toEqual(Array.from({ length: 20 }, (_, index) => `u${index}`))
-  })
-
-  test('a page between has all four', async () => {
-    const answer = await list('?page=2')
-    expect(linksOf(answer)).toEqual({
+  test('the first page, one between and the last one have their links and their part of the list', async () => {
+    const [first, middle, last] = await Promise.all(['', '?page=2', '?page=3'].map((query) => list(query)))
+    for (const answer of [first!, middle!, last!]) {
+      expect(answer.headers.get('total')).toBe('60')
+      expect(answer.headers.get('per-page')).toBe('20')
+    }
+    expect(linksOf(first!)).toEqual({ next: '?page=2&per_page=20', last: '?page=3&per_page=20' })
+    expect(linksOf(middle!)).toEqual({
       first: '?page=1&per_page=20',
       prev: '?page=1&per_page=20',
       next: '?page=3&per_page=20',
       last: '?page=3&per_page=20',
     })
-    expect(idsOf(answer)[0]).toBe('u20')
+    expect(linksOf(last!)).toEqual({ first: '?page=1&per_page=20', prev: '?page=2&per_page=20' })
+    expect([first!, middle!, last!].flatMap(idsOf)).toEqual(
+      Array.from({ length: 60 }, (_, index) => `u${index}`),
+    )
+    expect(idsOf(await list('?page=2&per_page=50'))).toHaveLength(10)
   })
 
-  test('the last page has first and prev, and is full when the total divides evenly', async () => {
-    const answer = await list('?page=3')
-    expect(linksOf(answer)).toEqual({ first: '?page=1&per_page=20', prev: '?page=2&per_page=20' })
-    expect(idsOf(answer)).toHaveLength(20)
-  })
-
-  test('the last page holds the rest when the total does not divide evenly', async () => {
-    const answer = await list('?page=2&per_page=50')
-    expect(idsOf(answer)).toHaveLength(10)
+  test.each([4, 2_147_483_648])('page %i, past the end, is empty with first, prev and last', async (page) => {
+    const answer = await list(`?page=${page}`)
+    expect(answer.status).toBe(200)
+    expect(answer.body).toEqual([])
     expect(answer.headers.get('total')).toBe('60')
+    expect(linksOf(answer)).toEqual({
+      first: '?page=1&per_page=20',
+      prev: '?page=3&per_page=20',
+      last: '?page=3&per_page=20',
+    })
   })
-
-  test.each([4, 5, 1_000_000, 2_147_483_648])(
-    'page %i, past the end, is empty with first, prev and last',
-    async (page) => {
-      const answer = await list(`?page=${page}`)
-      expect(answer.status).toBe(200)
-      expect(answer.body).toEqual([])
-      expect(answer.headers.get('total')).toBe('60')
-      expect(linksOf(answer)).toEqual({
-        first: '?page=1&per_page=20',
-        prev: '?page=3&per_page=20',
-        last: '?page=3&per_page=20',
-      })
-    },
-  )
 
   test.each([
     ['exactly one page', 8, '', '20'],
@@ -112,17 +98,6 @@ describeService('pages', { fixture: DIRECTORIES }, (service) => {
     expect(Object.keys(linksOf(answer))).toEqual(['first', 'prev', 'next', 'last'])
     expect(await list(`?q=${'x'.repeat(3000)}`)).toMatchObject(problem(414))
     expect(await list(`?q=${'"'.repeat(1001)}`)).toMatchObject(problem(414))
-  })
-
-  test('all pages together are the whole list, whatever the size of a page', async () => {
-    for (const perPage of [1, 7, 59, 60, 61, 100]) {
-      const seen: string[] = []
-      for (let page = 1; page <= Math.ceil(60 / perPage); page += 1) {
-        seen.push(...idsOf(await list(`?page=${page}&per_page=${perPage}`)))
-      }
-      expect(new Set(seen).size).toBe(60)
-      expect(seen).toHaveLength(60)
-    }
   })
 
   test('groups are paged like users', async () => {

@@ -1,61 +1,56 @@
-import { expect, describe, test } from 'vitest'
+import { Pool } from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
 import { migrateService } from '../../src/service/store/migrations/index.ts'
+import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
 import { FIXTURE_YAML } from '../support/fixture.ts'
 import { loadYaml, startService } from '../support/service.ts'
 import { ask } from './api.ts'
-import { backends } from './backends.ts'
 
-describe.each(backends)('a service that is started again, on $name', ({ create }) => {
-  test('has everything it had, and leaves the organizations of the fixture alone', async () => {
-    await using stack = new AsyncDisposableStack()
-    const backend = await create()
-    stack.defer(() => backend.remove())
+/** Opens a pool on the database until the end of the test. */
+function openPool(connectionString: string): Pool {
+  const pool = new Pool({ connectionString })
+  // The end of the test run reaches connections that the end of the pool has not yet closed.
+  pool.on('error', () => {})
+  onTestFinished(() => pool.end())
+  return pool
+}
 
-    const firstPool = await backend.open()
-    const first = await startService({ pool: firstPool })
-    await ask(first, 'createUsers', { json: { users: [{ external_id: 'kept', name: 'Kept Person' }] } })
-    const group = { external_id: 'kept', name: 'Kept', external_member_ids: ['kept'] }
-    await ask(first, 'createGroups', { json: { groups: [group] } })
-    const before = await ask(first, 'listUsers')
-    await first.close()
-    await firstPool.end()
+test('a service that is started again has everything it had, and changes no organization of the fixture', async () => {
+  const url = await createDatabase(SERVICE_TEMPLATE)
+  const first = await startService({ pool: openPool(url) })
+  await ask(first, 'createUsers', { json: { users: [{ external_id: 'kept', name: 'Kept Person' }] } })
+  const group = { external_id: 'kept', name: 'Kept', external_member_ids: ['kept'] }
+  await ask(first, 'createGroups', { json: { groups: [group] } })
+  const before = await ask(first, 'listUsers')
+  await first.close()
 
-    const secondPool = stack.adopt(await backend.open(), (pool) => pool.end())
-    const changed = FIXTURE_YAML.replace('name: Corporate', 'name: Renamed in the fixture')
-    const second = stack.adopt(await startService({ pool: secondPool, fixture: changed }), (service) =>
-      service.close(),
-    )
-    expect((await ask(second, 'listUsers')).body).toEqual(before.body)
-    expect((await ask(second, 'getGroup', { externalId: 'kept' })).body).toEqual(group)
-    expect((await ask(second, 'getDirectory')).body).toMatchObject({ name: 'Corporate' })
-  })
+  const changed = FIXTURE_YAML.replace('name: Corporate', 'name: Renamed in the fixture')
+  const second = await startService({ pool: openPool(url), fixture: changed })
+  onTestFinished(() => second.close())
+  expect((await ask(second, 'listUsers')).body).toEqual(before.body)
+  expect((await ask(second, 'getGroup', { externalId: 'kept' })).body).toEqual(group)
+  expect((await ask(second, 'getDirectory')).body).toMatchObject({ name: 'Corporate' })
+})
 
-  test('two that start at once on an empty store make its tables and its fixture once', async () => {
-    await using stack = new AsyncDisposableStack()
-    const backend = await create()
-    stack.defer(() => backend.remove())
-    const pool = stack.adopt(await backend.open(), (opened) => opened.end())
-    const start = async () => {
-      await migrateService(pool)
-      return loadYaml(pool, FIXTURE_YAML)
-    }
-    const results = await Promise.all([start(), start(), start()])
-    expect(results.map(({ created }) => created.organization ?? 0).toSorted((a, b) => a - b)).toEqual([
-      0, 0, 2,
-    ])
-    const { rows } = await pool.query('select count(*)::int as users from access_management.external_users')
-    expect(rows).toEqual([{ users: 1 }])
-  })
-
-  test('keeps no token as it is', async () => {
-    await using stack = new AsyncDisposableStack()
-    const backend = await create()
-    stack.defer(() => backend.remove())
-    const pool = stack.adopt(await backend.open(), (opened) => opened.end())
+test('three services that start at once on an empty database make its tables and its fixture once', async () => {
+  const pool = openPool(await createDatabase())
+  const start = async () => {
     await migrateService(pool)
-    await loadYaml(pool, FIXTURE_YAML)
-    const { rows } = await pool.query('select t::text as row from access_management.tokens t')
-    expect(rows).toHaveLength(9)
-    expect(JSON.stringify(rows)).not.toMatch(/token-of-(organization|ada|ben)/)
-  })
+    return loadYaml(pool, FIXTURE_YAML)
+  }
+  const results = await Promise.all([start(), start(), start()])
+  const organizations = results.map(({ created }) => created.organization ?? 0)
+  expect(organizations.toSorted((a, b) => a - b)).toEqual([0, 0, 2])
+  const { rows: users } = await pool.query(
+    'select count(*)::int as many from access_management.external_users',
+  )
+  expect(users).toEqual([{ many: 1 }])
+})
+
+test('the store keeps no token as it is', async () => {
+  const pool = openPool(await createDatabase(SERVICE_TEMPLATE))
+  await loadYaml(pool, FIXTURE_YAML)
+  const { rows } = await pool.query('select t::text as row from access_management.tokens t')
+  expect(rows).toHaveLength(9)
+  expect(JSON.stringify(rows)).not.toMatch(/token-of-(organization|ada|ben)/)
 })

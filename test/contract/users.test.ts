@@ -58,21 +58,13 @@ describeService('users', {}, (service) => {
   })
 
   test.each([
-    'with/slash',
-    'with space',
-    'cn=Ada,dc=example;x?y#z&a=b+c',
-    '100%',
-    '%2F',
-    'a%2Fb%252F',
+    'cn=Ada, dc=example;x?y#z&a=b+c/d',
+    'a%2Fb%252F 100%',
     '日本語-ü-🙂',
-    'é (composed)',
-    'é (decomposed)'.normalize('NFD'),
+    'é'.normalize('NFD'),
     '...',
-    '.a',
-    'o\'brien\\"',
     '__proto__',
-    'line\nbreak',
-    'x'.repeat(2048),
+    `o'brien\\"\n${'x'.repeat(2000)}`,
   ])('the external id %j can be created, read, changed and deleted', async (externalId) => {
     expect((await create([['users[][external_id]', externalId]])).status).toBe(201)
     expect((await get(externalId)).body).toMatchObject({ external_id: externalId })
@@ -88,36 +80,25 @@ describeService('users', {}, (service) => {
     expect((await get('Case')).body).toMatchObject({ external_id: 'Case' })
   })
 
-  test.each([
-    ['an empty external id', { external_id: '' }, 'external_id'],
-    ['the external id "."', { external_id: '.' }, 'external_id'],
-    ['the external id ".."', { external_id: '..' }, 'external_id'],
-    ['an external id of 2,049 bytes', { external_id: 'x'.repeat(2049) }, 'external_id'],
-    ['an external id with a NUL', { external_id: 'a\0b' }, 'external_id'],
-    ['half a character', { external_id: '\ud800' }, 'external_id'],
-    ['an empty e-mail', { email: '' }, 'email'],
-    ['an e-mail without an @', { email: 'example.org' }, 'email'],
-    ['an e-mail without a name', { email: '@example.org' }, 'email'],
-    ['an e-mail with a space', { email: 'a b@example.org' }, 'email'],
-    ['an e-mail with two @', { email: 'a@b@example.org' }, 'email'],
-    ['an e-mail of another domain', { email: 'a@example.com' }, 'email'],
-    ['an e-mail of a subdomain', { email: 'a@mail.example.org' }, 'email'],
-    ['an e-mail of a longer domain', { email: 'a@notexample.org' }, 'email'],
-    ['an empty name', { name: '' }, 'name'],
-    ['a name of blanks', { name: ' \t' }, 'name'],
-    ['a name with a NUL', { name: 'a\0b' }, 'name'],
-  ])('refuses %s with 422, and the others of the request with it', async (name, values, field) => {
-    const json = { users: [{ external_id: `with ${name}` }, values] }
-    expect(await ask(service(), 'createUsers', { json })).toMatchObject(problem(422, [`users[1].${field}`]))
-    expect(await get(`with ${name}`)).toMatchObject(problem(404))
-  })
-
-  test('every fault of a request is named', async () => {
-    const json = { users: [{ name: '', email: 'x' }, {}, { external_id: '..' }] }
-    const answer = await ask(service(), 'createUsers', { json })
-    expect(answer).toMatchObject(
-      problem(422, ['users[0].email', 'users[0].name', 'users[1]', 'users[2].external_id']),
-    )
+  test('every wrong value of a request is named with 422, and nothing of the request is created', async () => {
+    const users = [
+      { external_id: 'with wrong ones' },
+      { name: ' \t', email: 'x' },
+      { email: 'a@mail.example.org' },
+      {},
+      { external_id: '..' },
+      { external_id: 'a\0b' },
+    ]
+    const faults = [
+      'users[1].email',
+      'users[1].name',
+      'users[2].email',
+      'users[3]',
+      'users[4].external_id',
+      'users[5].external_id',
+    ]
+    expect(await ask(service(), 'createUsers', { json: { users } })).toMatchObject(problem(422, faults))
+    expect(await get('with wrong ones')).toMatchObject(problem(404))
   })
 
   test.each([
@@ -139,19 +120,13 @@ describeService('users', {}, (service) => {
     )
   })
 
-  test.each(['name', 'email'])('takes an entry with the %s alone', async (field) => {
-    const user = { [field]: `alone-${field}@example.org` }
-    const answer = await ask(service(), 'createUsers', { json: { users: [user] } })
-    expect(answer).toMatchObject({ status: 201, body: [user] })
+  test('takes an entry with the name or the e-mail alone, as it is', async () => {
+    const users = [{ name: 'alone' }, { email: "o'brien+ä@EXAMPLE.org" }]
+    const answers = await Promise.all(
+      users.map((user) => ask(service(), 'createUsers', { json: { users: [user] } })),
+    )
+    expect(answers).toMatchObject(users.map((user) => ({ status: 201, body: [user] })))
   })
-
-  test.each(['a@EXAMPLE.org', "o'brien+tag@example.org", 'ä.ö@example.org'])(
-    'takes the e-mail %s as it is',
-    async (email) => {
-      const answer = await create([['users[][email]', email]])
-      expect(answer.body).toMatchObject([{ email }])
-    },
-  )
 
   test('a taken external id is 409, and nothing of the request is created', async () => {
     await create([['users[][external_id]', 'taken']])
@@ -177,7 +152,7 @@ describeService('users', {}, (service) => {
     expect(statuses).toEqual([201, ...Array.from({ length: 19 }, () => 409)])
   })
 
-  test('waits for who creates the same external id at the same time', async () => {
+  test('a create waits for another one of the same external id', async () => {
     const inserted = `select access_management.insert_entries(${FIXTURE.directoryId}, 'user', '[{"external_id": "same"}]')`
     const answer = during(service(), [inserted], () => create([['users[][external_id]', 'same']]))
     expect((await answer).status).toBe(409)
@@ -209,14 +184,9 @@ describeService('users', {}, (service) => {
     expect(answer.body).toMatchObject(users)
   })
 
-  test.each([
-    ['a number', 3, 'users[0].name'],
-    ['null', null, 'users[0].name'],
-    ['a list', ['x'], 'users[0].name'],
-  ])('a name that is %s is refused with 400', async (_name, name, field) => {
-    expect(await ask(service(), 'createUsers', { json: { users: [{ name }] } })).toMatchObject(
-      problem(400, [field]),
-    )
+  test('a name that is a number is refused with 400', async () => {
+    const json = { users: [{ name: 3 }] }
+    expect(await ask(service(), 'createUsers', { json })).toMatchObject(problem(400, ['users[0].name']))
   })
 
   test('an update changes only what it names', async () => {
@@ -250,15 +220,14 @@ describeService('users', {}, (service) => {
     expect([answer.body]).toEqual(created.body)
   })
 
-  test.each([
-    ['email', 'x@example.com'],
-    ['email', ''],
-    ['name', ''],
-  ])('an update of %s to "%s" is refused with 422 and changes nothing', async (field, value) => {
-    const externalId = `refused ${field} ${value}`
-    const created = await create([['users[][external_id]', externalId]])
-    expect(await update(externalId, [[field, value]])).toMatchObject(problem(422, [field]))
-    expect([(await get(externalId)).body]).toEqual(created.body)
+  test('an update with wrong values is refused with 422 and changes nothing', async () => {
+    const created = await create([['users[][external_id]', 'refused']])
+    const wrong = [
+      ['email', 'x@example.com'],
+      ['name', ''],
+    ] as const
+    expect(await update('refused', wrong)).toMatchObject(problem(422, ['email', 'name']))
+    expect([(await get('refused')).body]).toEqual(created.body)
   })
 
   test('a deleted user leaves its groups, and its id can be given again', async () => {

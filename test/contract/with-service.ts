@@ -1,24 +1,27 @@
+import type { Pool } from 'pg'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { type RunningService, startService, type StartOptions } from '../support/service.ts'
-import { backends } from './backends.ts'
 
-/** Runs the tests on each of the backends against one service each; the tests get it from the function. */
+/** Opens a store for the service; what it opens, it gives to the stack. */
+export type OpenStore = (stack: AsyncDisposableStack) => Promise<Pool>
+
+/**
+ * Runs the tests against one service; the tests get it from the function. The store is on PostgreSQL unless `open` opens
+ * another one.
+ */
 export function describeService(
   name: string,
   options: StartOptions,
   tests: (service: () => RunningService) => void,
-  on = backends,
+  open?: OpenStore,
 ): void {
-  describe.each(on)(`${name}, on $name`, ({ create }) => {
+  describe(`${name}`, () => {
     let service: RunningService | undefined
     const stack = new AsyncDisposableStack()
 
     beforeAll(async () => {
-      const backend = await create()
-      stack.defer(() => backend.remove())
-      const pool = await backend.open()
-      stack.defer(() => pool.end())
-      service = await startService({ ...options, pool })
+      const pool = await open?.(stack)
+      service = await startService({ ...options, ...(pool && { pool }) })
       stack.defer(() => service?.close())
     })
 

@@ -12,11 +12,10 @@ import {
   type ServiceProcess,
 } from '../support/site.ts'
 import { directorySection, databaseConfig, NO_GUARDS } from '../support/sync-config.ts'
-import { inLong } from '../support/long.ts'
 import { eventually } from '../support/eventually.ts'
 
-const PEOPLE = inLong(50, 400)
-const DEAD_MS = inLong(3000, 20_000)
+const PEOPLE = 400
+const DEAD_MS = 20_000
 
 let stack: AsyncDisposableStack
 let site: Site
@@ -163,7 +162,7 @@ describe('one sync', () => {
   test('a service that lets 30 requests a second through: done, nothing quarantined, few requests refused', async () => {
     const service = stack.use(await startServiceSite({ faults: 'limit=30/1s' }))
     await configure(service)
-    const company = people(inLong(150, 600))
+    const company = people(600)
     await writeFiles(company)
     const { code, run, seconds } = await sync('corp')
     const requests = await service.requests()

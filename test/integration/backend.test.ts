@@ -3,10 +3,9 @@ import { type Job, Worker } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createLog } from '../../src/log.ts'
 import { openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts'
+import { openRunsQueue, restoreSchedules, setSchedules, startRunsWorker } from '../../src/queue/runs.ts'
 import { openStore } from '../../src/store/open.ts'
 import { allBackends, type OpenBackend } from '../support/backends.ts'
-import { createDatabase } from '../support/databases.ts'
-import { longTest } from '../support/long.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startRedis } from '../support/redis.ts'
 import { freePort } from '../support/server-process.ts'
@@ -124,18 +123,6 @@ describe.each(allBackends())('queue on $name', ({ open }) => {
   })
 })
 
-longTest('processes that start at once on an empty database all find their queue', async () => {
-  for (let round = 0; round < 10; round += 1) {
-    await using stack = new AsyncDisposableStack()
-    const url = await createDatabase()
-    const stores = await Promise.all(Array.from({ length: 6 }, () => openStore({ kind: 'postgres', url })))
-    for (const store of stores) stack.use(store)
-    const opened = await Promise.allSettled(stores.map((store) => openQueueBackend({ kind: 'store', store })))
-    for (const one of opened) if (one.status === 'fulfilled') stack.use(one.value)
-    expect(opened.filter(({ status }) => status === 'rejected')).toEqual([])
-  }
-})
-
 describe('a server that restarts', () => {
   test('Redis: waiting workers go on, and what was queued is still there', async () => {
     const server = await startRedis({ appendOnly: true })
@@ -171,6 +158,20 @@ async function doneOverRestart(backend: QueueBackend, server: Restartable): Prom
   await eventually(() => expect(done).toHaveLength(3))
   return done.toSorted()
 }
+
+test('schedules of a Redis that was emptied come back with the next check', async () => {
+  const server = await startRedis()
+  onTestFinished(() => server.close())
+  await using backend = await openQueueBackend({ kind: 'redis', url: server.url })
+  const queue = openRunsQueue(backend)
+  const schedules = new Map([['corp', { every: 1000, offset: 0 }]])
+  await setSchedules(queue, schedules)
+  await server.flush()
+  const woken = Promise.withResolvers<unknown>()
+  startRunsWorker(backend, 1, async (job) => woken.resolve(job))
+  await restoreSchedules(queue, schedules)
+  expect(await woken.promise).toEqual({ sync: 'corp', scheduled: true })
+})
 
 describe('a Redis that cannot be used', () => {
   test('nothing listens there', async () => {

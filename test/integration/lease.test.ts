@@ -2,7 +2,6 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { on, once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import {
   afterAll,
@@ -15,21 +14,18 @@ import {
   test,
   vi,
 } from 'vitest'
-import type { Lease, LeaseTimes } from '../../src/store/lease.ts'
+import type { Lease } from '../../src/store/lease.ts'
 import { freeDeadLeases } from '../../src/store/lease.ts'
 import { findHeld, takeRow } from '../../src/store/lease-rows.ts'
 import { openStore, type Store } from '../../src/store/open.ts'
 import { allBackends, backendNamed, type OpenBackend } from '../support/backends.ts'
 import { createDatabase, STORE_TEMPLATE } from '../support/databases.ts'
 import type { HolderAnswer, HolderTask } from '../support/lease-holder.ts'
-import { longTest } from '../support/long.ts'
-import { type PostgresServer, runSql, startPostgres } from '../support/postgres.ts'
-import { startTcpRelay } from '../support/tcp-relay.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { tempDir } from '../support/temp.ts'
 import { eventually } from '../support/eventually.ts'
+import { breakConnection, leaseConnections, taken, TIMES, untilRenewed } from './lease.ts'
 
-/** No machine is so busy that a renewal takes ten minutes; `passTime` lets a lease grow old. */
-const TIMES: LeaseTimes = { expiry: 600_000, renewal: 400, blocked: 600_000 }
 const HOLDER = fileURLToPath(new URL('../support/lease-holder.ts', import.meta.url))
 const stores = allBackends().filter(({ name }) => name !== 'redis')
 
@@ -52,24 +48,10 @@ function passTime(ms: number): void {
   passed += ms
 }
 
-/** Resolves when the holder has renewed the lease so many times; one that never expires is renewed never. */
-async function untilRenewed(sync: string, times: number, { db } = store): Promise<void> {
-  for (let time = 0; time < times; time += 1) {
-    const before = await findHeld(db, sync)
-    if (before?.renewedAt === 'infinity') return
-    await eventually(async () => expect(await findHeld(db, sync)).not.toEqual(before))
-  }
-}
-
 const take = (sync: string, owner: string, times = TIMES) => store.leases.take(sync, owner, times)
 
 async function mustTake(sync: string, owner: string, times = TIMES): Promise<Lease> {
   return taken(await take(sync, owner, times))
-}
-
-function taken(lease: Lease | undefined): Lease {
-  if (lease === undefined) throw new Error('not taken')
-  return lease
 }
 
 function openStoreOf(open: () => Promise<OpenBackend>): void {
@@ -85,18 +67,8 @@ function openStoreOf(open: () => Promise<OpenBackend>): void {
   })
 }
 
-/** Blocks the event loop of this thread, without taking the processor from others. */
-function block(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
-}
-
 async function expectLost(lease: Lease): Promise<void> {
   await eventually(() => expect(lease.signal.aborted).toBe(true))
-}
-
-/** Lets what waited while the loop was blocked happen. */
-async function turn(): Promise<void> {
-  await sleep(50)
 }
 
 describe.each(stores)('leases in $name', ({ open }) => {
@@ -123,7 +95,7 @@ describe.each(stores)('leases in $name', ({ open }) => {
     for (let time = 0; time < 3; time += 1) {
       expect(await take('renewed', 'b')).toBeUndefined()
       passTime(0.9 * TIMES.expiry)
-      await untilRenewed('renewed', 1)
+      await untilRenewed('renewed', 1, store)
     }
     expect(await take('renewed', 'b')).toBeUndefined()
     expect(lease.signal.aborted).toBe(false)
@@ -136,7 +108,7 @@ describe.each(stores)('leases in $name', ({ open }) => {
     const lease = await mustTake('freed', 'a')
     await lease[Symbol.asyncDispose]()
     await using _later = await mustTake('taken-later', 'a')
-    await untilRenewed('taken-later', 2)
+    await untilRenewed('taken-later', 2, store)
     const { rows } = await store.pool.query(
       "select owner, renewed_at from dirsyncd.leases where sync = 'freed'",
     )
@@ -205,15 +177,6 @@ describe('leases on a PostgreSQL server', () => {
     expect(rows).toEqual([{ owner: 'a', epoch: '2' }])
   })
 
-  longTest('a loop that is blocked for longer than the expiry keeps it', async () => {
-    const times = { ...TIMES, expiry: 10_000 }
-    await using lease = await mustTake('blocked', 'a', times)
-    block(1.2 * times.expiry)
-    expect(await take('blocked', 'b', times)).toBeUndefined()
-    await turn()
-    expect(lease.signal.aborted).toBe(false)
-  })
-
   test.each([
     ['back', '1 day'],
     ['ahead', '-1 day'],
@@ -244,7 +207,7 @@ describe('leases on a PostgreSQL server', () => {
   test('a connection that breaks is made again', async () => {
     await using lease = await mustTake('broken', 'a')
     await breakConnection(store)
-    await untilRenewed('broken', 1)
+    await untilRenewed('broken', 1, store)
     expect(lease.signal.aborted).toBe(false)
     expect(await take('broken', 'b')).toBeUndefined()
   })
@@ -259,32 +222,6 @@ describe('leases on a PostgreSQL server', () => {
     }
     await eventually(async () => expect(await leaseConnections(watching)).toBe(0))
   })
-})
-
-longTest('a connection of the thread that answers no more is replaced', async () => {
-  const url = new URL(await createDatabase(STORE_TEMPLATE))
-  let isDeaf = false
-  const target = { host: url.hostname, port: Number(url.port) }
-  await using relay = await startTcpRelay(target, { host: '127.0.0.1', port: 0 }, (client, upstream) => {
-    client.once('data', (startup) => {
-      const deafens = !isDeaf && startup.includes('dirsyncd leases')
-      upstream.write(startup)
-      client.on('data', (data) => (deafens && isDeaf) || upstream.write(data))
-    })
-    upstream.pipe(client)
-  })
-  const { port } = url
-  url.port = String(relay.port)
-  await using relayed = await openStore({ kind: 'postgres', url: url.href })
-  url.port = port
-  await using watching = await openStore({ kind: 'postgres', url: url.href })
-  await using lease = taken(await relayed.leases.take('deaf', 'a', TIMES))
-  await eventually(async () => expect(await leaseConnections(watching)).toBe(1))
-  isDeaf = true
-  // The first renewal may have been under way.
-  await untilRenewed('deaf', 2, watching)
-  expect(lease.signal.aborted).toBe(false)
-  expect(await watching.leases.take('deaf', 'b', TIMES)).toBeUndefined()
 })
 
 describe('other processes', () => {
@@ -311,7 +248,7 @@ describe('other processes', () => {
     await using _beside = await mustTake('beside-stuck', 'b')
     await eventually(async () => {
       const before = await findHeld(store.db, 'stuck')
-      await untilRenewed('beside-stuck', 3)
+      await untilRenewed('beside-stuck', 3, store)
       expect(await findHeld(store.db, 'stuck')).toEqual(before)
     })
     expect(await take('stuck', 'heir')).toBeUndefined()
@@ -355,23 +292,6 @@ async function startHolder(sync: string, times = TIMES) {
   return { process: child, send, next }
 }
 
-async function leaseConnections({ pool }: Store): Promise<number> {
-  const { rowCount } = await pool.query(
-    "select from pg_stat_activity where application_name = 'dirsyncd leases' and datname = current_database()",
-  )
-  return rowCount ?? 0
-}
-
-/** Breaks the connection of the thread, once it has one. */
-async function breakConnection({ pool }: Store): Promise<void> {
-  const broken = async () =>
-    (
-      await pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
-        where application_name = 'dirsyncd leases' and datname = current_database()`)
-    ).rowCount
-  await eventually(async () => expect(await broken()).toBe(1))
-}
-
 describe('a server of its own', () => {
   let server: PostgresServer
 
@@ -381,23 +301,6 @@ describe('a server of its own', () => {
 
   afterAll(async () => {
     await server.close()
-  })
-
-  longTest('a password that was changed is asked for again', async () => {
-    const url = await server.createDatabase()
-    await runSql(url, "create role locked login superuser password 'old'")
-    await using watching = await openStore({ kind: 'postgres', url })
-    let password = 'old'
-    const login = { url: url.replace('postgres@', 'locked@'), password: async () => password }
-    await using changing = await openStore({ kind: 'postgres', ...login })
-    await using lease = taken(await changing.leases.take('changed', 'a', TIMES))
-    await eventually(async () => expect(await leaseConnections(watching)).toBe(1))
-    await runSql(url, "alter role locked password 'new'")
-    password = 'new'
-    await breakConnection(watching)
-    await untilRenewed('changed', 1, watching)
-    expect(lease.signal.aborted).toBe(false)
-    expect(await watching.leases.take('changed', 'b', TIMES)).toBeUndefined()
   })
 
   test('while the store is away the lease is given up before anybody else may take it', async () => {

@@ -1,22 +1,14 @@
 import { once } from 'node:events'
-import { get, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
-import { Agent, request } from 'undici'
 import { describe, expect, test, vi } from 'vitest'
 import { createLog, type Log } from '../../src/log.ts'
 import { newToken } from '../../src/service/access-token.ts'
-import { newKeyLine } from '../../src/service/keys/vault.ts'
-import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
-import { longTest } from '../support/long.ts'
-import type { Program } from '../support/program.ts'
-import { freePort } from '../support/server-process.ts'
+import { FIXTURE } from '../support/fixture.ts'
 import { type RunningService, startForTest } from '../support/service.ts'
-import { openSite } from '../support/site.ts'
 import { ask, problem } from '../contract/api.ts'
-import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
+import { send, serve, stop } from './service-process.ts'
 
 /** Statuses of so many requests, one after the other. */
 async function statuses(count: number, make: () => Promise<{ readonly status: number }>): Promise<number[]> {
@@ -310,52 +302,6 @@ test('a store whose connections are all busy for too long is unavailable, and no
   expect((await ask(running, 'listDirectories')).status).toBe(200)
 })
 
-longTest('the deletion of old events holds nobody up who stops the service', async () => {
-  await using stack = new AsyncDisposableStack()
-  const store = await createDatabase(SERVICE_TEMPLATE)
-  const first = await serve(stack, '', store)
-  await stop(first.program)
-  const client = new Client(store)
-  await client.connect()
-  stack.defer(() => client.end())
-  await client.query('begin')
-  await client.query('lock table access_management.events in share mode')
-  const program = stack.use(first.site.start('service'))
-  await program.waitForOutput(/listens on/)
-  await eventually(async () => {
-    const waiting =
-      "select count(*)::int as count from pg_locks where not granted and relation = 'access_management.events'::regclass"
-    expect((await client.query(waiting)).rows).toEqual([{ count: 1 }])
-  })
-  await stop(program)
-})
-
-/** `dirsyncd service` with requests that take so long. */
-async function serve(stack: AsyncDisposableStack, faults: string, store?: string) {
-  const site = stack.use(await openSite())
-  const port = await freePort()
-  await site.write('keys', newKeyLine('k1'))
-  await site.write('fixture.yaml', FIXTURE_YAML)
-  await site.configure({
-    dataDir: './data',
-    service: {
-      listen: `127.0.0.1:${port}`,
-      store: store ?? (await createDatabase(SERVICE_TEMPLATE)),
-      keyFile: './keys',
-      fixture: './fixture.yaml',
-      ...(faults !== '' && { faults }),
-    },
-  })
-  const program = stack.use(site.start('service'))
-  await program.waitForOutput(/listens on/)
-  return { site, port, program }
-}
-
-async function stop(program: Program): Promise<void> {
-  program.kill('SIGTERM')
-  expect((await program.ended).code).toBe(0)
-}
-
 /** What comes of a new connection: it stands, or the code of its error. */
 async function connecting(port: number): Promise<string> {
   const socket = connect(port, '127.0.0.1')
@@ -368,23 +314,6 @@ async function connecting(port: number): Promise<string> {
   )
 }
 
-/** Sends a request and resolves when the service has it; `answer` is the status, or `cut`. */
-async function send(port: number): Promise<{ readonly answer: Promise<number | 'cut'> }> {
-  const sent = get({
-    port,
-    host: '127.0.0.1',
-    path: '/api/v2/organizations/1/admin/directories',
-    // The service says at once that it has the headers.
-    headers: { authorization: `token ${FIXTURE.token}`, 'x-device-id': 'd', expect: '100-continue' },
-  })
-  const answer = once(sent, 'response').then(
-    ([response]: IncomingMessage[]) => response?.resume().statusCode ?? 0,
-    () => 'cut' as const,
-  )
-  await once(sent, 'continue')
-  return { answer }
-}
-
 describe('a stop of the real process', () => {
   test('lets a request in flight end, and takes no new one', async () => {
     await using stack = new AsyncDisposableStack()
@@ -394,25 +323,5 @@ describe('a stop of the real process', () => {
     await eventually(async () => expect(await connecting(port)).toBe('ECONNREFUSED'))
     expect(await answer).toBe(200)
     await ended
-  })
-
-  longTest('does not wait for a client that keeps its connection', async () => {
-    await using stack = new AsyncDisposableStack()
-    const { port, program } = await serve(stack, '')
-    const dispatcher = stack.adopt(new Agent({ keepAliveTimeout: 60_000 }), (agent) => agent.destroy())
-    const { body } = await request(`http://127.0.0.1:${port}/healthz`, { dispatcher })
-    await body.text()
-    const silent = connect(port, '127.0.0.1')
-    silent.on('error', () => undefined)
-    await once(silent, 'connect')
-    await stop(program)
-  })
-
-  test('does not wait for ever for a request that is stuck', async () => {
-    await using stack = new AsyncDisposableStack()
-    const { port, program } = await serve(stack, 'latency=1:60s')
-    const { answer } = await send(port)
-    await stop(program)
-    expect(await answer).toBe('cut')
   })
 })

@@ -10,7 +10,6 @@ import { createCommandSource } from '../../src/source/command/command-source.ts'
 import type { CommandSourceOptions } from '../../src/source/command/options.ts'
 import type { Source } from '../../src/source/source.ts'
 import { type TempDir, tempDir } from '../support/temp.ts'
-import { longTest } from '../support/long.ts'
 
 const NEVER = new AbortController().signal
 let dir: TempDir
@@ -113,21 +112,6 @@ describe('a complete output', () => {
     ).read(NEVER)
     expect(snapshot).toMatchObject({ unreadable: 2 })
     expect([...snapshot.seen.user]).toEqual(['u1', 'a', 'b'])
-  })
-
-  longTest('of 200,000 entries is read while it is printed', async () => {
-    await writeFile(
-      join(dir.path, 'many.mjs'),
-      `import { once } from 'node:events'
-      for (let at = 0; at < 200_000; at += 100) {
-        let text = ''
-        for (let n = at; n < at + 100; n += 1) text += JSON.stringify({ user: { id: 'u' + n, first: 'A', last: 'B' } }) + '\\n'
-        if (!process.stdout.write(text)) await once(process.stdout, 'drain')
-      }
-      process.stdout.write('{"complete":true,"users":200000}\\n')`,
-    )
-    const snapshot = await source([process.execPath, 'many.mjs']).read(NEVER)
-    expect(snapshot.users.size).toBe(200_000)
   })
 })
 

@@ -22,7 +22,6 @@ import {
   SEQUENCE,
 } from '../support/ber.ts'
 import { type FakeEntry, startFakeLdap } from '../support/fake-ldap.ts'
-import { longTest } from '../support/long.ts'
 import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
 
 /** What a server can do to one connection, byte by byte. */
@@ -387,15 +386,5 @@ describe('a request', () => {
     expect(server.searches.length).toBeGreaterThan(12)
     for (const search of server.searches)
       expect(search).toMatchObject({ aliases: 0, sizeLimit: 0, timeLimit: 0 })
-  })
-
-  longTest('may be answered with 130,000 entries at once', async () => {
-    const people = Array.from({ length: 130_000 }, (_, index) => ({
-      dn: `uid=u${index},${BASE}`,
-      attributes: { uid: [`u${index}`] },
-    }))
-    await using server = await startFakeLdap(({ base }) => ({ entries: base === '' ? [] : people }))
-    const source = createLdapSource(options(server.url, { vendor: 'lldap' }), silentLog())
-    expect((await source.read(NEVER)).users.size).toBe(130_000)
   })
 })

@@ -23,11 +23,8 @@ import { beginFenced } from '../support/fenced.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import { freePort } from '../support/server-process.ts'
 import { tempDir } from '../support/temp.ts'
-import { inLong, longTest } from '../support/long.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
 import { eventually } from '../support/eventually.ts'
-
-const PROCESSES = inLong(3, 10)
 
 const OWNER = fileURLToPath(new URL('../support/data-dir-owner.ts', import.meta.url))
 
@@ -156,75 +153,44 @@ describe.each([
     const clients = Array.from({ length: 20 }, (_, n) => n)
     for (const n of clients)
       await pool.query(`create table public.c${n} (id int primary key, owner int, data text)`)
-    const end = performance.now() + inLong(1500, 30_000)
-    const wrote = await Promise.all(clients.map((n) => writeUntil(pool, n, end)))
+    await Promise.all(clients.map((n) => writeRows(pool, n)))
     for (const n of clients) {
       const { rows } = await pool.query(`select count(*)::int as rows, min(owner) as low, max(owner) as high,
-        count(*) filter (where length(data) = case when id % 5 = 0 then 1000000 else 100 end)::int as whole
+        count(*) filter (where length(data) = case when id = 0 then 1000000 else 100 end)::int as whole
         from public.c${n}`)
-      expect(rows).toEqual([{ rows: wrote[n], low: n, high: n, whole: wrote[n] }])
+      expect(rows).toEqual([{ rows: 8, low: n, high: n, whole: 8 }])
     }
-    expect(Math.min(...wrote)).toBeGreaterThan(0)
   })
 })
 
-async function writeUntil(pool: Pool, n: number, end: number): Promise<number> {
-  let id = 0
-  while (performance.now() < end) {
-    const data = String.fromCharCode(65 + n).repeat(id % 5 === 0 ? 1_000_000 : 100)
+async function writeRows(pool: Pool, n: number): Promise<void> {
+  for (let id = 0; id < 8; id += 1) {
+    const data = String.fromCharCode(65 + n).repeat(id === 0 ? 1_000_000 : 100)
     await pool.query(`insert into public.c${n} values ($1, $2, $3)`, [id, n, data])
-    id += 1
   }
-  return id
 }
 
 describe('one owner of a data directory', () => {
-  longTest('of many processes at once exactly one owns it, and the others say who', async () => {
-    await using dir = await tempDir()
-    const startAt = Date.now() + 1500
-    const children = Array.from({ length: PROCESSES }, () =>
-      startOwner({ dataDir: dir.path, startAt, write: false }),
-    )
-    const answers = await Promise.all(children.map((child) => child.next()))
-    const owners = answers.flatMap((answer) => ('owns' in answer ? [answer.owns] : []))
-    const refusals = answers.flatMap((answer) => ('refused' in answer ? [answer.refused] : []))
-    expect(owners).toHaveLength(1)
-    expect(refusals).toHaveLength(PROCESSES - 1)
-    for (const refusal of refusals) expect(refusal).toContain(`in use by process ${owners[0]} on`)
-  })
-
-  test('killed in mid-write: the next one opens at once, and no acknowledged row is lost', async () => {
-    await using dir = await tempDir()
-    const acknowledged = new Set<number>()
-    for (const rows of inLong([60], [20, 100, 60])) {
-      const child = startOwner({ dataDir: dir.path, startAt: 0, write: true })
-      expect(await child.next()).toHaveProperty('owns')
-      child.process.on('message', (answer: OwnerAnswer) => {
-        if ('wrote' in answer) acknowledged.add(answer.wrote)
-      })
-      const before = acknowledged.size
-      await eventually(() => expect(acknowledged.size).toBeGreaterThan(before + rows))
-      child.process.kill('SIGKILL')
-      await once(child.process, 'close')
-    }
-    await using store = await openStore({ kind: 'embedded', dataDir: dir.path })
-    const { rows } = await store.pool.query<{ n: number }>('select n from public.written')
-    const found = new Set(rows.map(({ n }) => n))
-    expect(acknowledged.size).toBeGreaterThan(50)
-    expect([...acknowledged].filter((n) => !found.has(n))).toEqual([])
-  })
-
-  test('it needs less than half a gigabyte, also while it is opened', async () => {
+  test('an owner that is killed in mid-write: the next one opens at once, and no acknowledged row is lost', async () => {
     await using dir = await tempDir()
     await putEmptyStore(dir.path)
     const child = startOwner({ dataDir: dir.path, startAt: 0, write: true })
     expect(await child.next()).toHaveProperty('owns')
-    let rows = 0
-    child.process.on('message', () => (rows += 1))
-    await eventually(() => expect(rows).toBeGreaterThan(500))
-    const status = await readFile(`/proc/${child.process.pid}/status`, 'utf8')
-    const [, peak] = /^VmHWM:\s+(\d+) kB$/m.exec(status) ?? []
-    expect(Number(peak) / 1024).toBeLessThan(500)
+    const acknowledged = new Set<number>()
+    child.process.on('message', (answer: OwnerAnswer) => {
+      if ('wrote' in answer) acknowledged.add(answer.wrote)
+    })
+    await eventually(() => expect(acknowledged.size).toBeGreaterThan(300))
+    const peak = await peakOf(child.process)
+    child.process.kill('SIGKILL')
+    await once(child.process, 'close')
+
+    await using store = await openStore({ kind: 'embedded', dataDir: dir.path })
+    const { rows } = await store.pool.query<{ n: number }>('select n from public.written')
+    const found = new Set(rows.map(({ n }) => n))
+    expect([...acknowledged].filter((n) => !found.has(n))).toEqual([])
+    // Also while it is opened.
+    expect(peak, 'megabytes of the owner').toBeLessThan(500)
   })
 
   test('the leases of an owner that died are free, and keep their epochs', async () => {
@@ -252,6 +218,12 @@ describe('one owner of a data directory', () => {
     await expect(opening).rejects.not.toThrow(/ASSERTIONS/)
   })
 })
+
+/** The most megabytes of memory that the process has had. */
+async function peakOf({ pid }: ChildProcess): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
+}
 
 type Owner = { process: ChildProcess; next(): Promise<OwnerAnswer> }
 

@@ -1,15 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, lstatSync, readdirSync } from 'node:fs'
+import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { startProgram } from '../support/program.ts'
 import { openSite, type Site } from '../support/site.ts'
 import { embeddedConfig, OWN_DATABASE } from '../support/sync-config.ts'
-import { unprivileged } from '../support/unprivileged.ts'
-import { longTest } from '../support/long.ts'
-import { eventually } from '../support/eventually.ts'
-
-const nobody = unprivileged('nobody')
 
 let stack: AsyncDisposableStack
 let site: Site
@@ -72,29 +66,4 @@ describe.runIf(process.geteuid?.() === 0)('a data directory of another user', ()
     expect((await site.run('store', 'move')).stderr).toContain(advice())
     expect(filesOf(site.dataDir)).toEqual(before)
   })
-
-  longTest(
-    'root is answered by the daemon, also while it starts, and its user told of what root has left',
-    async () => {
-      await configure()
-      giveTo('nobody', site.dir)
-      const args = ['--config', join(site.dir, 'dirsyncd.yaml')]
-      const options = { user: nobody, env: { TOKEN: 'none' } }
-      const daemon = stack.use(startProgram(['start', ...args], options))
-      // It is starting, and root waits for it.
-      await eventually(() => expect(existsSync(join(site.dataDir, 'owner.json'))).toBe(true))
-      expect(await site.run('runs')).toMatchObject({ code: 0 })
-      daemon.kill('SIGTERM')
-      await daemon.ended
-      expect((await site.run('runs')).stderr).toContain(advice())
-
-      const { dataDir } = site
-      giveTo('root', join(dataDir, 'owner.lock'), join(dataDir, 'store', 'base'))
-      // SQLite could read the lock of root, and lock nobody out.
-      expect((await startProgram(['runs', ...args], options).ended).stderr).toBe(
-        `The data directory ${dataDir} cannot be used: ${dataDir}/owner.lock belongs to user root; give it to the user of ` +
-          `this process by \`chown -R nobody ${dataDir}/owner.lock ${dataDir}/store\` as root.\n`,
-      )
-    },
-  )
 })

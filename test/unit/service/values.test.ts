@@ -18,8 +18,32 @@ test.each([
   ['a@ÉXAMPLE.org', ['éxample.org']],
   ['a@e\u0301xample.org', ['éxample.org']],
   ['a@second.example', ['first.example', 'Second.Example']],
+  ["o'brien+tag@EXAMPLE.org", ['example.org']],
 ])('the e-mail %s is within %j', (email, domains) => {
   expect(valueErrors({ email }, domains)).toEqual([])
+})
+
+test.each([
+  ['an empty external id', { external_id: '' }],
+  ['the external id "."', { external_id: '.' }],
+  ['the external id ".."', { external_id: '..' }],
+  ['an external id of 2,049 bytes', { external_id: 'x'.repeat(2049) }],
+  ['an external id with a NUL', { external_id: 'a\0b' }],
+  ['half a character', { external_id: '\ud800' }],
+  ['an empty e-mail', { email: '' }],
+  ['an e-mail without an @', { email: 'example.org' }],
+  ['an e-mail without a name', { email: '@example.org' }],
+  ['an e-mail with a space', { email: 'a b@example.org' }],
+  ['an e-mail with two @', { email: 'a@b@example.org' }],
+  ['an e-mail of another domain', { email: 'a@example.com' }],
+  ['an e-mail of a subdomain', { email: 'a@mail.example.org' }],
+  ['an e-mail of a longer domain', { email: 'a@notexample.org' }],
+  ['an empty name', { name: '' }],
+  ['a name of blanks', { name: ' \t' }],
+  ['a name with a NUL', { name: 'a\0b' }],
+  ['an employee id of 2,049 bytes', { employee_id: 'x'.repeat(2049) }],
+])('%s may not be written', (_name, values) => {
+  expect(valueErrors(values, ['example.org']).map(({ field }) => field)).toEqual(Object.keys(values))
 })
 
 test('a fault has the place in front of its field', () => {

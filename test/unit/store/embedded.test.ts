@@ -1,10 +1,9 @@
 import { chmod, cp, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { array, assert, asyncProperty, constantFrom, integer, record } from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type EmbeddedPool, openEmbeddedPool } from '../../../src/store/embedded.ts'
+import { add, numbersIn, TABLE, testTransactions } from './embedded.ts'
 import { type TempDir, tempDir } from '../../support/temp.ts'
-import { inLong } from '../../support/long.ts'
 import { eventually } from '../../support/eventually.ts'
 
 let temp: TempDir
@@ -17,7 +16,7 @@ beforeAll(async () => {
   await mkdir(`${dir}.new`)
   await writeFile(join(`${dir}.new`, 'PG_VERSION'), '17')
   pool = await openEmbeddedPool(dir)
-  await pool.query('create table public.t (n int primary key, text text)')
+  await pool.query(TABLE)
 }, 60_000)
 
 beforeEach(async () => {
@@ -29,12 +28,7 @@ afterAll(async () => {
   await temp[Symbol.asyncDispose]()
 })
 
-async function numbers(): Promise<number[]> {
-  const { rows } = await pool.query<{ n: number }>('select n from public.t order by n')
-  return rows.map(({ n }) => n)
-}
-
-const add = 'insert into public.t (n) values ($1)'
+const numbers = () => numbersIn(pool)
 
 test('the search path is that of the queue', async () => {
   const { rows } = await pool.query('show search_path')
@@ -136,35 +130,4 @@ test('timers run while a long line of queries is worked on', async () => {
   expect(ticks).toBeGreaterThan(5)
 })
 
-type Ending = 'COMMIT' | 'ROLLBACK' | 'release' | 'destroy' | 'fail'
-const ending = constantFrom<Ending>('COMMIT', 'ROLLBACK', 'release', 'destroy', 'fail')
-
-async function transact(rows: readonly number[], end: Ending): Promise<void> {
-  const client = await pool.connect()
-  await client.query('BEGIN')
-  for (const row of rows) await client.query(add, [row])
-  if (end === 'fail') await client.query('select 1/0').catch(() => undefined)
-  if (end === 'COMMIT' || end === 'ROLLBACK') await client.query(end)
-  client.release(end === 'destroy')
-}
-
-test('many transactions at once: exactly what was committed is there', async () => {
-  const transactions = array(record({ length: integer({ min: 0, max: 3 }), end: ending }), {
-    maxLength: 15,
-  })
-  await assert(
-    asyncProperty(transactions, async (plans) => {
-      await pool.query('truncate public.t')
-      let next = 0
-      const expected: number[] = []
-      const runs = plans.map(({ length, end }) => {
-        const rows = Array.from({ length }, () => (next += 1))
-        if (end === 'COMMIT') expected.push(...rows)
-        return transact(rows, end)
-      })
-      await Promise.all(runs)
-      expect(await numbers()).toEqual(expected)
-    }),
-    { numRuns: inLong(8, 25) },
-  )
-})
+testTransactions(() => pool, 8)

@@ -8,7 +8,6 @@ import { createTogether } from '../../../src/target/together/create-together.ts'
 import type { Patience } from '../../../src/target/together/entries.ts'
 import { nextAfter } from '../../../src/target/together/next.ts'
 import { tryChange } from '../../../src/target/try-change.ts'
-import { inLong } from '../../support/long.ts'
 import { clientOf } from '../client/fixtures.ts'
 import type { Entry } from './directory-server.ts'
 import {
@@ -578,5 +577,5 @@ test('whatever the service does with lists, each person is created once, with th
         )
       },
     ),
-    { numRuns: inLong(60, 200) },
+    { numRuns: 60 },
   ))

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { FormReader, parseForm } from '../../../../src/service/http/form.ts'
-import { inLong } from '../../../support/long.ts'
+import { testAnyForm } from './form.ts'
 
 /** Without the missing prototypes, which a comparison would see. */
 function decode(text: string): unknown {
@@ -104,23 +104,9 @@ describe('a form', () => {
       }),
     )
   })
-
-  test('of any text is an object or a problem', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: fc.constantFrom('a', 'b', '[', ']', '=', '&', '%', '+', '1') }),
-        (text) => {
-          try {
-            return typeof parseForm(text) === 'object'
-          } catch (error) {
-            return (error as Error).name === 'Problem'
-          }
-        },
-      ),
-      { numRuns: inLong(400, 2000) },
-    )
-  })
 })
+
+testAnyForm(400)
 
 /** The form as JSON, or why it is none. */
 function readInParts(parts: readonly string[]): string {

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest'
 import { DirsyncdError } from '../../../../src/errors.ts'
 import { compileUserMap, type UserMapping } from '../../../../src/source/mapping.ts'
 import { cpuMsSince } from '../../../support/machine-load.ts'
-import { inLong } from '../../../support/long.ts'
 
 /** Far above what an evaluation takes, also on a busy machine, and far below for ever. */
 const BOUND = 3_000
@@ -96,9 +95,9 @@ test('no expression throws for any entry, ends late or has a long value', { time
       expect(steps.at(-1)).toMatchObject({ kind: 'result', value: email })
       expect(map.fieldsOf(lookup)).toEqual({ email, name: undefined, employeeId: undefined, faults })
     }),
-    { numRuns: inLong(100, 500) },
+    { numRuns: 100 },
   )
-  expect(compiled).toBeGreaterThan(inLong(20, 100))
+  expect(compiled).toBeGreaterThan(20)
 })
 
 test('any text is an expression or refused by its key', () => {
@@ -106,7 +105,7 @@ test('any text is an expression or refused by its key', () => {
     fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' })), (text) => {
       compile(text)
     }),
-    { numRuns: inLong(400, 2_000) },
+    { numRuns: 400 },
   )
 })
 

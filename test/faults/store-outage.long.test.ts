@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { openQueueBackend } from '../../src/queue/backend.ts'
-import { openRunsQueue, restoreSchedules, setSchedules, startRunsWorker } from '../../src/queue/runs.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
 import { people } from '../support/company.ts'
 import { type CompanySite, expectDirectory, openCompanySite, RUN_DONE } from '../support/company-site.ts'
@@ -10,11 +8,10 @@ import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import type { Program } from '../support/program.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { watchLoad } from '../support/machine-load.ts'
-import { inLong, longTest } from '../support/long.ts'
 
 /** Enough for a run of some seconds. */
 const BEFORE = people(10)
-const AFTER = people(10 + inLong(100, 600))
+const AFTER = people(10 + 600)
 const CHANGES = AFTER.users.size - BEFORE.users.size
 
 let postgres: PostgresServer
@@ -89,17 +86,17 @@ function outageOf(server: string): RegExp {
 }
 
 describe('in the middle of a run', () => {
-  longTest('Redis is killed and starts again: the run goes on', async () => {
+  test('Redis is killed and starts again: the run goes on', async () => {
     const daemon = await startRun('redis')
     await redis.stop()
-    await sleep(inLong(300, 1000))
+    await sleep(1000)
     await redis.start()
     await expectSameRun(daemon)
     expect(messages(daemon).join('; ')).toMatch(outageOf('Redis'))
     await expectDone()
   })
 
-  longTest('Redis is emptied: the jobs that vanished come back', async () => {
+  test('Redis is emptied: the jobs that vanished come back', async () => {
     const daemon = await startRun('redis')
     await redis.flush()
     await expectSameRun(daemon)
@@ -110,14 +107,14 @@ describe('in the middle of a run', () => {
   test('PostgreSQL starts again: the daemon stays and the run goes on', async () => {
     const daemon = await startRun('postgres')
     await postgres.stop()
-    await sleep(inLong(500, 2000))
+    await sleep(2000)
     await postgres.start()
     await expectSameRun(daemon)
     expect(messages(daemon).join('; ')).toMatch(outageOf('the store'))
     await expectDone()
   })
 
-  longTest.each(['a daemon', 'the command itself'])(
+  test.each(['a daemon', 'the command itself'])(
     'PostgreSQL starts again: a command waits while %s goes on, and says so',
     async (worker) => {
       companySite = stack.use(await openCompanySite(await placesOf('postgres'), BEFORE))
@@ -128,7 +125,7 @@ describe('in the middle of a run', () => {
       const command = site.run('sync', 'corp')
       await companySite.waitForWrites(CHANGES / 4)
       await postgres.stop()
-      await sleep(inLong(1500, 3000))
+      await sleep(3000)
       await postgres.start()
       const ended = await command
       expect(ended.stderr).toMatch(
@@ -139,7 +136,7 @@ describe('in the middle of a run', () => {
     },
   )
 
-  longTest('every connection to PostgreSQL is cut: the run goes on', async () => {
+  test('every connection to PostgreSQL is cut: the run goes on', async () => {
     const daemon = await startRun('redis')
     const client = new Client({ connectionString: postgres.url })
     await client.connect()
@@ -152,7 +149,7 @@ describe('in the middle of a run', () => {
     await expectDone()
   })
 
-  longTest.each<Queue>(['embedded', 'redis'])(
+  test.each<Queue>(['embedded', 'redis'])(
     'SIGTERM ends the daemon with 0 in under 5 s, and the next start goes on; the queue is %s',
     async (queue) => {
       const daemon = await startRun(queue)
@@ -167,16 +164,4 @@ describe('in the middle of a run', () => {
       await expectDone()
     },
   )
-})
-
-test('Redis is emptied: schedules come back with the next check', async () => {
-  const backend = stack.use(await openQueueBackend({ kind: 'redis', url: redis.url, prefix: 'schedules' }))
-  const queue = openRunsQueue(backend)
-  const schedules = new Map([['corp', { every: 1000, offset: 0 }]])
-  await setSchedules(queue, schedules)
-  await redis.flush()
-  const woken = Promise.withResolvers<unknown>()
-  startRunsWorker(backend, 1, async (job) => woken.resolve(job))
-  await restoreSchedules(queue, schedules)
-  expect(await woken.promise).toEqual({ sync: 'corp', scheduled: true })
 })

@@ -9,7 +9,6 @@ import { stringify } from 'yaml'
 import { people, CSV_SOURCE, csvFiles, fixtureOf } from '../support/company.ts'
 import { expectDirectory } from '../support/company-site.ts'
 import { createDatabase, STORE_TEMPLATE } from '../support/databases.ts'
-import { inLong, longTest } from '../support/long.ts'
 import { type Program, type ProgramResult, runCommand, startProgram } from '../support/program.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
@@ -187,7 +186,7 @@ async function freezeInTransaction(worker: Program): Promise<void> {
   await database.query('COMMIT')
 }
 
-longTest.each([['one by one', 1] as const, ['five with one request', 5] as const])(
+test.each([['one by one', 1] as const, ['five with one request', 5] as const])(
   'a worker that creates %s was frozen while another daemon took its run over: it sends nothing of it any more',
   async (_how, createBatch) => {
     const options = { queue: redis.url, directory: { createBatch } }
@@ -220,24 +219,21 @@ longTest.each([['one by one', 1] as const, ['five with one request', 5] as const
   },
 )
 
-longTest(
-  'a worker that was frozen between two writes until its run was done sends nothing of it any more',
-  async () => {
-    const options = { queue: 'store', directory: { rateLimit: { requests: 10, per: '1s' } } }
-    const first = await machine('daemon', options)
-    const remote = await machine('worker', options)
-    const [, worker] = await Promise.all([started(first), started(remote)])
-    await passCanary()
-    const before = remote.door.answered
-    await employ(16)
-    await client.requestRun()
-    // Its next changes wait for their slots of the limit.
-    await waitUntil(() => remote.door.answered > before)
-    worker.kill('SIGSTOP')
-    expect(await endAfter(2)).toBe('done')
-    await expectOnlyNewWrites(worker, first, remote.door, { before: 16, after: 32 })
-  },
-)
+test('a worker that was frozen between two writes until its run was done sends nothing of it any more', async () => {
+  const options = { queue: 'store', directory: { rateLimit: { requests: 10, per: '1s' } } }
+  const first = await machine('daemon', options)
+  const remote = await machine('worker', options)
+  const [, worker] = await Promise.all([started(first), started(remote)])
+  await passCanary()
+  const before = remote.door.answered
+  await employ(16)
+  await client.requestRun()
+  // Its next changes wait for their slots of the limit.
+  await waitUntil(() => remote.door.answered > before)
+  worker.kill('SIGSTOP')
+  expect(await endAfter(2)).toBe('done')
+  await expectOnlyNewWrites(worker, first, remote.door, { before: 16, after: 32 })
+})
 
 test('Redis is emptied while changes are under way: nobody else sends these, and the run goes on', async () => {
   const first = await machine('daemon', { queue: redis.url, isPatient: true })
@@ -277,7 +273,7 @@ async function oddMachine(queue: string) {
 const AHEAD = ['a day ahead and back', DAY] as const
 const BACK = ['back by a day and ahead again', -DAY] as const
 
-longTest.each([AHEAD, BACK])(
+test.each([AHEAD, BACK])(
   'the clock of the daemon is set %s in the middle of a run: the run goes on',
   async (_how, ms) => {
     const odd = await oddMachine(redis.url)
@@ -295,7 +291,7 @@ longTest.each([AHEAD, BACK])(
 
 const BLOCKED = INTERLEAVED.lease.expiry * 1.3
 
-longTest.each(['reading', 'applying'])(
+test.each(['reading', 'applying'])(
   'the event loop of the daemon is blocked for longer than a lease lasts while it is %s: the run stays its own',
   async (state) => {
     const odd = await oddMachine('store')
@@ -318,41 +314,38 @@ longTest.each(['reading', 'applying'])(
   },
 )
 
-longTest(
-  'the API asks for a pause of a day: the run says until when it waits, also after a restart, and goes on',
-  async () => {
-    const queue = redis.url
-    const first = await machine('daemon', { queue, admin: { listen: '127.0.0.1:0' } })
-    const daemon = await started(first)
-    await employ(30)
-    await client.requestRun()
-    await first.door.wrote(5)
-    first.door.refuseNext = { status: 429, headers: { 'retry-after': '86400' } }
-    const waits = async () => (await client.runs())[0]?.waitsUntil ?? undefined
-    await waitUntil(async () => (await waits()) !== undefined)
-    const { at, why } = (await waits())!
-    const ends = Date.parse(at)
-    expect(why).toBe('limited')
-    expect(ends - first.door.arrivals.at(-1)!).toBeLessThan(INTERLEAVED.limited.longest + 2000)
-    const text = /waits for the API until \d\d:\d\d:\d\dZ \(the service asked for it with 429\)/
-    expect((await runCommand(['runs', '--config', first.config])).stdout).toMatch(text)
-    const page = /The admin page is at (\S+)/.exec(daemon.output())![1]!
-    const token = (await readFile(join(site.dir, 'daemon/admin-token'), 'utf8')).trim()
-    const shown = await fetch(page, { headers: { authorization: `Bearer ${token}` } })
-    expect(await shown.text()).toMatch(text)
+test('the API asks for a pause of a day: the run says until when it waits, also after a restart, and goes on', async () => {
+  const queue = redis.url
+  const first = await machine('daemon', { queue, admin: { listen: '127.0.0.1:0' } })
+  const daemon = await started(first)
+  await employ(30)
+  await client.requestRun()
+  await first.door.wrote(5)
+  first.door.refuseNext = { status: 429, headers: { 'retry-after': '86400' } }
+  const waits = async () => (await client.runs())[0]?.waitsUntil ?? undefined
+  await waitUntil(async () => (await waits()) !== undefined)
+  const { at, why } = (await waits())!
+  const ends = Date.parse(at)
+  expect(why).toBe('limited')
+  expect(ends - first.door.arrivals.at(-1)!).toBeLessThan(INTERLEAVED.limited.longest + 2000)
+  const text = /waits for the API until \d\d:\d\d:\d\dZ \(the service asked for it with 429\)/
+  expect((await runCommand(['runs', '--config', first.config])).stdout).toMatch(text)
+  const page = /The admin page is at (\S+)/.exec(daemon.output())![1]!
+  const token = (await readFile(join(site.dir, 'daemon/admin-token'), 'utf8')).trim()
+  const shown = await fetch(page, { headers: { authorization: `Bearer ${token}` } })
+  expect(await shown.text()).toMatch(text)
 
-    daemon.kill('SIGTERM')
-    await daemon.ended
-    const before = first.door.arrivals.length
-    await started(first)
-    await waitUntil(async () => (await client.runs()).some(({ state }) => state === 'reading'))
-    expect(await waits()).toEqual({ at, why })
-    expect(await endOf(2)).toBe('done')
-    expect(first.door.arrivals[before]).toBeGreaterThanOrEqual(ends)
-    expect(first.door.arrivals[before]).toBeLessThan(ends + INTERLEAVED.limited.longest)
-    await expectOnce(30)
-  },
-)
+  daemon.kill('SIGTERM')
+  await daemon.ended
+  const before = first.door.arrivals.length
+  await started(first)
+  await waitUntil(async () => (await client.runs()).some(({ state }) => state === 'reading'))
+  expect(await waits()).toEqual({ at, why })
+  expect(await endOf(2)).toBe('done')
+  expect(first.door.arrivals[before]).toBeGreaterThanOrEqual(ends)
+  expect(first.door.arrivals[before]).toBeLessThan(ends + INTERLEAVED.limited.longest)
+  await expectOnce(30)
+})
 
 /** Two processes that decide on the same run meet at its row, in this order. */
 async function decideAtOnce(
@@ -381,12 +374,12 @@ const BOTH: readonly Order[] = [
 
 const NO_DELETES = { ...NO_GUARDS, users: { ...NO_GUARDS.users, maxDeletes: 0 } }
 
-test.each(inLong<readonly Order[]>([['approve', 'reject']], BOTH))(
+test.each(BOTH)(
   'two people decide on one run at once, %s and %s: the first one is heard, the other one told',
   async (first, second) => {
     const { config } = await machine('daemon', { queue: 'store', guards: NO_DELETES })
     const command = (...args: string[]) => runCommand([...args, '--config', config])
-    const rounds = inLong(1, 5)
+    const rounds = 5
     await employ(rounds + 1)
     expect(await command('sync')).toMatchObject({ code: 0, stderr: '' })
     for (let left = rounds; left > 0; left -= 1) {

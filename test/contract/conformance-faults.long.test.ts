@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { openConformance, type Result } from '../../src/conformance/conformance.ts'
+import { endpoints, type Operation } from '../../src/contract/endpoints.ts'
+import type { RunningService } from '../support/service.ts'
+import { linesOf, startFaulty } from './conformance-faults.ts'
+import { wholeTarget } from './whole-target.ts'
+
+const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1)
+
+/** All results, and what was left behind. */
+async function checkAll(baseUrl: string): Promise<{ results: Result[]; left: readonly string[] }> {
+  const conformance = await openConformance(wholeTarget(baseUrl), AbortSignal.timeout(280_000))
+  const results: Result[] = []
+  for (const operation of Object.keys(endpoints) as Operation[]) {
+    results.push(...(await Array.fromAsync(conformance.check(operation))))
+  }
+  return { results, left: await conformance.close() }
+}
+
+/** The rows that a check could have left behind. */
+async function rowsIn({ pool }: RunningService): Promise<unknown> {
+  const { rows } = await pool.query(
+    `select (select count(*) from access_management.external_users) as users,
+            (select count(*) from access_management.external_groups) as groups`,
+  )
+  return rows[0]
+}
+
+test.each(SEEDS)('a service with random faults is not accused, and keeps nothing (seed %i)', async (seed) => {
+  const service = await startFaulty(seed)
+  const before = await rowsIn(service)
+  const { results, left } = await checkAll(service.baseUrl)
+  expect(linesOf(results, 'differs')).toEqual([])
+  expect(linesOf(results, 'unclear')).toEqual([])
+  expect(results.filter(({ passingFault }) => passingFault !== undefined).length).toBeGreaterThan(5)
+  expect(left).toEqual([])
+  expect(await rowsIn(service)).toEqual(before)
+})

@@ -1,0 +1,3 @@
+import { openEmbedded, testStolenDatabase } from './stolen-database.ts'
+
+testStolenDatabase(openEmbedded)

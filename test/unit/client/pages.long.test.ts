@@ -1,0 +1,3 @@
+import { testMovingList } from './pages.ts'
+
+testMovingList(2000)

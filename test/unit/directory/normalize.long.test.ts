@@ -1,0 +1,3 @@
+import { testCanonicalEmail } from './normalize.ts'
+
+testCanonicalEmail(2000)

@@ -1,0 +1,3 @@
+import { testAnyEmails } from './emails.ts'
+
+testAnyEmails(1000)

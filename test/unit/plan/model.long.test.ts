@@ -1,0 +1,3 @@
+import { testModel } from './model.ts'
+
+testModel(2000)

@@ -1,0 +1,3 @@
+import { testAnyForm } from './form.ts'
+
+testAnyForm(2000)

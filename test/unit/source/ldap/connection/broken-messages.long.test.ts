@@ -1,0 +1,3 @@
+import { testMutations } from './broken-messages.ts'
+
+testMutations(100_000)
