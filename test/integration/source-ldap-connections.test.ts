@@ -314,14 +314,6 @@ describe('several servers', () => {
     expect([first.binds, second.connections]).toEqual([(before[0] ?? 0) + 1, before[1]])
   })
 
-  test('a wrong password is tried once also behind a server that is down', async () => {
-    const binds = first.binds + second.binds
-    const bind = { dn: slapd.readers.reader.dn, password: async () => 'wrong' }
-    const reader = source({ url: [DEAD, first.url, second.url], bind })
-    await expectFailure(reader, 'source-refused', 'wrong password')
-    expect(first.binds + second.binds).toBe(binds + 1)
-  })
-
   test('a certificate for another host is no reason to try the next one', async () => {
     const wrong = slapd.ldapsUrl.replace('localhost', '127.0.0.1')
     const reader = source({ url: [wrong, slapd.ldapsUrl], tls: { ca: slapd.ca, startTls: false } })

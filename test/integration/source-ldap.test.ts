@@ -220,19 +220,6 @@ describe('a read', () => {
     }
   })
 
-  test('finds members by uniqueMember', async () => {
-    const groups = {
-      base: `ou=unix,${BASE}`,
-      scope: 'one' as const,
-      filter: '(objectClass=groupOfUniqueNames)',
-      map: { external_id: 'cn', name: 'cn', members: 'uniqueMember' },
-    }
-    const snapshot = await source({ groups }).read(NEVER)
-    const ids = [1, 2].map((index) => person(index, BASE).entryUuid).toSorted()
-    expect(snapshot.groups.get('unique')?.members).toEqual(ids)
-    expect(snapshot.notices.map(({ code }) => code)).toEqual(['unknown-members'])
-  })
-
   test('skips twins, refuses two ids and takes the first value in order', async () => {
     const odd = { base: `ou=odd,${BASE}`, filter: '(objectClass=person)' }
     const snapshot = await usersOnly({ ...odd, map: { external_id: 'sn', name: 'description' } }).read(NEVER)
@@ -289,14 +276,6 @@ describe('a read', () => {
     await expect(reading).rejects.toThrow(
       /referral: .* \(result 10\); give that server's URL \(ldap:\/\/127\.0\.0\.1:1\/dc=elsewhere\S*\)$/,
     )
-  })
-
-  test('loads the password again each time', async () => {
-    const passwords = [slapd.readers.reader.password, 'changed']
-    const bind = { dn: slapd.readers.reader.dn, password: async () => passwords.shift() ?? '' }
-    const reader = usersOnly({ filter: '(uid=u000001)' }, { bind })
-    await reader.read(NEVER)
-    await expect(reader.read(NEVER)).rejects.toMatchObject({ code: 'source-refused' })
   })
 })
 
@@ -471,79 +450,6 @@ describe('a server that is not as configured', () => {
       await expect(reading).rejects.toMatchObject({ code: 'source-unreachable' })
       await expect(reading).rejects.toThrow('its certificate is for another host')
     }
-  })
-
-  test('has no TLS', async () => {
-    await using plain = await startSlapd({ tls: false })
-    const reading = source({ url: plain.url, tls: { startTls: true } }).read(NEVER)
-    await expect(reading).rejects.toMatchObject({ code: 'source-refused' })
-    await expect(reading).rejects.toThrow(
-      /refused StartTLS: .*; use ldaps:\/\/, or let its administrator turn TLS on$/,
-    )
-  })
-
-  test('does not exist', async () => {
-    for (const url of ['ldap://127.0.0.1:1', 'ldaps://127.0.0.1:1', 'ldaps://no-such-host.invalid']) {
-      await expect(source({ url }).read(NEVER)).rejects.toMatchObject({ code: 'source-unreachable' })
-    }
-  })
-
-  test('does not have the base', async () => {
-    const reading = usersOnly({ base: `ou=nowhere,${BASE}` }).read(NEVER)
-    await expect(reading).rejects.toMatchObject({ code: 'source-refused' })
-    await expect(reading).rejects.toThrow(
-      `has no entry "ou=nowhere,${BASE}", the base of the search: noSuchObject`,
-    )
-  })
-})
-
-describe('a server that does not answer', () => {
-  let mute: Server
-  const sockets = new Set<Socket>()
-
-  beforeAll(async () => {
-    mute = createServer((socket) => sockets.add(socket.on('error', () => undefined))).listen(0, '127.0.0.1')
-    await once(mute, 'listening')
-  })
-
-  afterAll(async () => {
-    for (const socket of sockets) socket.destroy()
-    mute.close()
-    await once(mute, 'close')
-  })
-
-  function muteUrl(scheme: string): string {
-    const address = mute.address()
-    return `${scheme}://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
-  }
-
-  test.each([
-    ['at the TLS handshake', 'ldaps', false],
-    ['at StartTLS', 'ldap', true],
-    ['at the bind', 'ldap', false],
-  ])('%s is given up on', async (_, scheme, startTls) => {
-    const timeouts = { connectMs: 300, answerMs: 300 }
-    const reading = source({ url: muteUrl(scheme), tls: { startTls }, timeouts }).read(NEVER)
-    await expect(reading).rejects.toMatchObject({ code: 'source-unreachable' })
-  })
-
-  test('and is frozen ends the read within its time', async () => {
-    slapd.freeze()
-    try {
-      await expect(source({ timeouts: { connectMs: 500, answerMs: 500 } }).read(NEVER)).rejects.toThrow(
-        /nothing arrived for 0\.5 s while (binding|reading)/,
-      )
-    } finally {
-      slapd.resume()
-    }
-  })
-
-  test.each(['ldaps', 'ldap'])('over %s is left at once when the read is told to stop', async (scheme) => {
-    const controller = new AbortController()
-    const timeouts = { connectMs: 60_000, answerMs: 60_000 }
-    const reading = source({ url: muteUrl(scheme), timeouts }).read(controller.signal)
-    setTimeout(() => controller.abort(), 50)
-    await expect(reading).rejects.toMatchObject({ code: 'interrupted' })
   })
 })
 

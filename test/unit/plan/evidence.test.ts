@@ -181,16 +181,6 @@ describe('a group that would lose members', () => {
     ])
   })
 
-  test('names once who is kept for two reasons: not proved absent, and still in it', () => {
-    const rest = everybody.filter((id) => id !== 's5')
-    const source = readOf(rest, ['o1', 's1', 's2', 's3', 's4'])
-    const inputs = inputsOf(source, { sightings: { user: new Map(), group: new Map() } })
-    const { plan } = proved(inputs, { losses: new Map([['g', { stillMembers: ['s5'] }]]) })
-    expect([...plan.changes].map(({ change }) => change)).toMatchObject([
-      { op: 'set-members', id: 'g', want: ['o1', 's1', 's2', 's3', 's4', 's5'] },
-    ])
-  })
-
   test('loses nobody when the second look does not prove it, and gets its new members', () => {
     const inputs = inputsOf(readOf([...everybody, 'new'], ['new', 'o1']))
     const losses = new Map([['g', { stillMembers: [], unproved: 'cn=g changed again' }]])
@@ -346,21 +336,6 @@ describe('a group within another one that is absent, and still listed there', ()
     expect(proved(inputs, again).guards).toEqual(['nested-group-absent for a person'])
   })
 
-  test('is not deleted where its people wait already', () => {
-    const unseen = sourceOf(
-      OTHERS.map((id) => wantUser(id)),
-      [wantGroup('g', 'Everybody', OTHERS)],
-      { strangersWithin: read.strangersWithin, eachPlace: placesOf(OTHERS) },
-    )
-    const gone = { user: new Map(SALES.map((id) => [id, 'gone'] as const)), group: sightings.group }
-    const { lines, guards } = proved(
-      { ...inputs, source: unseen, sightings: gone },
-      { nesting, baselines: before },
-    )
-    expect(lines).toEqual([])
-    expect(guards).toEqual(['container-emptied for a person', 'nested-group-absent for a person'])
-  })
-
   test('keeps its people where it is outside of the filter, in the next runs too', () => {
     const outside = { ...inputs, directory: directoryOf([...directory.users.values()], groups.slice(0, 1)) }
     const others = nestingOf({ 'cn=sales,dc=org': '' })
@@ -380,40 +355,6 @@ describe('a group within another one that is absent, and still listed there', ()
     const lines = ['set-members g', 'delete-group sales']
     expect(proved(inputs).lines).toEqual(lines)
     expect(proved(inputs, { nesting: nestingOf({ 'cn=other,dc=org': 'other' }) }).lines).toEqual(lines)
-  })
-
-  test('says of each of several only what is lost of its people', () => {
-    const labs = ['l1', 'l2', 'l3', 'l4', 'l5', 'l6']
-    const all = [...everybody, ...labs]
-    const source = sourceOf(
-      all.map((id) => wantUser(id)),
-      [wantGroup('g', 'Everybody', OTHERS), wantGroup('h', 'Too', OTHERS)],
-      { strangersWithin: (id) => ['cn=labs,dc=org', ...(id === 'g' ? ['cn=sales,dc=org'] : [])] },
-    )
-    const have = [
-      haveGroup('g', 'Everybody', all),
-      haveGroup('h', 'Too', [...OTHERS, ...labs]),
-      haveGroup('sales', 'Sales', SALES),
-      haveGroup('labs', 'Labs', labs),
-    ]
-    const several: PlanInputs = {
-      ...inputs,
-      source,
-      directory: directoryOf(
-        all.map((id) => haveUser(id)),
-        have,
-      ),
-      sightings: { user: new Map(), group: new Map(['labs', 'sales'].map((id) => [id, 'gone'] as const)) },
-    }
-    const both = nestingOf({ 'cn=labs,dc=org': 'labs', 'cn=sales,dc=org': 'sales' })
-    const { lines, findings, waitingGroups } = proved(several, { nesting: both })
-    expect(lines).toEqual([])
-    expect(findings.map(({ detail }) => /would lose [^;]*/.exec(detail)?.[0])).toEqual([
-      'would lose 12 memberships',
-      'would lose 5 members',
-    ])
-    const later = proved(several, { waitingGroups: new Set(waitingGroups) })
-    expect(later.findings[0]?.detail).toMatch(/^"Everybody", "Too" would still lose 17 memberships, and/)
   })
 
   test('is believed where it had fewer than five members', () => {
@@ -505,61 +446,6 @@ describe('a group within another one that is absent, where that one lists others
     expect(proved(hidden, { nesting, otherEntries: new Set([GUEST]) }).lines).toEqual([])
     expect(doubtfulDns(hiddenRead([GUEST]), nesting)).toEqual([])
     expect(doubtfulDns(goodRead(), { ...nesting, strangers: new Map([['g', 'other']]) })).toEqual([])
-  })
-
-  test('is believed where nobody of it was in a group that lists others than before', () => {
-    const unrelated = [...groups, haveGroup('h', 'Others', OTHERS)]
-    const source = sourceOf(
-      everybody.map((id) => wantUser(id)),
-      [wantGroup('g', 'Everybody', OTHERS), wantGroup('h', 'Others', OTHERS)],
-      {
-        strangersOf: (key) => (key === 'h' ? [NEW] : []),
-        strangersWithin: (id) => (id === 'h' ? [NEW] : []),
-      },
-    )
-    const inputs = { ...hidden, source, directory: directoryOf(users, unrelated) }
-    const known = { ...nesting, strangers: new Map([['h', '']]) }
-    expect(proved(inputs, { nesting: known }).lines).toEqual(lines)
-  })
-
-  test('keeps only its own people', () => {
-    const members = [...SALES, 'o1']
-    const source = sourceOf(
-      everybody.map((id) => wantUser(id)),
-      [wantGroup('g', 'Everybody', OTHERS), wantGroup('h', 'Around', ['o1']), wantGroup('i', 'Other', [])],
-      { ...listing([GUEST, NEW]), strangersWithin: () => [GUEST, NEW] },
-    )
-    const around = [haveGroup('h', 'Around', members), haveGroup('i', 'Other', ['o1', 'o2'])]
-    const inputs = { ...hidden, source, directory: directoryOf(users, [...groups, ...around]) }
-    const { lines: left, findings } = proved(inputs, { nesting })
-    expect(left).toEqual(['set-members i'])
-    expect(findings.map(({ detail }) => detail)).toEqual([
-      expect.stringContaining('and "Around", "Everybody" would lose 10 memberships;'),
-    ])
-  })
-
-  test('is no new stranger of a group that still lists it by its old name', () => {
-    const around = [haveGroup('h', 'Around', everybody), haveGroup('other', 'Other', SALES)]
-    const source = sourceOf(
-      everybody.map((id) => wantUser(id)),
-      [wantGroup('g', 'Everybody', OTHERS), wantGroup('h', 'Around', OTHERS)],
-      {
-        strangersOf: (key) => (key === 'g' ? [GUEST, OLD] : []),
-        strangersWithin: (id) => (id === 'g' ? [GUEST, OLD] : []),
-      },
-    )
-    const both = new Map([...nesting.ids, ['cn=other,ou=teams', 'other'] as const])
-    const gone = new Map(['other', 'sales'].map((id) => [id, 'gone'] as const))
-    const { lines: left } = proved(
-      {
-        ...hidden,
-        source,
-        directory: directoryOf(users, [...groups, ...around]),
-        sightings: { user: new Map(), group: gone },
-      },
-      { nesting: { ids: both, strangers: new Map([...nesting.strangers, ['h', '']]) } },
-    )
-    expect(left).toEqual(['set-members h', 'delete-group other'])
   })
 
   describe('and is not forgotten by a run that decides nothing', () => {
@@ -754,23 +640,6 @@ describe('a group that lists members in several attributes', () => {
     expect(findings[0]?.detail).toContain('"cn=inner,dc=org" listed members in memberUid')
   })
 
-  test('keeps them, and so does a small group within it', () => {
-    const both = lists({ g: ['member', 'memberUid'], few: ['memberUid'], 'cn=inner,dc=org': ['memberUid'] })
-    const more = new Map([...memberLists, ['few', ['member', 'memberUid']]])
-    const few = { key: 'few', dn: 'cn=few' }
-    const around = {
-      ...both,
-      listsWithin: (id: string) => [{ key: id, dn: `cn=${id}` }, few].slice(id === 'few' ? 1 : 0),
-    }
-    const source = readOf(everybody, OTHERS, around)
-    const groups = new Map([...source.groups, ['few', wantGroup('few', 'Few', ['o1'])]])
-    const { findings, lines } = proved(inputsOf({ ...source, groups }), { memberLists: more })
-    expect(findings[0]?.detail).toContain(
-      '"Everybody", "Few" would lose 6 memberships: "cn=few" listed members in member',
-    )
-    expect(lines).toEqual([])
-  })
-
   test('keeps even one where no group shows the attribute any more', () => {
     const gone = lists({ g: ['member'], few: ['member'], 'cn=inner,dc=org': ['member'] })
     const but = everybody.slice(1)
@@ -790,15 +659,6 @@ describe('a group that lists members in several attributes', () => {
       'in uniqueMember in the last good run, and lists none there now, as no group',
     )
     expect(lines).toEqual([])
-  })
-
-  test('names all the attributes that are silent', () => {
-    const three = new Map([...memberLists, ['g', ['member', 'memberUid', 'uniqueMember']]])
-    const now = lists({ g: ['member'], few: ['uniqueMember'], 'cn=inner,dc=org': ['memberUid'] })
-    const { findings } = proved(inputsOf(readOf(everybody, OTHERS, now)), { memberLists: three })
-    expect(findings[0]?.detail).toContain(
-      'listed members in memberUid and uniqueMember in the last good run, and',
-    )
   })
 
   test.each([
@@ -851,32 +711,11 @@ describe('a group that lists members in several attributes', () => {
     expect([kept.memberLists.get('g'), kept.waitingGroups]).toEqual([['member', 'memberUid'], ['g']])
   })
 
-  test('is known by one name of each attribute, as it is spelled now', () => {
-    const spelled = lists({ g: ['MEMBER'], few: ['memberUid'], 'cn=inner,dc=org': ['memberUid'] })
-    const kept = proved(inputsOf(readOf(everybody, OTHERS, spelled), { rules: leftOut }), { memberLists })
-    expect(kept.memberLists.get('g')).toEqual(['MEMBER', 'memberUid'])
-  })
-
   test('says so where the configuration does not look any more where all its members were', () => {
     const read = { ...SILENT, memberAttributes: ['uniqueMember'], memberLists: undefined }
     expect(proved(inputsOf(readOf(everybody, [], read)), { memberLists }).findings[0]?.detail).toBe(
       'group "Everybody" had 7 members and has none; it listed some in member and memberUid, where groups.map.members ' +
         'of the sync does not look any more',
     )
-  })
-
-  test('is known as it was while nothing is removed, or as long as it is absent', () => {
-    const unreadable = inputsOf(readOf(everybody, OTHERS, { ...SILENT, unreadable: 1 }))
-    expect(proved(unreadable, { memberLists }).memberLists.get('g')).toEqual(['member', 'memberUid'])
-    const report = inputsOf(readOf(everybody, OTHERS, SILENT), {
-      rules: { policy: 'mirror', membership: 'report', allowedDomains: [] },
-    })
-    expect(proved(report, { memberLists }).memberLists.get('g')).toEqual(['member', 'memberUid'])
-    const people = everybody.map((id) => wantUser(id))
-    const absent = sourceOf(people, [wantGroup('few', 'Few', OTHERS)], lists({ few: ['member'] }))
-    const kept = proved(inputsOf(absent, { sightings: { user: new Map(), group: new Map() } }), {
-      memberLists,
-    })
-    expect(kept.memberLists.get('g')).toEqual(['member', 'memberUid'])
   })
 })
