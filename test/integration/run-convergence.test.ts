@@ -64,7 +64,7 @@ function createsNobody(id: string): void {
     method === 'POST' && body.includes(id) ? { status: 201, answer: {} } : undefined
 }
 
-test('what somebody changes by hand is put right however often, where a run saw that it was right between', async () => {
+test('a value that is changed by hand again and again is corrected each time, where a run saw it correct in between', async () => {
   for (let turn = 0; turn < 3; turn++) {
     const byHand = { name: 'One', 'external_member_ids[]': 'u3' }
     expect(await callService(bed.direct, 'PATCH', '/groups/g1', byHand)).toBe(200)
@@ -104,7 +104,7 @@ test('a change without effect is left alone after two runs, and is in quarantine
   expect(await control().quarantine({})).toEqual([])
 })
 
-test('whoever the service creates and never shows is left alone after two runs', async () => {
+test('a user that the service accepts and never shows is left alone after two runs', async () => {
   hire('ghost')
   company.groups.set('g2', { name: 'Two', members: [] })
   createsNobody('ghost')
@@ -123,7 +123,7 @@ test('whoever the service creates and never shows is left alone after two runs',
   expect((await seen()).users.has('ghost')).toBe(true)
 })
 
-test('whom somebody deletes again and again is created each time, where a run saw them between', async () => {
+test('a user who is deleted by hand again and again is created each time, where a run saw the user in between', async () => {
   for (let turn = 0; turn < 3; turn++) {
     expect(await callService(bed.direct, 'DELETE', '/users/u3')).toBe(204)
     expect(await run()).toMatchObject({ counts: { planned: { 'create-user': 1 }, notices: EMPTY_OBJECT } })
@@ -131,7 +131,7 @@ test('whom somebody deletes again and again is created each time, where a run sa
   }
 })
 
-test('a service that lower-cases ids has nobody deleted and created for ever', async () => {
+test('users are not deleted and created for ever where a service lower-cases ids', async () => {
   bed.proxy.intercept = ({ method, body, url }) =>
     method === 'POST' && url.endsWith('/users') ? { body: body.replaceAll('X1', 'x1') } : undefined
   hire('X1')
@@ -141,7 +141,7 @@ test('a service that lower-cases ids has nobody deleted and created for ever', a
   expect((await seen()).users.has('x1')).toBe(true)
 })
 
-test('whoever the service lists and yet does not have when it is to delete them is left alone after two runs', async () => {
+test('a user that the service lists and does not find when it is to be deleted is left alone after two runs', async () => {
   company.users.delete('u3')
   company.groups.delete('g1')
   bed.proxy.intercept = ({ method, url }) =>

@@ -83,7 +83,7 @@ function failAfterTwo(): void {
   }
 }
 
-test('what was rejected stays so over a read with an entry that nobody understands', async () => {
+test('a rejection outlives a read with an unreadable entry', async () => {
   fire('a', 'b', 'c')
   company.groups.set('g', { name: 'Group', members: [] })
   const held = await harness.sync()
@@ -97,7 +97,7 @@ test('what was rejected stays so over a read with an entry that nobody understan
   expect(await there()).toBe('abcdef')
 })
 
-test('whose removal from a group was rejected stays there, whoever else comes or goes', async () => {
+test('a member whose removal was rejected stays, whichever other members come or go', async () => {
   fire('b', 'c')
   company.groups.set('g', { name: 'Group', members: ['f'] })
   await rejectTheRest()
@@ -115,7 +115,7 @@ test('whose removal from a group was rejected stays there, whoever else comes or
   expect(await members()).toBe('adnew')
 })
 
-test('who was not let into a group stays out, and whoever approves it lets all in', async () => {
+test('a member whose addition was rejected stays out until an approval of the group', async () => {
   fire('b', 'c')
   hire('x', 'y')
   const held = await harness.sync()
@@ -154,7 +154,7 @@ test('a rejected name stays away when the e-mail changes too, and the e-mail is 
   expect(await nameOf('a')).toBe('Another name')
 })
 
-test('a rejected e-mail moves to nobody, whatever else of both changes', async () => {
+test('a rejected e-mail moves to no other user, whatever else of both changes', async () => {
   const swapped = { a: 'd@example.org', d: 'a@example.org' }
   for (const [id, email] of Object.entries(swapped)) company.users.set(id, { name: `Person ${id}`, email })
   fire('b', 'c')
@@ -167,7 +167,7 @@ test('a rejected e-mail moves to nobody, whatever else of both changes', async (
   expect(users.get('d')).toEqual({ name: 'Renamed d', email: 'd@example.org' })
 })
 
-test('whoever approves what was rejected approves what is left of it, when the rest has changed', async () => {
+test('an approval of a rejected change covers what is left of it when the rest has changed', async () => {
   const run = await rejectBoth('Renamed a', 'new@example.org')
   company.users.set('a', { name: 'Renamed a', email: 'other@example.org' })
   await harness.sync()
@@ -199,7 +199,7 @@ test('the approval of an old hold does not overrule what was rejected in a newer
   expect(await nameOf('a')).toBe('Renamed a')
 })
 
-test('an approval is for once: who is there again is held anew', async () => {
+test('an approval is used once: the delete of a user who is there again is held anew', async () => {
   fire('a', 'b', 'c', 'd')
   const held = await harness.sync()
   await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['a', 'b'] } })
@@ -214,7 +214,7 @@ test('an approval is for once: who is there again is held anew', async () => {
   expect(await there()).toBe('abcdef')
 })
 
-test('an approval is for once: what was undone is held anew', async () => {
+test('an approval is used once: a change that was undone is held anew', async () => {
   fire('a', 'b', 'c', 'd')
   const held = await harness.sync()
   await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['a', 'b'] } })
@@ -289,7 +289,7 @@ test('while a run applies what was approved, it is not taken back', async () => 
   )
 })
 
-test('whoever rejects a plan as a whole has decided on what was left out of a part of it', async () => {
+test('a rejection of the whole plan also decides what an approval of a part left out', async () => {
   fire('a', 'b', 'c')
   hire('new')
   const held = await harness.sync()

@@ -99,8 +99,8 @@ const at = (position: ServerEvidence['position'], address = '10.0.0.1'): ServerE
   hints: {},
 })
 
-describe('a unit in which nobody is left', () => {
-  test('is held for a person, and everything else is applied', async () => {
+describe('an OU that lost all its users', () => {
+  test('waits for an approval, and everything else is applied', async () => {
     const harness = await start()
     expect(runExitCode(await harness.sync())).toBe(0)
     const everybody = (await seen()).users
@@ -126,7 +126,7 @@ describe('a unit in which nobody is left', () => {
     expect((await findBaseline(bed.db, again, 'user'))?.entries).toHaveLength(4)
   })
 
-  test('is no part of the plan of a guard, which a person approves apart', async () => {
+  test('is no part of the held plan of a guard, which is approved apart', async () => {
     const harness = await start({ maxUserDeletes: 1 })
     await harness.sync()
     lose(...SALES, 'o1', 'o2')
@@ -142,7 +142,7 @@ describe('a unit in which nobody is left', () => {
     expect(guardsOf(approved).at(-1)).toBe('container-emptied 6 person')
   })
 
-  test('keeps those who are still absent when one is back, also after a read that proves nothing', async () => {
+  test('keeps the users who are still absent when one is back, also after a read that proves nothing', async () => {
     const harness = await start()
     await harness.sync()
     lose(...SALES)
@@ -160,7 +160,7 @@ describe('a unit in which nobody is left', () => {
     expect((await seen()).users).toEqual(['o1', 'o2', 'o3', 's1'])
   })
 
-  test('keeps those who are still absent when one is back, also after a run that failed when it had read', async () => {
+  test('keeps the users who are still absent when one is back, also after a run that failed after its read', async () => {
     let token: string = FIXTURE.token
     const harness = await start({ token: () => token })
     await harness.sync()
@@ -231,7 +231,7 @@ describe('grace', () => {
     expect((await seen()).users).toContain('o1')
   })
 
-  test('goes on although each run fails, and leaves nothing behind for who was deleted', async () => {
+  test('goes on although each run fails, and leaves nothing behind for a deleted user', async () => {
     const harness = await start({ grace: { deleteAfter: { user: { runs: 3 } } } })
     await harness.sync()
     lose('o1')
@@ -245,7 +245,7 @@ describe('grace', () => {
     expect([...absences.user.keys()]).toEqual([])
   })
 
-  test('delays the delete and not the end of the memberships, and ends when somebody is back', async () => {
+  test('delays the delete and not the end of the memberships, and ends when the user is back', async () => {
     const harness = await start({ grace: { deleteAfter: { user: { runs: 3 } } } })
     await harness.sync()
     lose('o1', 'o2')
@@ -267,7 +267,7 @@ describe('grace', () => {
     expect((await seen()).users).not.toContain('o2')
   })
 
-  test('does not begin anew because the list of the directory lacked the person once', async () => {
+  test('does not restart because the list of the directory lacked the user once', async () => {
     const harness = await start({ grace: { deleteAfter: { user: { runs: 3 } } } })
     await harness.sync()
     lose('o1')
@@ -283,7 +283,7 @@ describe('grace', () => {
   })
 
   test.each(['present', 'gone'] as const)(
-    'begins anew for whom the second look found (%s)',
+    'restarts for a user whom the recheck found (%s)',
     async (sighting) => {
       let found: Sighting = 'gone'
       const harness = await start({
@@ -322,7 +322,7 @@ describe('a server', () => {
     expect((await seen()).users).toEqual(['new', 'o2', 'o3', ...SALES])
   })
 
-  test('that has other changes only adds, until a person accepts its state after a day', async () => {
+  test('that has other changes only adds, until its state is approved after a day', async () => {
     const harness = await start()
     server = at({ a: '20' })
     await harness.sync()
@@ -358,7 +358,7 @@ describe('a server', () => {
     })
   })
 
-  test('that brings back whom this sync has just deleted does not make it create them for a day', async () => {
+  test('that brings back a user whom this sync has just deleted has the user created after a day only', async () => {
     const harness = await start()
     server = at({ a: '20' })
     await harness.sync()
@@ -397,7 +397,7 @@ describe('a server', () => {
     })
   })
 
-  test('that lacks whom another one has added deletes them only when it has the changes of both', async () => {
+  test('that lacks a user of another server has the user deleted only when it has the changes of both', async () => {
     const harness = await start()
     server = at({ a: '20' })
     await harness.sync()

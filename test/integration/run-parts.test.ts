@@ -75,7 +75,7 @@ test('the updates of a held plan are approved, and the rest waits as a hold of i
   expect(await names()).toEqual(['Person d', 'Person f', 'Renamed e'])
 })
 
-test('what was left out is held although no guard minds it, run after run, until somebody decides', async () => {
+test('changes that an approval left out are held although no guard objects, run after run, until they are decided', async () => {
   fire('a', 'b')
   hire('new')
   const held = await harness.sync()
@@ -92,7 +92,7 @@ test('what was left out is held although no guard minds it, run after run, until
   expect(await harness.sync()).toMatchObject({ state: 'done', counts: { planned: {} } })
 })
 
-test('one person is approved with the groups that he gets', async () => {
+test('one user is approved together with the memberships', async () => {
   fire('a', 'b', 'c')
   hire('new', 'other')
   company.groups.set('g', { name: 'Group', members: ['d', 'e', 'new', 'other'] })
@@ -106,7 +106,7 @@ test('one person is approved with the groups that he gets', async () => {
   expect(groups.get('h')?.members).toEqual(['new'])
 })
 
-test('an e-mail is freed by an update that nobody objects to, and not by a delete that is held', async () => {
+test('an e-mail is freed by an update that is not held, and not by a delete that is held', async () => {
   fire('a', 'b', 'c')
   company.users.set('e', { name: 'Person e', email: 'elsewhere@example.org' })
   company.users.set('f', { name: 'Person f', email: 'e@example.org' })
@@ -150,8 +150,8 @@ test('what came since the approval is not applied with the part', async () => {
   expect(rest).toMatchObject({ state: 'held', counts: { planned: { 'delete-user': 2 } } })
 })
 
-describe('who approved a change, in its story', () => {
-  test('is the one who approved its part, whoever approves the rest later', async () => {
+describe('the approver in the history of a change', () => {
+  test('is the operator who approved its part, also when another one approves the rest later', async () => {
     fire('a', 'b', 'c', 'd')
     const { run } = await harness.sync()
     await harness.control.approve({ run, by: 'root', part: { ids: ['a'] } })
@@ -169,7 +169,7 @@ describe('who approved a change, in its story', () => {
     )
   })
 
-  test('is nobody who approves the whole hold while its part is sent already', async () => {
+  test('is not an operator who approves the whole plan after the part was sent', async () => {
     fire('a', 'b', 'c')
     const { run } = await harness.sync()
     await harness.control.approve({ run, by: 'root', part: { ids: ['a'] } })
@@ -211,7 +211,7 @@ describe('an e-mail that changes hands', () => {
     expect([await emailOf('b'), await emailOf('new')]).toEqual(['a@example.org', 'f@example.org'])
   })
 
-  test('the part that frees it gives it to nobody who was left out', async () => {
+  test('the part that frees it gives it to no user who was left out', async () => {
     const held = await harness.sync()
     const { applied, rest } = await approve(held, { names: ['deletes'] })
     expect(applied.counts?.planned).toEqual({ 'delete-user': 2 })
@@ -275,7 +275,7 @@ test('a hold expires, says so, and the next run asks again', async () => {
   expect((await seen()).users.size).toBe(4)
 })
 
-test('one of those whose deletes were rejected is approved alone', async () => {
+test('one of several rejected deletes is approved alone', async () => {
   fire('a', 'b', 'c')
   hire('new')
   const held = await harness.sync()

@@ -115,7 +115,7 @@ test('a service that forbids everything in the middle of a run stops it, and the
   expect((await seen()).users).toEqual(company.users)
 })
 
-test('a service that forbids everything in the middle of a run for a short while costs nobody anything', async () => {
+test('a service that forbids every write for a short while in the middle of a run puts nothing into quarantine', async () => {
   refuse((_, number) => number > PEOPLE / 2 && number <= PEOPLE / 2 + UNDER_WAY + 10)
   const done = await (await open())()
   expect(done.state).toBe('done')
@@ -142,7 +142,7 @@ test.each(FORBIDDEN)(
   },
 )
 
-test('a token without the scope stops the run soon, and nobody is quarantined', async () => {
+test('a token without the scope stops the run soon, and puts nothing into quarantine', async () => {
   refuse(() => false)
   const stopped = await (await open(FIXTURE.readOnlyToken))()
   expect(stopped).toMatchObject(STOPPED)

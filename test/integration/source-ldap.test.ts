@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -120,7 +118,7 @@ function recorder(): { readonly lines: Line[]; readonly log: Log } {
 }
 
 describe('a read', () => {
-  test('has every person and every group with its members', async () => {
+  test('has every user and every group with its members', async () => {
     const snapshot = await source().read(NEVER)
     expect([snapshot.users.size, snapshot.groups.size]).toEqual([PEOPLE, GROUPS])
     expect(snapshot).toMatchObject({ unreadable: 0, notices: [] })
@@ -300,7 +298,7 @@ describe('a bind user', () => {
     )
   })
 
-  test('is told how each of its requests ended', async () => {
+  test('has the result of each request counted', async () => {
     const results: string[] = []
     const onResult = (operation: string, result: string) => void results.push(`${operation} ${result}`)
     await createLdapSource(options(), silentLog(), { onResult }).read(NEVER)
@@ -314,7 +312,7 @@ describe('a bind user', () => {
     expect(results).toEqual(['bind invalidCredentials'])
   })
 
-  test('that does not see mail empties nobody, and the log says so', async () => {
+  test('that cannot read mail clears no e-mail, and the log names the attribute', async () => {
     const { lines, log } = recorder()
     const snapshot = await createLdapSource(options({ bind: as(slapd.readers.noMail) }), log).read(NEVER)
     expect(snapshot.users.size).toBe(PEOPLE)
@@ -399,7 +397,7 @@ describe('the second look', () => {
     await expect(looking).rejects.toThrow(`has no entry "ou=moved,${BASE}"`)
   })
 
-  test('by an attribute that the server cannot search proves nobody absent', async () => {
+  test('by an attribute that the server cannot search proves no user absent', async () => {
     // Photos have no equality rule: a search for one succeeds and finds nobody.
     const photo = ldif(`cn=photo,ou=odd,${BASE}`, {
       changetype: ['add'],
@@ -453,7 +451,7 @@ describe('a server that is not as configured', () => {
   })
 })
 
-test('a read that was told to stop before it began makes no connection', async () => {
+test('a read that was interrupted before it began makes no connection', async () => {
   await expect(source({ url: 'ldap://127.0.0.1:1' }).read(AbortSignal.abort())).rejects.toMatchObject({
     code: 'interrupted',
   })

@@ -226,7 +226,7 @@ describe('a list that is accepted', () => {
     }))
 
   test.each(['create-first', 'create-last', 'create-last-and-show-nothing'] as const)(
-    '%s: whoever is missing waits for another look, and no list is sent any more',
+    '%s: a missing entry is looked up again later, and no list is sent any more',
     (way) =>
       withService({ ways: [way] }, async (server) => {
         const { details, limits } = await createAll(server, A_TO_D)
@@ -252,7 +252,7 @@ describe('a list that is accepted', () => {
 })
 
 test.each(['show-nothing', 'create-all-and-drop'] as const)(
-  '%s: whom the service shows with another id is not there, and has nothing to do with the others',
+  '%s: a user whom the service shows with another id counts as missing, and does not affect the others',
   (way) => {
     const other = entry('C', { email: 'c@example.org', name: 'User c' })
     const reads = [undefined, undefined, { status: 200, json: other }]
@@ -288,7 +288,7 @@ describe('a list that is refused', () => {
       expect(limits).toEqual([])
     }))
 
-  test('is looked up whole until nobody of a list was there, and then at its ends', () =>
+  test('is looked up whole until no entry of a list was there, and then at its ends', () =>
     withService({ ways: [], refused: ['c', 'y'] }, async (server) => {
       const refusesWhole = new Set<number | undefined>()
       await createAll(server, A_TO_D, { refusesWhole })
@@ -450,7 +450,7 @@ async function applyLikeAWorker(
   return ends
 }
 
-test('whichever list the service mixes up, nobody is sent twice or corrected, and nothing comes after it', () =>
+test('whichever list the service mixes up, no user is sent twice or corrected, and nothing is sent after it', () =>
   fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 2, max: 12 }),
@@ -474,7 +474,7 @@ test('whichever list the service mixes up, nobody is sent twice or corrected, an
     { numRuns: 60 },
   ))
 
-test('whatever the service does with lists, each person is created once, with their own values', () =>
+test("whatever the service does with lists, each user is created once, with the user's own values", () =>
   fc.assert(
     fc.asyncProperty(
       fc.record({
