@@ -35,14 +35,14 @@ export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[]
 export class DirsyncdError extends Error {
   override readonly name = 'DirsyncdError'
   readonly code: ErrorCode
+  readonly exitCode: number
 
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
-    super(message, options)
+  /** @param options.exitCode where it is not that of the code */
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; exitCode?: number } = {}) {
+    const { exitCode, ...others } = options
+    super(message, others)
     this.code = code
-  }
-
-  get exitCode(): number {
-    return ERRORS[this.code].exitCode
+    this.exitCode = exitCode ?? ERRORS[code].exitCode
   }
 }
 

@@ -151,7 +151,8 @@ function runCommand(argv: readonly string[], context: SecretContext): Promise<st
     const child = execFile(program, args, options, (error, stdout) => {
       // The command's output, on standard error too, may hold the secret, so no message quotes it.
       if (error !== null) {
-        reject(unavailable(context, `the command ${program} ${whyNoAnswer(error, timeout)}`))
+        const why = `the command ${program} ${whyNoAnswer(error, timeout)}`
+        reject(unavailable(context, why, isMissing(error) ? undefined : MAY_PASS))
         return
       }
       try {
@@ -180,11 +181,24 @@ function usable(value: string, context: SecretContext, where: string): string {
   return trimmed
 }
 
-function unavailable(context: SecretContext, why: string): DirsyncdError {
-  return new DirsyncdError('secret-unavailable', `The secret of ${context.option} cannot be read: ${why}.`)
+function unavailable(context: SecretContext, why: string, options?: { exitCode: number }): DirsyncdError {
+  return new DirsyncdError(
+    'secret-unavailable',
+    `The secret of ${context.option} cannot be read: ${why}.`,
+    options,
+  )
 }
 
-function whyNoAnswer(error: Error & { code?: unknown; killed?: boolean }, timeoutMs: number): string {
+/** A program may fail because what it asks is not up yet, so a service manager is to start a daemon again. */
+const MAY_PASS = { exitCode: 1 }
+
+type CommandError = Error & { readonly code?: unknown; readonly killed?: boolean }
+
+function isMissing({ code }: CommandError): boolean {
+  return code === 'ENOENT' || code === 'EACCES'
+}
+
+function whyNoAnswer(error: CommandError, timeoutMs: number): string {
   if (error.code === 'ENOENT') return 'was not found'
   if (error.code === 'EACCES') return 'may not be run by this user'
   if (error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') {

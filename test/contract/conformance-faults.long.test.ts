@@ -1,11 +1,26 @@
 import { expect, test } from 'vitest'
 import { openConformance, type Result } from '../../src/conformance/conformance.ts'
 import { endpoints, type Operation } from '../../src/contract/endpoints.ts'
-import type { RunningService } from '../support/service.ts'
-import { linesOf, startFaulty } from './conformance-faults.ts'
+import { type RunningService, startForTest } from '../support/service.ts'
 import { wholeTarget } from './whole-target.ts'
+import { wideFixture } from './wide-fixture.ts'
 
 const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1)
+
+/** Starts a service that answers some of the requests wrongly, at random. */
+function startFaulty(seed: number): Promise<RunningService> {
+  const faults = `500=0.02,429=0.01:50ms,drop-before=0.01,drop-after=0.01,seed=${seed}`
+  return startForTest({ fixture: wideFixture(), faults })
+}
+
+function linesOf(results: readonly Result[], state: Result['state']): string[] {
+  return results
+    .filter((result) => result.state === state)
+    .map(({ number, probe, reason, differences }) => {
+      const texts = differences.map(({ expected, actual }) => `expected ${expected}, got ${actual}`)
+      return `#${number} ${probe}: ${reason ?? texts.join(' and ')}`
+    })
+}
 
 /** All results, and what was left behind. */
 async function checkAll(baseUrl: string): Promise<{ results: Result[]; left: readonly string[] }> {

@@ -92,23 +92,6 @@ describe('faults', () => {
     })
   })
 
-  test('shares come out as asked for, one fault at most for a request', async () => {
-    const shares = '500=0.1,429=0.1,latency=0.1:1ms,drop-before=0.1,drop-after=0.1,seed=1'
-    const running = await startForTest({ faults: shares })
-    for (let index = 0; index < 250; index += 1) await create(running, `u${index}`).catch(() => {})
-    await eventually(() => expect(running.requests()).toHaveLength(250))
-    const counts = Map.groupBy(running.requests(), (line) => line.fault ?? 'none')
-    for (const kind of ['500', '429', 'latency', 'drop-before', 'drop-after'] as const) {
-      expect(counts.get(kind)?.length).toBeGreaterThan(12)
-      expect(counts.get(kind)?.length).toBeLessThan(40)
-    }
-    const done = running.requests().filter((line) => line.done)
-    const { rows } = await running.pool.query(
-      'select count(*)::int as many from access_management.external_users where directory_id = 7',
-    )
-    expect(rows).toEqual([{ many: done.length }])
-  })
-
   test('the health route has no faults, no limit and no line', async () => {
     const running = await startForTest({ faults: 'drop-before=1,limit=1/1h' })
     for (let index = 0; index < 3; index += 1) {

@@ -93,15 +93,6 @@ describeService('the fixture', {}, (service) => {
     }
   })
 
-  test('counts a duration from the start and takes a time as it is', async () => {
-    const tokens = `{ token: token-by-duration, scopes: [ORG_READ], expires: 2h }, { token: token-by-its-time, scopes: [ORG_READ], expires: "2020-01-01T00:00:00Z" }`
-    await load(organization(101, tokens), new Date(Date.now() - 3_600_000))
-    const seconds = Number((await askWith('token-by-duration', 101)).headers.get('x-token-expires-in'))
-    expect(seconds).toBeGreaterThan(3500)
-    expect(seconds).toBeLessThanOrEqual(3600)
-    expect(await askWith('token-by-its-time', 101)).toMatchObject(problem(401))
-  })
-
   test('brings users and groups, thousands of them', async () => {
     const users = Array.from(
       { length: 2500 },
@@ -160,28 +151,6 @@ describeService('the fixture', {}, (service) => {
     const { rows } = await service().pool.query<{ row: string }>(query)
     expect(rows).toHaveLength(2)
     expect(JSON.stringify(rows)).not.toContain('hidden')
-  })
-
-  test('leaves a provider alone that is there', async () => {
-    await load(access(140))
-    await load(access(145, { provider: 140 }))
-    const request = { token: 'token-of-ada-in-145', organizationId: 145, subscriptionId: 1451 }
-    expect((await ask(service(), 'getSubscription', request)).body).toMatchObject({
-      installation: { provider: { id: 140, name: 'Provider of 140' } },
-    })
-  })
-
-  test.each([
-    ['installations', { installation: 150 }, 'an installation'],
-    ['contacts', { second: 151 }, 'a contact'],
-    ['subscriptions', { subscription: 1501 }, 'a subscription'],
-    ['groups', { group: 150 }, 'a group'],
-  ])('that uses what another organization has of the %s is refused', async (_table, ids, one) => {
-    await load(access(150))
-    await expect(load(access(160, ids))).rejects.toMatchObject({
-      code: 'config-invalid',
-      message: expect.stringContaining(` of ${one} is in use by another`),
-    })
   })
 
   test('of a service that starts leaves an organization alone that is there, and creates the others', async () => {

@@ -158,17 +158,6 @@ describeService('users', {}, (service) => {
     expect((await answer).status).toBe(409)
   })
 
-  test('of twenty deletions of one user at once exactly one finds it', async () => {
-    await create([['users[][external_id]', 'leaving']])
-    const before = (await ask(service(), 'listUsers')).headers.get('total')
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => ask(service(), 'deleteUser', { externalId: 'leaving' })),
-    )
-    const statuses = answers.map((answer) => answer.status).toSorted((a, b) => a - b)
-    expect(statuses).toEqual([204, ...Array.from({ length: 19 }, () => 404)])
-    expect((await ask(service(), 'listUsers')).headers.get('total')).toBe(String(Number(before) - 1))
-  })
-
   test.each([
     ['no entries', []],
     ['101 entries', Array.from({ length: 101 }, () => ({ name: 'x' }))],

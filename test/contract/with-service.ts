@@ -15,7 +15,7 @@ export function describeService(
   tests: (service: () => RunningService) => void,
   open?: OpenStore,
 ): void {
-  describe(`${name}`, () => {
+  describe.each([name])('%s', () => {
     let service: RunningService | undefined
     const stack = new AsyncDisposableStack()
 

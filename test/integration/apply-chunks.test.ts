@@ -25,7 +25,7 @@ import { deletedLastDay } from '../../src/store/journal.ts'
 import type { Lease } from '../../src/store/lease.ts'
 import { interruptRuns } from '../../src/store/interruptions.ts'
 import { changesOf } from '../../src/store/change-list.ts'
-import { listNotices, storePlan } from '../../src/store/plans.ts'
+import { storePlan } from '../../src/store/plans.ts'
 import {
   addRun,
   beginRun,
@@ -639,30 +639,6 @@ test('a worker sends nothing of a plan that was made for another directory, and 
   expect(outcomes.map(({ run }) => run)).toEqual([fenced.run, fenced.run])
 })
 
-test('a job of an older version is dropped', async () => {
-  const fenced = await begin([create('a')])
-  const lines: string[] = []
-  const worker = new ChangeWorker({
-    db,
-    backend: opened.backend,
-    sync,
-    target,
-    name: 'a worker',
-    concurrency: 1,
-    senders: sendersOf(async () => APPLIED),
-    signal: new AbortController().signal,
-    log: createLog('info', { destination: { write: (line: string) => void lines.push(line) } }),
-    times: QUICK,
-  })
-  stack.defer(() => worker.close())
-  await worker.waitUntilReady()
-  const queue = opened.backend.createQueue<object>(changesQueueName(sync))
-  await queue.add('create-user', { run: fenced.run, epoch: fenced.epoch, number: 1 })
-  await expect.poll(() => queue.getJobCountByTypes()).toBe(0)
-  expect(await states(fenced)).toEqual(['pending'])
-  expect(lines).toEqual([])
-})
-
 function shared(ids: readonly string[], outcome: Outcome | undefined): SharedOutcome {
   return { changes: ids.map((id) => create(id).change as Create), outcome }
 }
@@ -746,35 +722,6 @@ describe('creates that are sent together', () => {
       .execute()
     expect(rows).toEqual(FOUR.map(() => ({ state: 'pending', tail: true, refusals: 1 })))
     expect(await findRun(db, fenced.run)).toMatchObject({ refused: 4 })
-  })
-
-  test('are fewer after the service took no such list', async () => {
-    const fenced = await begin([...FOUR, 'e', 'f'].map(create))
-    const { sent, senders } = listsTo(async function* (changes, { onListFault }) {
-      onListFault({ entries: 1, id: 'u1', detail: 'got the name "A", and shows no name' })
-      yield* applied(changes)
-    }, 3)
-    await send(fenced, (await claimOf(fenced))!, senders)
-    expect(sent).toEqual(['a b c', 'd', 'e', 'f'])
-    expect(await listNotices(db, fenced.run)).toEqual([
-      {
-        kind: 'user',
-        id: 'u1',
-        code: 'shorter-lists',
-        detail: 'got the name "A", and shows no name; the rest of the run sends each entry alone',
-      },
-    ])
-  })
-
-  test('go on after one of them lacked a single entry, and end after the second one', async () => {
-    const fenced = await begin([...FOUR, 'e', 'f', 'g', 'h'].map(create))
-    const { sent, senders } = listsTo(async function* (changes, { onListFault }) {
-      onListFault({ entries: 1, id: 'u1', detail: 'was accepted with 201, and is not there', isSingle: true })
-      yield* applied(changes)
-    }, 3)
-    await send(fenced, (await claimOf(fenced))!, senders)
-    expect(sent).toEqual(['a b c', 'd e f', 'g', 'h'])
-    expect(await listNotices(db, fenced.run)).toHaveLength(1)
   })
 
   test('stop the run when one of them was mixed up, and the next ones are read back again', async () => {

@@ -140,15 +140,6 @@ test('an LDAP server: facts, counts, what is odd, samples and how one of them ca
   ])
 })
 
-test('limits are told, those that were found and that none was', async () => {
-  expect(linesOf(await check(ldapSource()), 'ok')).toContain(
-    'limits: none found: everything comes on one page',
-  )
-  expect(linesOf(await check(ldapSource({ pageSize: 2 })), 'ok')).toContain(
-    'limits: none found: the first page is full, with 2 entries',
-  )
-})
-
 test('CSV files are shown at once, however long a run waits for them to settle', async () => {
   await writeFile(join(dir, 'settling.csv'), 'id,mail\n1,a@example.org\n')
   const users = { path: './settling.csv', map: { external_id: 'id', email: 'mail' } }
@@ -169,28 +160,6 @@ test('whose e-mail is in a domain that is not allowed is counted', async () => {
       '2 users have an e-mail that is no address, or outside allowedDomains; nothing is written for them',
     examples: ['b@elsewhere.test', 'none'],
   })
-})
-
-test('what is no address, or of another domain, is counted as not written where it is dropped', async () => {
-  await writeFile(join(dir, 'dropped.csv'), 'id,mail\n1,a@x\n2,b@elsewhere.test\n3,b b@example.org\n')
-  const users = { path: './dropped.csv', map: { external_id: 'id', email: 'mail' } }
-  const dropped = async (domains: object) => {
-    const items = await check({ type: 'csv', users }, true, { ...domains, dropBadEmails: true })
-    expect(addressLines(items)).toEqual([])
-    return items.filter((item) => item.type === 'finding' && item.code === 'email-dropped')
-  }
-  expect(await dropped(DOMAINS)).toMatchObject([
-    {
-      sentence: '2 users have an e-mail that is no address, or outside allowedDomains; it is not written',
-      examples: ['b@elsewhere.test', 'b b@example.org'],
-    },
-  ])
-  expect(await dropped({})).toMatchObject([
-    {
-      sentence: '2 users have an e-mail that is no address; it is not written',
-      examples: ['a@x', 'b b@example.org'],
-    },
-  ])
 })
 
 function addressLines(items: readonly CheckItem[]): readonly CheckItem[] {
@@ -222,27 +191,6 @@ test('where no domains are named, those that there are are told, and what is no 
     domains,
   ])
   expect(addressLines(await check(source, false, {}))).toEqual([refused(''), domains])
-})
-
-test('names that a service may take apart in another way are told', async () => {
-  const rows = [
-    '1,"Horn, Sabine"',
-    '2,Ana (Bremen)',
-    '3,Carsten -',
-    '4,Anne-Marie O’Neil',
-    '5,"Ott, Bo (Linz)"',
-  ]
-  await writeFile(join(dir, 'names.csv'), `id,name\n${rows.join('\n')}\n`)
-  const source = { type: 'csv', users: { path: './names.csv', map: { external_id: 'id', name: 'name' } } }
-  const names = async (samples: boolean) =>
-    (await check(source, samples)).flatMap((item) =>
-      item.type === 'line' && item.label === 'names' ? [item.detail] : [],
-    )
-  const end = 'a service may take them apart in another way than you'
-  expect(await names(true)).toEqual([
-    `2 with a comma (such as "Horn, Sabine"), 2 with brackets (such as "Ana (Bremen)"), 1 with a lonely sign (such as "Carsten -"): ${end}`,
-  ])
-  expect(await names(false)).toEqual([`2 with a comma, 2 with brackets, 1 with a lonely sign: ${end}`])
 })
 
 test('without samples nobody is named', async () => {

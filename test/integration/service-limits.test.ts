@@ -194,8 +194,8 @@ describe('clients that are slow, many or large', () => {
   })
 
   test('one that sends nothing at all is cut', async () => {
-    const running = await startForTest({ timeouts: { headers: 300, request: 600, silence: 1000 } })
-    expect(await trickle(portOf(running), '', '')).toMatch(/^(HTTP\/1\.1 408 |$)/)
+    const running = await startForTest({ timeouts: { headers: 60_000, request: 60_000, silence: 300 } })
+    expect(await trickle(portOf(running), '', '')).toBe('')
   })
 
   test('headers that are too large are refused', async () => {

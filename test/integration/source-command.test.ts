@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { access, chmod, readFile, writeFile } from 'node:fs/promises'
+import { access, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { inspect, promisify } from 'node:util'
@@ -85,14 +85,6 @@ describe('a complete output', () => {
     ])
     expect(snapshot.notices).toMatchObject([{ code: 'unknown-members', id: 'g1' }])
     expect(snapshot).toMatchObject({ unreadable: 0, covers: { groups: true, members: true } })
-  })
-
-  test('needs no groups and no line end behind its last line', async () => {
-    const snapshot = await (await printing([ada, end(1)])).read(NEVER)
-    expect(snapshot.users.size).toBe(1)
-    const { groups: _, ...withoutGroups } = optionsOf(['cat', 'output'])
-    const alone = await createCommandSource(withoutGroups, silentLog()).read(NEVER)
-    expect(alone.covers).toEqual({ groups: false, members: false })
   })
 
   test('with groups and no field of their members says nothing about members', async () => {
@@ -181,11 +173,6 @@ describe('no snapshot is made of', () => {
     expect(error.message).toContain('it ended with exit code 137 and said: out of memory')
   })
 
-  test('a program that was killed', async () => {
-    const error = await refusalOf(shell(`echo '${JSON.stringify(end(0))}'; kill -SEGV $$`).read(NEVER))
-    expect(error.message).toContain('it was ended by SIGSEGV')
-  })
-
   test('too much', async () => {
     const blank = await refusalOf(shell(`yes ''`, { maxOutput: 100_000 }).read(NEVER))
     expect(blank.message).toContain('it printed more than 100000 bytes (maxOutput)')
@@ -208,15 +195,6 @@ describe('a program that cannot be run', () => {
       expect(error).toMatchObject({ code: 'source-unreachable' })
       expect(error.message).toContain('it was not found')
     }
-  })
-
-  test('is not executable', async () => {
-    await writeFile(join(dir.path, 'export'), '#!/bin/sh\necho hello\n')
-    const error = await refusalOf(source(['./export']).read(NEVER))
-    expect(error).toMatchObject({ code: 'source-unreachable' })
-    expect(error.message).toContain('is it executable?')
-    await chmod(join(dir.path, 'export'), 0o755)
-    expect((await refusalOf(source(['./export']).read(NEVER))).message).toContain('begins with "hello"')
   })
 
   test.each([
@@ -281,13 +259,6 @@ describe('a program that does not end', () => {
     expect(error).toMatchObject({ code: 'source-incomplete' })
     expect(error.message).toContain('it did not end within 0.5 s and said: waiting for the tape')
     await gone(await appeared('child'))
-  })
-
-  test('is killed where it does not listen', async () => {
-    const script = `trap '' TERM; echo $$ > self; while true; do sleep 0.05; done`
-    const error = await refusalOf(shell(script, { timeoutMs: 300 }).read(NEVER))
-    expect(error.message).toContain('it did not end within 0.3 s')
-    await gone(await appeared('self'))
   })
 
   test.each([

@@ -454,15 +454,6 @@ test('the server says who the bind account is, and what it offers', async () => 
   expect(nobody.identity).toBe('')
 })
 
-test('the system asks a quiet connection whether it still lives', async () => {
-  using connection = await open(options({ url: slapd.url }))
-  const port = connection.endpoint.port.toString(16).toUpperCase().padStart(4, '0')
-  const rows = (await readFile('/proc/net/tcp', 'utf8')).split('\n').map((row) => row.trim().split(/\s+/))
-  const timers = rows.filter(([, , remote, state]) => remote === `0100007F:${port}` && state === '01')
-  // The kind of timer, as proc(5) has it: 2 is keep-alive.
-  expect(timers.map((row) => row[5]?.slice(0, 2))).toContain('02')
-})
-
 test.each<[string, (impatient: Slapd) => Partial<LdapSourceOptions>]>([
   ['plain', ({ url }) => ({ url })],
   ['ldaps', ({ ldapsUrl, ca }) => ({ url: ldapsUrl, tls: { ca, startTls: false } })],

@@ -108,14 +108,6 @@ describe('somebody is found', () => {
     expect(dnsOf(await find(who))).toEqual([staff('marie')])
   })
 
-  test('by a login that the mapping makes an e-mail of', async () => {
-    const users = options().users
-    const map = { external_id: 'entryUUID', email: '{uid}@example.org', name: 'cn' }
-    const found = await find('twin1@example.org', { users: { ...users, map } })
-    expect(dnsOf(found)).toEqual([staff('twin1')])
-    expect(dnsOf(await find('twin1@other.example', { users: { ...users, map } }))).toEqual([])
-  })
-
   test('and no text is taken for a filter', async () => {
     const odd = String.raw`odd (*)\,x`
     expect((await find(odd)).entries.map(({ ids }) => ids)).toEqual([[odd]])
@@ -203,12 +195,6 @@ describe('where users and groups have one base', () => {
     const both = more('(objectClass=inetOrgPerson)')
     expect((await find('Sales', both)).entries).toMatchObject([{ kind: 'group' }])
     expect((await find('Marie Claire García Márquez', both)).entries).toMatchObject([{ kind: 'user' }])
-  })
-
-  test('an entry outside of both filters is what its classes say', async () => {
-    const none = more('(description=nobody)')
-    const entries = (await find('Far Away', none)).entries
-    expect(entries).toMatchObject([{ kind: 'user', standing: { inFilter: false } }])
   })
 })
 

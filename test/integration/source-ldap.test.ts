@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { type Log, silentLog } from '../../src/log.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import type { LdapSourceOptions } from '../../src/source/ldap/options.ts'
-import type { ProbeLine, Source } from '../../src/source/source.ts'
+import type { Source } from '../../src/source/source.ts'
 import { makeCertificates } from '../support/certificates.ts'
 import { ldif, person, personGroup } from '../support/people.ts'
 import { BASE, type BindUser, type Slapd, startSlapd, peopleSections } from '../support/slapd.ts'
@@ -98,10 +98,6 @@ function usersOnly(
 
 function oddOnly(users: Partial<LdapSourceOptions['users']>): Source {
   return usersOnly({ base: `ou=odd,${BASE}`, map: { external_id: 'cn' }, ...users })
-}
-
-function probeOdd(disabledWhen: string): Promise<readonly ProbeLine[]> {
-  return oddOnly({ filter: '(sn=same)', disabled: 'delete', disabledWhen }).probe(NEVER)
 }
 
 interface Line {
@@ -230,11 +226,6 @@ describe('a read', () => {
     expect([...byName.users.values()].map(({ name }) => name)).toContain('a')
   })
 
-  test('understands an escaped accent in the filter', async () => {
-    const users = { base: `ou=odd,${BASE}`, filter: '(sn=M\\c3\\bcller*)', map: { external_id: 'cn' } }
-    expect([...(await usersOnly(users).read(NEVER)).users.keys()]).toEqual(['four'])
-  })
-
   test('compares with the time at which it began, and so does its second look', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())
@@ -252,11 +243,6 @@ describe('a read', () => {
     expect((await locking.lookAgain('user', ['one'], NEVER)).get('one')).toBe('disabled')
     expect([...(await some.read(NEVER)).users.keys()]).toEqual([])
     expect([...(await locking.read(NEVER)).users.keys()]).toEqual(['one', 'two'])
-  })
-
-  test('reads on when a page is exactly full', async () => {
-    const users = { filter: '(|(uid=u00000*)(uid=u00001*))' }
-    expect((await usersOnly(users, { pageSize: 10 }).read(NEVER)).users.size).toBe(20)
   })
 
   test('does not follow references to other servers, and the log counts them', async () => {
@@ -387,10 +373,6 @@ describe('the second look', () => {
     )
   })
 
-  test('of groups, at a source that has none, proves none of them absent', async () => {
-    expect(await usersOnly({}).lookAgain('group', ['x'], NEVER)).toEqual(new Map([['x', 'present']]))
-  })
-
   test('at a base that is gone is an error and never "gone"', async () => {
     const looking = usersOnly({ base: `ou=moved,${BASE}` }).lookAgain('user', ['x'], NEVER)
     await expect(looking).rejects.toMatchObject({ code: 'source-refused' })
@@ -486,15 +468,6 @@ test('a probe says where it is, who it is, whom it is taken for and what it is g
   })
   const missing = usersOnly({ base: `ou=nowhere,${BASE}` }).probe(NEVER)
   await expect(missing).rejects.toMatchObject({ code: 'source-refused' })
-})
-
-test('a probe says when the rule of disabled accounts finds nobody', async () => {
-  const nobody = expect.objectContaining({
-    label: 'disabled',
-    detail: expect.stringContaining('finds nobody'),
-  })
-  expect(await probeOdd('(createTimestamp<=now(filetime))')).toContainEqual(nobody)
-  expect(await probeOdd('(createTimestamp<=now())')).not.toContainEqual(nobody)
 })
 
 test('an entry is found by its id, with how its values came about', async () => {

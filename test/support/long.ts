@@ -1,4 +1,4 @@
-import { inject, test } from 'vitest'
+import { inject } from 'vitest'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -15,9 +15,3 @@ export function isLong(): boolean {
 export function inLong<T>(short: T, long: T): T {
   return isLong() ? long : short
 }
-
-/** Benchmarks and fault runs use these files outside of Vitest. */
-const isInVitest = process.env['VITEST'] !== undefined
-
-/** A test that waits too long for `npm test`: `npm run test:long` does it. */
-export const longTest = isInVitest && !isLong() ? test.skip : test

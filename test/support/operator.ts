@@ -11,7 +11,7 @@ export function operatorOf(
   return createPerform({ ...adminDepsOf(service), ...deps })
 }
 
-export function adminDepsOf({ pool, baseUrl }: Pick<RunningService, 'pool' | 'baseUrl'>): AdminDeps {
+function adminDepsOf({ pool, baseUrl }: Pick<RunningService, 'pool' | 'baseUrl'>): AdminDeps {
   return {
     pool,
     db: openDatabase(pool),

@@ -339,28 +339,6 @@ test('undo asks nobody where there is no terminal, and does nothing without --ye
   })
 })
 
-test('undo says which hold it takes the place of', async () => {
-  const deletes = runOf({ ...UNDO_PLAN, counts: countsOf({ planned: { 'delete-user': 1 } }) })
-  const told = async (held: Partial<RunView>) => {
-    const heldRun = runOf({ run: 9, state: 'held', hold: 'open', ...held })
-    return (await dirsyncd(['undo', '12', '--dry-run'], { runs: { 1: [deletes], 9: [heldRun] } })).stdout
-  }
-  expect(await told({})).toContain(
-    'Run 9 waits for a decision, and this undo takes its place; the next run after dirsyncd resume corp holds anew what it finds.',
-  )
-  expect(await told({ undo: { run: 12, part: { ids: ['a'] } } })).toContain(
-    'and this undo takes its place; dirsyncd undo 12 shows it again.',
-  )
-  expect(await told({ undo: { run: 12, part: {} } })).not.toContain('takes its place')
-})
-
-test('undo says so where somebody has resumed the sync meanwhile', async () => {
-  const script = { runs: { 1: [UNDO_PLAN], 2: [runOf({ ...UNDONE, paused: null })] } }
-  expect((await dirsyncd(['undo', '12', '--yes'], script)).stdout).toMatch(
-    /corp is not paused any more, .*: its next run does again what this undo puts back\. dirsyncd pause corp stops it\.\n$/,
-  )
-})
-
 test('an undo with nothing to put back pauses nothing', async () => {
   const nothing = runOf({ ...UNDO_PLAN, counts: countsOf({}) })
   const result = await dirsyncd(['undo', '12'], { runs: { 1: [nothing] }, answer: true })
@@ -425,13 +403,6 @@ test('resume shows what the next run would do, and asks', async () => {
   })
 })
 
-test('sync of single entries', async () => {
-  const result = await dirsyncd(['sync', 'corp', '--user', 'a', '--user', 'b', '--group', 'g'], {
-    runs: { 1: [runOf({ run: 1 })] },
-  })
-  expect(result.asked).toEqual([{ sync: 'corp', mode: 'sync', only: { users: ['a', 'b'], groups: ['g'] } }])
-})
-
 test('--json prints one object a line and nothing else', async () => {
   const result = await dirsyncd(['sync', '--json'], {
     runs: { 1: [runOf({ run: 1 })], 2: [runOf({ run: 2, state: 'held', hold: 'open' })] },
@@ -439,13 +410,6 @@ test('--json prints one object a line and nothing else', async () => {
   const lines = result.stdout.trimEnd().split('\n')
   expect(lines.map((line) => (JSON.parse(line) as RunView).run)).toEqual([1, 2])
   expect(result.code).toBe(3)
-})
-
-test('runs lists, filters and shows one', async () => {
-  const script = { runs: { 1: [runOf({ run: 1 })], 2: [runOf({ run: 2, sync: 'labs' })] } }
-  expect((await dirsyncd(['runs'], script)).stdout).toMatch(/^RUN .*\n +2 {2}labs .*\n +1 {2}corp /)
-  expect((await dirsyncd(['runs', '--sync', 'corp'], script)).stdout).not.toContain('labs')
-  expect((await dirsyncd(['runs', '2'], script)).stdout).toContain('labs: run 2, done')
 })
 
 test('a run that does not exist is one sentence and exit code 1', async () => {
@@ -469,19 +433,6 @@ test('approve follows the run that applies what was approved', async () => {
   expect(result.code).toBe(0)
   expect(result.stdout).toMatch(
     /^Run 5 of corp is approved; run 6 applies it\.\ncorp: run 6, approved in run 5, done/,
-  )
-})
-
-test('approve says when somebody had rejected it', async () => {
-  const { stdout } = await dirsyncd(['approve', '5'], {
-    approve: () => runOf({ run: 5, state: 'held', hold: 'approved' }),
-    runs: {
-      5: [runOf({ run: 5, state: 'held', hold: 'rejected' })],
-      6: [runOf({ run: 6, trigger: 'approval', approvalOf: 5 })],
-    },
-  })
-  expect(stdout).toMatch(
-    /^Run 5 was rejected[^;]*; an approval overrules that\.\nRun 5 of corp is approved; run 6 applies it\./,
   )
 })
 
@@ -540,24 +491,6 @@ test('an approval of a part follows the run that applies it and the one that hol
   expect(mixed).toMatchObject({ code: 64, stderr: expect.stringContaining('cannot be approved at once') })
 })
 
-test('an approval of one of several guards applies nothing yet, and waits for no run', async () => {
-  const guard = { guard: 'max-deletes-users', detail: '20', changes: 20 }
-  const breaches = [
-    { ...guard, decided: 'approved' as const },
-    { ...guard, guard: 'max-moved-ids' },
-  ]
-  const approved = await dirsyncd(['approve', '5', '--only', 'max-deletes-users'], {
-    approve: () => runOf({ run: 5, state: 'held', hold: 'open', breaches }),
-    runs: { 6: [runOf({ run: 6, trigger: 'approval', approvalOf: 5 })] },
-  })
-  expect(approved).toMatchObject({
-    code: 0,
-    stdout:
-      'max-deletes-users of run 5 of corp is approved; nothing is applied before all is decided. ' +
-      'Still waiting for a decision: max-moved-ids.\n',
-  })
-})
-
 test('approve and reject of a run that is not held', async () => {
   for (const command of ['approve', 'reject']) {
     expect(await dirsyncd([command, '99'])).toMatchObject({ code: 1, stderr: 'Run 99 has no open hold.\n' })
@@ -611,58 +544,6 @@ test('check --api-contract compares, sums up, and ends with 1 where a service di
       .split('\n')
       .map((line) => JSON.parse(line).step),
   ).toEqual(['begin', 'case', 'end'])
-})
-
-test('check --api-contract shows what is unclear and which faults passed, and ends with 4 if nothing differs', async () => {
-  const unclear = {
-    ...CONTRACT_ROW,
-    probe: 'no token',
-    state: 'unclear',
-    reason: 'try 1: expected a, got b; try 2: as expected',
-  } as const
-  const passing = { ...CONTRACT_ROW, probe: 'no device id', state: 'ok', passingFault: '500' } as const
-  const contract = contractSteps([GOOD_CASE, unclear, passing], [])
-  const { code, stdout } = await dirsyncd(['check', 'corp', '--api-contract'], { contract })
-  expect(code).toBe(4)
-  expect(stdout).toContain(
-    ' 5  GET     /u/{id}  unclear      1 of 3 unclear\n' +
-      '      no token: unclear; try 1: expected a, got b; try 2: as expected\n',
-  )
-  expect(stdout).toContain('tried again:\n  500: #5 no device id\n')
-  expect(stdout).toContain(
-    'The service follows the API description in 2 cases of 1 endpoint; 1 case unclear.',
-  )
-  const json = await dirsyncd(['check', 'corp', '--api-contract', '--json'], { contract })
-  expect(json.code).toBe(4)
-  expect(json.stdout).toContain('"state":"unclear","reason":"try 1: expected a, got b; try 2: as expected"')
-})
-
-test('check --api-contract says whether the service takes lists', async () => {
-  const probe = {
-    probe: 'three entries in one request',
-    method: 'POST',
-    state: 'ok',
-    differences: [],
-  } as const
-  const results = [
-    { ...probe, operation: 'createUsers', number: 4, path: '/users', notes: [] },
-    {
-      ...probe,
-      operation: 'createGroups',
-      number: 9,
-      path: '/groups',
-      notes: [{ expected: 'three', actual: '400' }],
-    },
-  ] as const
-  const contract: ContractStep[] = [
-    { step: 'endpoint', sync: 'corp', results },
-    { step: 'end', sync: 'corp', left: [] },
-  ]
-  expect((await dirsyncd(['check', '--api-contract', '--writes'], { contract })).stdout).toContain(
-    'Lists (directory.createBatch):\n' +
-      '  #4 /users creates three entries with one request: it takes lists\n' +
-      '  #9 /groups does not take lists: expected three, got 400; leave createBatch at 1\n',
-  )
 })
 
 test('check --reset-password is handed on only with --api-contract and --writes', async () => {
@@ -723,10 +604,6 @@ test('start prints what the daemon announces and what its runs did', async () =>
   ])
   for (const run of runs)
     for (const field of ['changes', 'notices', 'lost', 'error']) expect(run).not.toHaveProperty(field)
-})
-
-test('service takes its faults from the command line', async () => {
-  expect((await dirsyncd(['service', '--faults', '500=0.1'])).faults).toBe('500=0.1')
 })
 
 test.each([

@@ -197,14 +197,6 @@ test('notices that the run before had too are one line, unless all are asked for
   expect(renderReport(view, { all: true }).join()).toContain('user u1  no e-mail (row 2)')
 })
 
-test('the report says that no run is complete while people share an external id', () => {
-  const notices = [{ kind: 'user', id: 'u1', code: 'shared-id', detail: 'several users' } as const]
-  const view = runOf({ counts: countsOf({ notices: { 'shared-id': 1 } }), notices, totalNotices: 1 })
-  expect(renderReport(view, { all: false })).toContain(
-    '  shared-id (1): has its external id together with others in the directory, so none of them is ever deleted; no run is complete until only one of them is left',
-  )
-})
-
 test('a change of the configuration is named, also where there was nothing else to do', () => {
   const changed = runOf({ configurationChange: { since: 9, keys: ['users.filter', 'users.map.email'] } })
   const line = '  The configuration was changed since run 9: users.filter, users.map.email'
@@ -218,15 +210,6 @@ test('a long plan is cut, and says by how much', () => {
   const lines = renderReport(view, { all: false })
   expect(lines.filter((line) => line.startsWith('+'))).toHaveLength(20)
   expect(lines).toContain('  … and 950 more, --all shows them')
-})
-
-test('operations beyond the changes that were read are counted, too', () => {
-  const view = runOf({
-    counts: countsOf({ planned: { 'create-user': 1, 'delete-user': 3 } }),
-    changes: [changeOf(createUser('e-1'))],
-    totalChanges: 4,
-  })
-  expect(renderReport(view, { all: true })).toContain('  … and 3 more, --all shows them')
 })
 
 test('a held run names every guard and what to do', () => {
@@ -244,19 +227,6 @@ test('a held run names every guard and what to do', () => {
     '  max-deletes-users: 60 of 100 users would be removed, limit 50',
     '  max-delete-percent-users: 60 % of the users',
     'Nothing was changed. Apply the plan with dirsyncd approve 12, or reject it with dirsyncd reject 12.',
-    '',
-  ])
-})
-
-test.each([
-  ['done', false],
-  ['failed', true],
-] as const)('a run that a person approved, now %s, says which guards it was beyond', (state, approved) => {
-  const breaches = [{ guard: 'max-deletes-users', detail: '60 of 100 users', changes: 60 }]
-  const lines = renderReport(runOf({ state, approved, breaches }), { all: false })
-  expect(lines.slice(-3)).toEqual([
-    'Approved by a person, in spite of:',
-    '  max-deletes-users: 60 of 100 users',
     '',
   ])
 })
@@ -328,23 +298,6 @@ test('findings of opposite danger can be decided on one by one, and a change tha
   expect(renderRuns([partly])[1]).toMatch(/ waits for approval: container-emptied$/)
 })
 
-test('the state of a server is accepted, and not applied', () => {
-  const server = { guard: 'server-not-newer', detail: 'dc2 lags', changes: 1, waitsFor: 'person' } as const
-  const reborn = { guard: 'reborn', detail: '19 are back', changes: 19, waitsFor: 'better-read' } as const
-  const alone = runOf({ state: 'done', hold: 'open', breaches: [server] })
-  expect(renderReport(alone, { all: false }).slice(-3)).toEqual([
-    '  server-not-newer: dc2 lags',
-    'Accept the state of this server with dirsyncd approve 12; guards still apply.',
-    '',
-  ])
-  const both = runOf({ state: 'done', hold: 'open', breaches: [server, reborn], undecidedChanges: 19 })
-  expect(renderReport(both, { all: false }).slice(-3)).toEqual([
-    'Accept the state of this server with dirsyncd approve 12 --only server-not-newer; guards still apply.',
-    'Apply the 19 changes that wait with dirsyncd approve 12 --only reborn, or reject with dirsyncd reject 12 --only reborn.',
-    '',
-  ])
-})
-
 test('what is not proved is no part of the plan that a guard holds', () => {
   const breaches = [
     { guard: 'max-deletes-users', detail: '60 of 100 users', changes: 60 },
@@ -372,29 +325,6 @@ test('what is not proved is no part of the plan that a guard holds', () => {
     '',
   ])
   expect(renderRuns([approved])[1]).toMatch(/ waits for approval: container-emptied$/)
-})
-
-test('a plan of which every change waits does not say that there is nothing to do', () => {
-  const breaches = [
-    { guard: 'group-emptied', detail: 'nobody is left', changes: 6, waitsFor: 'person' as const },
-  ]
-  const view = runOf({ mode: 'plan', state: 'planned', counts: countsOf({}), breaches })
-  expect(renderReport(view, { all: false })).toContain('  planned    no changes but those that wait')
-})
-
-test('a run that waits for a better read by itself asks nobody', () => {
-  const breaches = [
-    { guard: 'server-not-newer', detail: 'dc2 lags', changes: 0, waitsFor: 'better-read' as const },
-  ]
-  const lines = renderReport(runOf({ breaches }), { all: false })
-  expect(lines.slice(-3)).toEqual(['Not proved, so it waits:', '  server-not-newer: dc2 lags', ''])
-  expect(renderRuns([runOf({ breaches })])[1]).toMatch(/ waits: server-not-newer$/)
-})
-
-test('a plan says which guards a sync would meet', () => {
-  const breaches = [{ guard: 'first-contact', detail: 'why', changes: 1 }]
-  const lines = renderReport(runOf({ mode: 'plan', state: 'planned', breaches }), { all: false })
-  expect(lines).toContain('A sync would be held by:')
 })
 
 function planBeyond(...breaches: BreachView[]): string[] {
@@ -457,13 +387,6 @@ test('five or more refusals of one status may be the fault of the service, and t
     expect(refusedWith(statuses).join()).not.toContain('quarantine release')
 })
 
-test('a failed run ends with its sentence', () => {
-  const lines = renderReport(runOf({ state: 'failed', counts: null, error: 'The LDAP server is busy.' }), {
-    all: false,
-  })
-  expect(lines).toContain('Failed: The LDAP server is busy.')
-})
-
 test('the list of runs', () => {
   const runs = [
     runOf({
@@ -497,16 +420,6 @@ test('a run that left something undone says what, in the list of runs and in the
   expect(leftBehind({ counts })).toEqual([])
 })
 
-test('the progress bar counts what is no longer pending', () => {
-  const counts = countsOf({
-    planned: { 'create-user': 100 },
-    outcomes: { pending: 50, applied: 48, failed: 2 },
-  })
-  expect(progressLine(runOf({ state: 'applying', counts }))).toBe(
-    'corp  applying  [############------------]  50/100  2 failed',
-  )
-})
-
 test('progress is drawn on a terminal only, once for each state, and wiped at the end', () => {
   const written: string[] = []
   const terminal = { write: (text: string) => written.push(text), isTTY: true, columns: 80 }
@@ -520,14 +433,6 @@ test('progress is drawn on a terminal only, once for each state, and wiped at th
     piped.update(runOf({ state: 'planning' }))
   }
   expect(written).toEqual(['\r\u001B[2Kcorp  reading source and directory', '\r\u001B[2K'])
-})
-
-test('a daemon tells of a run without changes on one line', () => {
-  expect(renderRunEnd(runOf({ counts: countsOf({ unchanged: 1040 }) }), PEOPLE)).toEqual([
-    'corp: run 12, done, begun 2026-11-21 07:29:03Z, took 3.5 s: no changes, 1,040 unchanged',
-  ])
-  const busy = runOf({ counts: countsOf({ planned: { 'create-user': 1 } }) })
-  expect(renderRunEnd(busy, PEOPLE)).toEqual(renderReport(busy, { all: false }))
 })
 
 test('where its output is a log, a daemon names nobody', () => {

@@ -19,8 +19,6 @@ const CORP = `syncs:
     directory: ${DIRECTORY}
 `
 
-const CHAT = '{ name: chat, type: slack, url: { env: CHAT } }'
-
 /** A configuration with a channel of e-mail. */
 function mailTo(host: string, more: string): string {
   return `${CORP}notifications: { channels: [{ name: m, type: email, host: "${host}", ${more}, from: a@b.c, to: [a@b.c] }] }`
@@ -81,11 +79,6 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
     line: 'dirsyncd.yaml:9:10: admin.userHeader: is believed of nobody; name the reverse proxy in admin.trustedProxies',
   },
   {
-    name: 'a trusted proxy that names no user',
-    text: `${CORP}admin: { trustedProxies: [10.0.0.1] }`,
-    line: 'dirsyncd.yaml:9:10: admin.trustedProxies: has no use without admin.userHeader',
-  },
-  {
     name: 'a host with a port',
     text: `${CORP}admin: { hosts: ["dirsyncd.example.org:8080"] }`,
     line: 'dirsyncd.yaml:9:18: admin.hosts[0]: must be the name of a host such as dirsyncd.example.org, without a port',
@@ -103,11 +96,6 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
       'an example is "*/15 * * * *"',
   },
   {
-    name: 'a cron expression that never matches',
-    text: CORP.replace('    source', '    schedule: "0 0 30 2 *"\n    source'),
-    line: 'dirsyncd.yaml:3:5: syncs[0].schedule: is a cron expression that never matches',
-  },
-  {
     name: 'a cron expression without quotes',
     text: CORP.replace('    source', '    schedule: */15 * * * *\n    source'),
     line:
@@ -123,11 +111,6 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
     name: 'a time zone that does not exist',
     text: CORP.replace('    source', '    schedule: "@daily"\n    timezone: Mars/Base\n    source'),
     line: 'dirsyncd.yaml:4:5: syncs[0].timezone: must be the name of a time zone, such as Europe/Zagreb or UTC',
-  },
-  {
-    name: 'a time zone beside an interval',
-    text: CORP.replace('    source', '    schedule: 15m\n    timezone: UTC\n    source'),
-    line: 'dirsyncd.yaml:4:5: syncs[0].timezone: has no use without a cron expression in schedule',
   },
   {
     name: 'a duration without a unit',
@@ -169,25 +152,6 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
       '{ env: NAME }',
   },
   {
-    name: 'a password in the query of the store’s URL',
-    text: `store: postgres://db/dirsyncd?password=hunter2-hunter2\n${CORP}`,
-    line:
-      'dirsyncd.yaml:1:1: store: must not hold a password; leave it out and add storePassword: { file: PATH } or ' +
-      '{ env: NAME }',
-  },
-  {
-    name: 'a password in the URL of Redis',
-    text: `queue: redis://:hunter2-hunter2@redis:6379\n${CORP}`,
-    line:
-      'dirsyncd.yaml:1:1: queue: must not hold a password; leave it out and add queuePassword: { file: PATH } or ' +
-      '{ env: NAME }',
-  },
-  {
-    name: 'a password for an embedded store',
-    text: `storePassword: { env: A }\n${CORP}`,
-    line: 'dirsyncd.yaml:1:1: storePassword: has no use while store is embedded',
-  },
-  {
     name: 'a store of an unknown kind',
     text: `store: sqlite\n${CORP}`,
     line: 'dirsyncd.yaml:1:1: store: must be embedded or a URL such as postgres://user@host/database',
@@ -203,26 +167,9 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
       "server's CA there",
   },
   {
-    name: 'a CA file of the directory that is missing',
-    text: CORP.replace('organizationId', 'ca: no-such.pem, organizationId'),
-    line:
-      'dirsyncd.yaml:8:55: syncs[0].directory.ca: the CA file no-such.pem does not exist; put the PEM file of the ' +
-      "server's CA there",
-  },
-  {
-    name: 'a CA file of the directory without a certificate',
-    text: CORP.replace('organizationId', 'ca: dirsyncd.yaml, organizationId'),
-    line: 'dirsyncd.yaml:8:55: syncs[0].directory.ca: there is no PEM certificate in the CA file dirsyncd.yaml',
-  },
-  {
     name: 'a proxy with a password',
     text: CORP.replace('organizationId', 'proxy: "http://u:hunter2@p", organizationId'),
     line: 'dirsyncd.yaml:8:55: syncs[0].directory.proxy: must not hold a password; leave it out',
-  },
-  {
-    name: 'an empty list of servers',
-    text: CORP.replace('ldap://ldap.example.org', '[]'),
-    line: 'dirsyncd.yaml:5:7: syncs[0].source.url: must be a URL such as ldaps://ldap.example.org:636, or a list of them',
   },
   {
     name: 'a reader by certificate that has a DN too',
@@ -238,13 +185,6 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
     line: 'dirsyncd.yaml:9:7: syncs[1].name: is the name of syncs[0] too; every sync has its own',
   },
   {
-    name: 'two channels of one name',
-    text: `${CORP}notifications:\n  channels:\n    - ${CHAT}\n    - ${CHAT}\n`,
-    line:
-      'dirsyncd.yaml:12:9: notifications.channels[1].name: is the name of notifications.channels[0] too; every channel ' +
-      'has its own',
-  },
-  {
     name: 'a password that a mail would send in the clear',
     text: mailTo('mail.example.org', 'security: none, user: u, password: { env: P }'),
     line:
@@ -254,11 +194,6 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
   {
     name: 'two syncs on one directory, spelled differently',
     text: `${CORP}  - { name: b, source: ${CSV}, directory: ${DIRECTORY.replace('https://access.example.com', 'HTTPS://Access.Example.com:443/')} }\n`,
-    line: 'dirsyncd.yaml:9:93: syncs[1].directory: is the directory of the sync "corp" too; two syncs must never write to one directory',
-  },
-  {
-    name: 'two syncs on one directory behind a path, one with a slash at its end',
-    text: `${CORP.replace('example.com', 'example.com/api')}  - { name: b, source: ${CSV}, directory: ${DIRECTORY.replace('example.com', 'example.com/api/')} }\n`,
     line: 'dirsyncd.yaml:9:93: syncs[1].directory: is the directory of the sync "corp" too; two syncs must never write to one directory',
   },
   {

@@ -131,11 +131,6 @@ const KEPT_EMAIL =
   '"own" has the e-mail own@example.org in the directory and keeps it; the rest of this user (x) is written without it'
 const RENAMED = { email: 'ana@example.org', name: 'Anna' }
 
-function withNotice(found: Found, detail: string): Found {
-  const notice = { kind: 'user', id: undefined, code: 'unreadable', detail } as const
-  return { ...found, snapshot: { ...found.snapshot, unreadable: 1, notices: [notice] } }
-}
-
 function withheld(code: Withheld['code'], detail: string): Given {
   const found = foundAs(RENAMED)
   const change = judged({ found }).planned!
@@ -174,11 +169,6 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     },
   ],
   [
-    'nobody updates by the policy create-only',
-    { found: foundAs(RENAMED), rules: { policy: 'create-only' } },
-    { code: 'kept', sentence: /policy create-only does not update/, next: /leaves it as it is/ },
-  ],
-  [
     'the source has entries that cannot be read',
     { found: foundAs(undefined, {}, withUnreadable()) },
     {
@@ -192,21 +182,6 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     'a value of the directory is kept',
     { found: foundAs({ email: 'ana@example.org' }) },
     { code: 'value-kept', sentence: /no usable name/, next: /but its groups/ },
-  ],
-  [
-    'a value cannot be computed',
-    { found: foundAs({ email: 'ana@example.org', faults: ['users.map.name: it is too long'] }) },
-    {
-      code: 'unusable',
-      sentence: /users\.map\.name: it is too long/,
-      next: /but its groups/,
-      todo: /mapping/,
-    },
-  ],
-  [
-    'a write has no effect',
-    withheld('does-not-converge', 'was written twice, and the directory still shows another value'),
-    { code: 'quarantined', sentence: /was written twice/, next: /tried again/, todo: /quarantine release/ },
   ],
   [
     'a rejected change of a hold that is over',
@@ -233,34 +208,6 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     },
   ],
   [
-    'somebody who is back, and whose e-mail somebody else has by now',
-    {
-      found: foundAs(THERE, { server: 'ldap://a' }, withBen()),
-      directory: [BEN],
-      deletedLastDay: { ...NOBODY, user: new Set(['ana']) },
-      story: { directory: { error: null, entry: null } },
-    },
-    {
-      code: 'unproved',
-      sentence: /is back after this sync deleted it .*; and its e-mail is taken: "ben" has the e-mail/,
-      next: /only if a day has passed since its delete/,
-      todo: /dirsyncd sync corp names what waits/,
-    },
-  ],
-  [
-    'the last run did not see that somebody left',
-    {
-      found: foundAs(undefined),
-      story: lastRunSaid('seen-again', 'the second look did not prove it absent'),
-    },
-    {
-      code: 'unproved',
-      sentence: /and run 4 did not delete it, .*second look/,
-      next: /depends on what it reads/,
-      todo: /put it back/,
-    },
-  ],
-  [
     'the last run did not trust its server',
     {
       found: foundAs(RENAMED),
@@ -271,27 +218,6 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
       sentence: /source is right: not updated: the server may lack/,
       next: /depends/,
       todo: /dirsyncd runs 4/,
-    },
-  ],
-  [
-    'the last run did not trust its server when it was absent, which says nothing of an update',
-    {
-      found: foundAs(RENAMED),
-      story: lastRunSaid('unproved', 'Ana <ana@example.org>: not deleted: the server may lack'),
-    },
-    { code: 'changed', sentence: /other values/, next: /updates it/, todo: /dirsyncd sync corp/ },
-  ],
-  [
-    'the directory has the id twice',
-    {
-      found: foundAs(undefined),
-      story: lastRunSaid('shared-id', 'several users of the directory have the external id'),
-    },
-    {
-      code: 'unproved',
-      sentence: /run 4 did not delete it, .*several users/,
-      next: /depends on what it reads/,
-      todo: /put it back/,
     },
   ],
   [
@@ -351,47 +277,6 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     },
   ],
   [
-    'somebody new in a run that a guard holds, whose e-mail somebody there keeps',
-    {
-      found: foundAs({ ...RENAMED, email: 'own@example.org' }),
-      directory: [],
-      story: {
-        heldRun: 7,
-        lastRun: {
-          run: 7,
-          state: 'held',
-          at: '',
-          notices: [{ kind: 'user', id: KEY.id, code: 'duplicate-email', detail: KEPT_EMAIL }],
-        },
-      },
-    },
-    {
-      code: 'email-taken',
-      sentence:
-        /^Ana \(user ana\) is in the source, and not in the directory yet; run 7 would not give it the e-mail/,
-      next: /^Run 7 waits for a decision; .* creates it unless .*; the e-mail is written only if nobody there has it then\.$/,
-      todo: /dirsyncd explain tells why that one keeps it/,
-    },
-  ],
-  [
-    'the directory cannot be asked for somebody outside the filter',
-    {
-      found: foundAs(undefined, {
-        entries: [{ ...entry, standing: { ...UNIT.standing!, inBase: true, inFilter: false } }],
-        server: 'ldap://a',
-      }),
-      directory: [],
-      story: { directory: { error: 'The service answered 500.', entry: null } },
-    },
-    {
-      code: 'directory-unreadable',
-      sentence:
-        /outside the sync's filter \(uid=\*\), and what the directory has cannot be asked now: The service/,
-      next: /^While the directory cannot be read, a run changes nothing\.$/,
-      todo: /dirsyncd check corp/,
-    },
-  ],
-  [
     'the sync is paused',
     {
       found: foundAs(RENAMED),
@@ -402,21 +287,6 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
       sentence: /other values/,
       next: /^Nothing is written while corp is paused; after dirsyncd resume corp, the next run updates it/,
       todo: /^dirsyncd resume corp lets the sync run again\.$/,
-    },
-  ],
-  [
-    'a row of somebody else cannot be read',
-    { found: withNotice(foundAs(RENAMED), 'users.csv, row 49: 2 values instead of 4') },
-    { code: 'changed', sentence: /other values/, next: /updates it/, todo: /dirsyncd sync corp/ },
-  ],
-  [
-    'another change holds the whole plan',
-    { found: foundAs(RENAMED), story: { heldRun: 7 } },
-    {
-      code: 'changed',
-      sentence: /other values/,
-      next: /^Run 7 waits for a decision; the next run plans again, and updates it unless a guard or the evidence still holds it\.$/,
-      todo: /dirsyncd sync corp/,
     },
   ],
   [
@@ -445,26 +315,6 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     },
   ],
   [
-    'somebody new, where several users may have one e-mail',
-    { found: foundAs(THERE), directory: [], story: { sharesEmails: true } },
-    {
-      code: 'changed',
-      sentence: /not in the directory yet/,
-      next: /^The next run creates it, unless a guard or the evidence holds it\.$/,
-      todo: /^dirsyncd sync corp --user ana does it at once/,
-    },
-  ],
-  [
-    'another name, after the configuration was changed',
-    { found: foundAs(RENAMED), story: { configurationChange: { since: 3, keys: ['users.map.name'] } } },
-    {
-      code: 'changed',
-      sentence: /other values/,
-      next: /^The next run updates it, unless a guard or the evidence holds it; the configuration was changed since run 3 \(users\.map\.name\), so/,
-      todo: /^dirsyncd sync corp --user ana does it at once\.$/,
-    },
-  ],
-  [
     'an organizational unit',
     {
       found: foundAs(undefined, { entries: [UNIT], server: 'ldap://a' }),
@@ -477,16 +327,6 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
         /^"ou=staff,dc=org" is an organizational unit \(objectClass organizationalUnit\), no user and no group\.$/,
       next: /does nothing/,
       todo: /^Ask for a user or a group/,
-    },
-  ],
-  [
-    'only earlier runs knew it',
-    { found: foundAs(undefined), directory: [] },
-    {
-      code: 'absent',
-      sentence: /neither in the source nor in the directory/,
-      next: /neither side has it/,
-      todo: /put it back/,
     },
   ],
 ])('%s', (_what, given, { code, sentence, next, todo }) => {
@@ -593,25 +433,6 @@ describe('the members of a group', () => {
     )
   })
 
-  test('a person rejected the new name: the members are changed all the same', async () => {
-    const name = {
-      op: 'update-group',
-      id: 'sales',
-      have: { name: 'Sales' },
-      want: { name: 'Sales' },
-    } as const
-    const notice = { ...sales, code: 'rejected' as const, detail: 'rejected by ana in the hold of run 7' }
-    const { next } = await toldOf(['ana', 'ben'], ['ben'], { story: { change: name, notices: [notice] } })
-    expect(next).toMatch(/^The next run leaves its name as it is, and changes its members, unless a guard/)
-  })
-
-  test('a person rejected some of its members: the rest is told of, or what holds it', async () => {
-    const notice = { ...sales, code: 'rejected' as const, detail: 'rejected by ana in the hold of run 7' }
-    const { verdict, next } = await toldOf(['ana', 'ben'], ['ben'], { story: { notices: [notice] } })
-    expect(verdict.sentence).toMatch(/^A part of what the source wants for Sales .* was rejected by ana/)
-    expect(next).toMatch(/^The next run makes the rest of the change, unless a guard/)
-  })
-
   test('a person rejected what it would lose, and so many only a run compares', async () => {
     const there = Array.from({ length: 26 }, (_, index) => `u${index}`)
     const who = 'rejected by ana at 2026-01-02 03:04:05Z in the hold of run 7'
@@ -626,25 +447,6 @@ describe('the members of a group', () => {
     })
     expect(next).toMatch(/^The next run leaves its members as they are/)
     expect(todo).toBe(`${release}.`)
-  })
-
-  test('a guard holds the change of members', async () => {
-    const hold = {
-      run: 7,
-      isPlanHeld: true,
-      breaches: [{ guard: 'max-deletes-memberships', detail: '2 of 2' }],
-    }
-    const { verdict, next, todo } = await toldOf(['ana'], ['ana', 'ben'], {
-      users: ['ana', 'ben'],
-      story: { hold, heldRun: 7 },
-    })
-    expect(verdict).toEqual({
-      code: 'held',
-      sentence:
-        'Run 7 waits for a person before it may change the members of Sales (group sales): max-deletes-memberships (2 of 2).',
-    })
-    expect(next).toMatch(/^The next run does not change its members, unless somebody approves it/)
-    expect(todo).toMatch(/dirsyncd approve 7 or dirsyncd reject 7/)
   })
 
   test.each([
@@ -673,33 +475,12 @@ describe('the members of a group', () => {
     expect(next).toBe('The next run does nothing.')
   })
 
-  test('the same people, and somebody who is no user of the sync', async () => {
-    const notice = {
-      kind: 'group',
-      id: 'sales',
-      code: 'unknown-members',
-      detail: '1 member is no user',
-    } as const
-    const { verdict, todo } = await toldOf(['ana'], ['ana'], { story: { notices: [notice] } })
-    expect(verdict.sentence).toMatch(/with the same members; 1 member is no user\.$/)
-    expect(todo).toMatch(/dirsyncd explain tells why/)
-  })
-
   test('whoever is no user of the directory does not count', async () => {
     const { verdict, next } = await toldOf(['ana', 'stranger'], ['ana'], { users: ['ana'] })
     expect(verdict.sentence).toMatch(
       /not all its members are the same \(the source lists 2 members, and the directory has 1\)/,
     )
     expect(next).toMatch(/changes none of them/)
-  })
-
-  test('a policy that takes nobody out', async () => {
-    const { verdict, next } = await toldOf(['ana'], ['ben'], {
-      rules: { policy: 'create-only' },
-      users: ['ana', 'ben'],
-    })
-    expect(verdict.sentence).toMatch(/not all its members are the same/)
-    expect(next).toMatch(/changes none of them, .*the rules of the sync/)
   })
 
   test('a sync that only reports members, and one that leaves them alone', async () => {

@@ -649,6 +649,18 @@ describe('a group that lists members in several attributes', () => {
     expect(proved(inputsOf(readOf(everybody, but, SILENT)), { memberLists }).findings).toEqual([])
   })
 
+  test('keeps even one where another attribute is silent too, which other groups still show', () => {
+    const three = new Map([...memberLists, ['g', ['member', 'memberUid', 'uniqueMember']]])
+    const now = lists({ g: ['member'], few: ['memberUid'], 'cn=inner,dc=org': ['memberUid'] })
+    const { findings, lines } = proved(inputsOf(readOf(everybody, everybody.slice(1), now)), {
+      memberLists: three,
+    })
+    expect(findings[0]?.detail).toContain(
+      'in uniqueMember in the last good run, and lists none there now, as no group',
+    )
+    expect(lines).toEqual([])
+  })
+
   test.each([
     ['of several', ['member', 'uniqueMember'], { g: ['member'], few: ['uniqueMember'] }],
     ['of two', ['member'], undefined],

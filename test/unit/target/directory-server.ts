@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { DIRECTORY } from '../client/fixtures.ts'
-import { decodeRack } from '../client/rack.ts'
+import { parseForm } from '../../../src/service/http/form.ts'
 import {
   type Reaction,
   type ScriptedServer,
@@ -57,12 +57,12 @@ export async function startDirectoryServer(): Promise<DirectoryServer> {
     if (!server.exists) return missing
     if (list === undefined) return { status: 200, json: DIRECTORY }
     const entries = list === 'users' ? users : groups
-    if (method === 'POST') return create(entries, decodeRack(body)[list] as Entry[], list)
+    if (method === 'POST') return create(entries, parseForm(body)[list] as Entry[], list)
     if (id === undefined) return page(entries, searchParams, server.total(list, entries))
     const index = entries.findIndex((entry) => entry.external_id === id)
     const found = entries[index]
     if (found === undefined) return missing
-    if (method === 'PATCH') Object.assign(found, withMembers(decodeRack(body)))
+    if (method === 'PATCH') Object.assign(found, withMembers(parseForm(body)))
     if (method === 'DELETE') entries.splice(index, 1)
     return method === 'DELETE' ? { status: 204 } : { status: 200, json: found }
   }

@@ -1,4 +1,4 @@
-import { decodeRack } from '../client/rack.ts'
+import { parseForm } from '../../../src/service/http/form.ts'
 import {
   type Reaction,
   type ScriptedServer,
@@ -75,7 +75,7 @@ export async function startListService(options: ListServiceOptions): Promise<Lis
   function react({ method, url, body }: Seen): Reaction {
     const id = decodeURIComponent(/\/users\/([^/?]+)$/.exec(url)?.[1] ?? '')
     if (method === 'POST') {
-      const wanted = decodeRack(body)['users'] as Entry[]
+      const wanted = parseForm(body)['users'] as Entry[]
       calls.push(`POST ${wanted.map((entry) => entry.external_id).join(' ')}`)
       return create(wanted)
     }
@@ -87,7 +87,7 @@ export async function startListService(options: ListServiceOptions): Promise<Lis
     const found = users.find((entry) => entry.external_id === id)
     if (found === undefined) return { status: 404, json: { title: 'no such user' } }
     if (method === 'PATCH' && options.correction !== undefined) return options.correction
-    if (method === 'PATCH') Object.assign(found, decodeRack(body))
+    if (method === 'PATCH') Object.assign(found, parseForm(body))
     return { status: 200, json: found }
   }
 

@@ -37,12 +37,6 @@ describe('a sealed value', () => {
     )
   })
 
-  test('shows nothing of the text', () => {
-    const sealed = Buffer.from(vault.seal('a planted password', 'subscription:1'), 'base64')
-    expect(sealed.includes('planted')).toBe(false)
-    expect(sealed).toHaveLength(12 + 'a planted password'.length + 16)
-  })
-
   test('never has the nonce of another one', () => {
     const sealed = Array.from({ length: 10_000 }, () => vault.seal('same', 'subscription:1'))
     const nonces = sealed.map((value) => Buffer.from(value, 'base64').toString('hex', 0, 12))
@@ -139,12 +133,9 @@ describe('a key file', () => {
 
   test.each([
     ['is empty', '', /^The key file \S+ holds no key; make one with `dirsyncd service key create/],
-    ['has only comments', '# nothing\n\n', /holds no key/],
     ['has a line without an id', `${KEY.toString('base64')}\n`, /^Line 1 of the key file \S+ is no key/],
     ['has a key of 16 bytes', `k1 ${KEY.toString('base64', 0, 16)}\n`, /^Line 1 /],
-    ['has a key of 33 bytes', `k1 ${Buffer.alloc(33).toString('base64')}\n`, /^Line 1 /],
     ['has hexadecimal digits', `# one\nk1 ${KEY.toString('hex')}\n`, /^Line 2 /],
-    ['has words behind the key', `k1 ${KEY.toString('base64')} old\n`, /^Line 1 /],
     ['has an id with a slash', `a/b ${KEY.toString('base64')}\n`, /^Line 1 /],
     [
       'has an id twice',

@@ -1,0 +1,3 @@
+import { systemdLongTests } from './systemd.ts'
+
+systemdLongTests()
