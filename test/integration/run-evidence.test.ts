@@ -1,3 +1,571 @@
-import { evidenceTests } from './run-evidence.ts'
+import { sql } from 'kysely'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { runExitCode } from '../../src/cli/exit-code.ts'
+import type { ServerEvidence } from '../../src/directory/evidence.ts'
+import { forEachInSteps } from '../../src/directory/steps.ts'
+import type { Sighting, SourceSnapshot } from '../../src/directory/snapshot.ts'
+import { absencesOf } from '../../src/store/absences.ts'
+import { findBaseline } from '../../src/store/baselines.ts'
+import { claim } from '../../src/apply/claim.ts'
+import { FencedRun } from '../../src/store/fenced-run.ts'
+import { noticesOf } from '../../src/store/plans.ts'
+import { lastGood } from '../../src/store/last-good.ts'
+import { findRun, listRuns, type RunRecord } from '../../src/store/runs.ts'
+import { beginFenced } from '../support/fenced.ts'
+import { FIXTURE } from '../support/fixture.ts'
+import type { SyncHarness, SyncHarnessOptions } from '../support/sync-harness.ts'
+import { useTestBed } from '../support/test-bed.ts'
 
-evidenceTests()
+const SALES = ['s1', 's2', 's3', 's4', 's5', 's6']
+
+const bed = useTestBed('evidence')
+const { company, hire, call } = bed
+
+let server: ServerEvidence | undefined
+let places: Map<string, string>
+let unreadable: number
+
+beforeEach(() => {
+  server = undefined
+  places = new Map()
+  unreadable = 0
+  hire(...SALES, 'o1', 'o2', 'o3')
+  company.groups.set('g', { name: 'Everybody', members: [...company.users.keys()] })
+})
+
+/** They are in no answer of the source any more: gone, or not to be seen. */
+function lose(...ids: readonly string[]): void {
+  for (const id of ids) company.users.delete(id)
+  const members = company.groups.get('g')?.members.filter((id) => company.users.has(id)) ?? []
+  company.groups.set('g', { name: 'Everybody', members })
+}
+
+/** Users whose id begins with `s` are in the unit sales, unless they were moved. */
+function withEvidence(snapshot: SourceSnapshot): SourceSnapshot {
+  return {
+    ...snapshot,
+    server,
+    unreadable,
+    eachPlace: (kind, visit) =>
+      forEachInSteps(snapshot.seen[kind], (id) =>
+        visit(id, `ou=${places.get(id) ?? (id.startsWith('s') ? 'sales' : 'labs')},dc=org`),
+      ),
+  }
+}
+
+const start = (options: Partial<SyncHarnessOptions> = {}) =>
+  bed.openWithWorker({ asRead: withEvidence, ...options })
+
+/** Makes one run in a process of its own. */
+async function syncOnce(options: Partial<SyncHarnessOptions> = {}): Promise<void> {
+  const harness = await start(options)
+  await harness.sync()
+  await harness[Symbol.asyncDispose]()
+}
+
+/** Begins a run and ends its process while it applies the changes. */
+async function interrupt(options: Partial<SyncHarnessOptions>): Promise<void> {
+  const harness = bed.open({ asRead: withEvidence, ...options })
+  const run = await harness.requestRun()
+  const working = harness.work()
+  await expect.poll(async () => (await harness.getRun(run)).state).toBe('applying')
+  await harness[Symbol.asyncDispose]()
+  await working
+}
+
+async function seen(): Promise<{ users: string[]; members: string[] }> {
+  const content = await bed.seen()
+  return {
+    users: [...content.users.keys()].toSorted(),
+    members: [...(content.groups.get('g')?.members ?? [])],
+  }
+}
+
+function guardsOf({ breaches }: RunRecord): string[] {
+  return (breaches ?? []).map(({ guard, changes, waitsFor }) => `${guard} ${changes} ${waitsFor ?? 'guard'}`)
+}
+
+/** The group of everybody lists these. */
+function show(...members: readonly string[]): void {
+  company.groups.set('g', { name: 'Everybody', members })
+}
+
+const at = (position: ServerEvidence['position'], address = '10.0.0.1'): ServerEvidence => ({
+  url: 'ldap://dc.example.org:389',
+  address,
+  addresses: 2,
+  database: 'one',
+  position,
+  hints: {},
+})
+
+describe('an OU that lost all its users', () => {
+  test('waits for an approval, and everything else is applied', async () => {
+    const harness = await start()
+    expect(runExitCode(await harness.sync())).toBe(0)
+    const everybody = (await seen()).users
+    lose(...SALES)
+    hire('new')
+    const held = await harness.sync()
+    expect(held).toMatchObject({ state: 'done', hold: 'open', hold_run: held.run })
+    expect(guardsOf(held)).toEqual(['container-emptied 6 person'])
+    expect(runExitCode(held)).toBe(3)
+    expect(await seen()).toEqual({ users: ['new', ...everybody].toSorted(), members: everybody })
+
+    // The next run waits with the same hold, and nothing of the unit is forgotten meanwhile.
+    const again = await harness.sync()
+    expect(again).toMatchObject({ state: 'done', hold: null, hold_run: held.run })
+    expect(runExitCode(again)).toBe(3)
+    expect((await findBaseline(bed.db, again, 'user'))?.entries).toHaveLength(10)
+    expect(await lastGood(bed.db, bed.sync, bed.target)).toMatchObject({ users: 10 })
+
+    const approved = await harness.approve(held.run)
+    expect(approved).toMatchObject({ state: 'done', hold: null, approved: true })
+    expect(runExitCode(approved)).toBe(0)
+    expect(await seen()).toEqual({ users: ['new', 'o1', 'o2', 'o3'], members: ['o1', 'o2', 'o3'] })
+    expect((await findBaseline(bed.db, again, 'user'))?.entries).toHaveLength(4)
+  })
+
+  test('is no part of the held plan of a guard, which is approved apart', async () => {
+    const harness = await start({ maxUserDeletes: 1 })
+    await harness.sync()
+    lose(...SALES, 'o1', 'o2')
+    const held = await harness.sync()
+    expect([held.state, ...guardsOf(held)]).toEqual([
+      'held',
+      'max-deletes-users 2 guard',
+      'container-emptied 6 person',
+    ])
+    const approved = await harness.approve(held.run)
+    expect((await seen()).users).toEqual(['o3', ...SALES])
+    expect(approved).toMatchObject({ state: 'done', hold: 'open' })
+    expect(guardsOf(approved).at(-1)).toBe('container-emptied 6 person')
+  })
+
+  test('keeps the users who are still absent when one is back, also after a read that proves nothing', async () => {
+    const harness = await start()
+    await harness.sync()
+    lose(...SALES)
+    await harness.sync()
+    hire('s1')
+    unreadable = 1
+    expect(guardsOf(await harness.sync())).toEqual([])
+    unreadable = 0
+    const after = await harness.sync()
+    expect(guardsOf(after)).toEqual(['container-emptied 5 person'])
+    expect((await seen()).users).toEqual(['o1', 'o2', 'o3', ...SALES])
+    // The group of all was not emptied, so who left it leaves.
+    const approved = await harness.approve(after.run)
+    expect(runExitCode(approved)).toBe(0)
+    expect((await seen()).users).toEqual(['o1', 'o2', 'o3', 's1'])
+  })
+
+  test('keeps the users who are still absent when one is back, also after a run that failed after its read', async () => {
+    let token: string = FIXTURE.token
+    const harness = await start({ token: () => token })
+    await harness.sync()
+    lose(...SALES)
+    hire('new')
+    show()
+    token = FIXTURE.readOnlyToken
+    expect(await harness.sync()).toMatchObject({ state: 'failed', stop_code: 'scope-missing' })
+    token = FIXTURE.token
+    hire('s1')
+    show('s1')
+    expect(guardsOf(await harness.sync())).toEqual(['container-emptied 5 person', 'group-emptied 1 person'])
+  })
+})
+
+describe('a group without members', () => {
+  test('keeps them when some are shown again, also after a guard held a plan meanwhile', async () => {
+    const harness = await start({ maxUserDeletes: 1 })
+    await harness.sync()
+    const { members } = await seen()
+    show()
+    const held = await harness.sync()
+    expect(guardsOf(held)).toEqual(['group-emptied 1 person'])
+    lose('o1', 'o2')
+    show('o3')
+    expect(guardsOf(await harness.sync())).toEqual(['max-deletes-users 2 guard', 'group-emptied 1 person'])
+    hire('o1')
+    hire('o2')
+    show('o3', 's1')
+    const after = await harness.sync()
+    expect(guardsOf(after)).toEqual(['group-emptied 1 person'])
+    expect((await seen()).members).toEqual(members)
+    expect(runExitCode(await harness.approve(after.run))).toBe(0)
+    expect((await seen()).members).toEqual(['o3', 's1'])
+    show('o3')
+    expect(guardsOf(await harness.sync())).toEqual([])
+  })
+})
+
+describe('grace', () => {
+  test('in runs is not used up by runs whose process ended', async () => {
+    const options = { grace: { deleteAfter: { user: { runs: 2 } } } }
+    await syncOnce(options)
+    lose('o1')
+    hire('new')
+    for (let turn = 0; turn < 3; turn++) await interrupt(options)
+    const harness = await start(options)
+    await harness.sync()
+    expect((await seen()).users).toContain('o1')
+    await harness.sync()
+    expect((await seen()).users).not.toContain('o1')
+  })
+
+  test('is no way around the first contact', async () => {
+    const { sync } = bed
+    lose('o1')
+    hire('o1')
+    const harness = await start({ grace: { deleteAfter: { user: { runs: 2 } } } })
+    await harness.sync()
+    await sql`DELETE FROM dirsyncd.last_good WHERE sync = ${sync}`.execute(bed.db)
+    await sql`DELETE FROM dirsyncd.baselines WHERE sync = ${sync}`.execute(bed.db)
+    lose('o1')
+    for (let turn = 0; turn < 3; turn++) {
+      const first = await harness.sync()
+      expect(first.state).toBe('held')
+      expect(guardsOf(first)).toEqual([expect.stringMatching(/^first-contact /)])
+    }
+    expect((await seen()).users).toContain('o1')
+  })
+
+  test('goes on although each run fails, and leaves nothing behind for a deleted user', async () => {
+    const harness = await start({ grace: { deleteAfter: { user: { runs: 3 } } } })
+    await harness.sync()
+    lose('o1')
+    hire('refused')
+    bed.proxy.intercept = ({ method }) => (method === 'POST' ? { status: 403, answer: {} } : undefined)
+    for (const isThere of [true, true, false]) {
+      expect(await harness.sync()).toMatchObject({ state: 'failed', stop_code: 'scope-missing' })
+      expect((await seen()).users.includes('o1')).toBe(isThere)
+    }
+    const absences = await absencesOf(bed.db, { sync: bed.sync, target: bed.target })
+    expect([...absences.user.keys()]).toEqual([])
+  })
+
+  test('delays the delete and not the end of the memberships, and ends when the user is back', async () => {
+    const harness = await start({ grace: { deleteAfter: { user: { runs: 3 } } } })
+    await harness.sync()
+    lose('o1', 'o2')
+    const first = await harness.sync()
+    expect(runExitCode(first)).toBe(0)
+    expect((await seen()).members).not.toContain('o1')
+    const [notice] = await noticesOf(bed.db, first.run, 10)
+    expect(notice).toMatchObject({ code: 'in-grace', id: 'o1' })
+    expect(notice?.detail).toContain('if 2 more runs in a row do not find it')
+    await harness.sync()
+    hire('o2')
+    await harness.sync()
+    expect((await seen()).users).not.toContain('o1')
+    lose('o2')
+    await harness.sync()
+    await harness.sync()
+    expect((await seen()).users).toContain('o2')
+    await harness.sync()
+    expect((await seen()).users).not.toContain('o2')
+  })
+
+  test('does not restart because the list of the directory lacked the user once', async () => {
+    const harness = await start({ grace: { deleteAfter: { user: { runs: 3 } } } })
+    await harness.sync()
+    lose('o1')
+    await harness.sync()
+    expect(await call('DELETE', '/users/o1')).toBe(204)
+    await harness.sync()
+    const form = { 'users[][external_id]': 'o1', 'users[][email]': 'o1@example.org', 'users[][name]': 'O' }
+    expect(await call('POST', '/users', form)).toBe(201)
+    await harness.sync()
+    expect((await seen()).users).toContain('o1')
+    await harness.sync()
+    expect((await seen()).users).not.toContain('o1')
+  })
+
+  test.each(['present', 'gone'] as const)(
+    'restarts for a user whom the recheck found (%s)',
+    async (sighting) => {
+      let found: Sighting = 'gone'
+      const harness = await start({
+        grace: { deleteAfter: { user: { runs: 3 } } },
+        lookAgain: () => found,
+      })
+      await harness.sync()
+      lose('o1')
+      await harness.sync()
+      found = sighting
+      await harness.sync()
+      found = 'gone'
+      await harness.sync()
+      await harness.sync()
+      expect((await seen()).users.includes('o1')).toBe(sighting === 'present')
+    },
+  )
+})
+
+describe('a server', () => {
+  test('that is older than the last good read changes nothing, and is asked again', async () => {
+    const harness = await start()
+    server = at({ a: '20' })
+    await harness.sync()
+    const everybody = await seen()
+    server = at({ a: '19' }, '10.0.0.2')
+    lose('o1')
+    hire('new')
+    const behind = await harness.sync()
+    expect(runExitCode(behind)).toBe(4)
+    expect(guardsOf(behind)).toEqual(['server-not-newer 0 better-read'])
+    expect(behind.breaches?.[0]?.detail).toMatch(/10\.0\.0\.2.*older.*a: 20 then, 19 now/)
+    expect(await seen()).toEqual(everybody)
+    server = at({ a: '21' })
+    expect(runExitCode(await harness.sync())).toBe(0)
+    expect((await seen()).users).toEqual(['new', 'o2', 'o3', ...SALES])
+  })
+
+  test('that has other changes only adds, until its state is approved after a day', async () => {
+    const harness = await start()
+    server = at({ a: '20' })
+    await harness.sync()
+    const everybody = await seen()
+    server = at({ a: '19', b: '5' }, '10.0.0.2')
+    lose('o1')
+    company.users.set('o2', { name: 'Renamed', email: 'o2@example.org' })
+    hire('new')
+    company.groups.set('g', {
+      name: 'Everybody',
+      members: ['new', ...(company.groups.get('g')?.members ?? [])],
+    })
+    const other = await harness.sync()
+    expect(runExitCode(other)).toBe(4)
+    expect(await seen()).toEqual({
+      users: ['new', ...everybody.users],
+      members: ['new', ...everybody.members],
+    })
+    await sql`UPDATE dirsyncd.last_good SET server = jsonb_set(server, '{notNewerSince}',
+    to_jsonb(to_char(now() - interval '25 hours', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))) WHERE sync = ${bed.sync}`.execute(
+      bed.db,
+    )
+    server = at({ a: '19', b: '6' }, '10.0.0.2')
+    const held = await harness.sync()
+    expect(runExitCode(held)).toBe(3)
+    expect(guardsOf(held)).toEqual(['server-not-newer 1 person'])
+    const accepted = await harness.approve(held.run)
+    expect(runExitCode(accepted)).toBe(0)
+    expect((await seen()).users).toEqual(['new', 'o2', 'o3', ...SALES])
+    expect((await lastGood(bed.db, bed.sync, bed.target))?.server?.position).toEqual({
+      a: '19',
+      b: '6',
+    })
+  })
+
+  test('that brings back a user whom this sync has just deleted has the user created after a day only', async () => {
+    const harness = await start()
+    server = at({ a: '20' })
+    await harness.sync()
+    lose('o1')
+    server = at({ a: '21' })
+    await harness.sync()
+    expect((await seen()).users).not.toContain('o1')
+    hire('o1')
+    server = at({ a: '22' })
+    const reborn = await harness.sync()
+    expect(guardsOf(reborn)).toEqual(['reborn 1 better-read'])
+    expect(runExitCode(reborn)).toBe(4)
+    expect((await seen()).users).not.toContain('o1')
+    await sql`UPDATE dirsyncd.journal SET intent_at = now() - interval '25 hours' WHERE sync = ${bed.sync}`.execute(
+      bed.db,
+    )
+    expect(runExitCode(await harness.sync())).toBe(0)
+    expect((await seen()).users).toContain('o1')
+  })
+
+  test('that is older, and catches up before the second look, is no incomplete read', async () => {
+    const harness = await start({ lookAgain: () => 'present' })
+    server = at({ a: '20' })
+    await harness.sync()
+    const everybody = await seen()
+    server = { ...at({ a: '20' }, '10.0.0.2'), positionAtStart: { a: '19' } }
+    lose(...SALES)
+    const behind = await harness.sync()
+    expect([runExitCode(behind), behind.error]).toEqual([4, null])
+    expect(guardsOf(behind)).toEqual(['server-not-newer 0 better-read'])
+    expect(await seen()).toEqual(everybody)
+    server = at({ a: '20' })
+    expect(await harness.sync()).toMatchObject({
+      state: 'failed',
+      error: expect.stringContaining('incomplete'),
+    })
+  })
+
+  test('that lacks a user of another server has the user deleted only when it has the changes of both', async () => {
+    const harness = await start()
+    server = at({ a: '20' })
+    await harness.sync()
+    server = at({ a: '19', b: '5' }, '10.0.0.2')
+    hire('new')
+    expect(runExitCode(await harness.sync())).toBe(4)
+    const everybody = (await seen()).users
+    expect(everybody).toContain('new')
+
+    server = at({ a: '21' })
+    lose('new')
+    hire('newer')
+    const first = await harness.sync()
+    expect(runExitCode(first)).toBe(4)
+    expect(guardsOf(first)).toEqual(['server-not-newer 0 better-read'])
+    expect(first.breaches?.[0]?.detail).toMatch(/lacks changes of another server.*b: 5 then, nothing now/)
+    expect((await seen()).users).toEqual([...everybody, 'newer'].toSorted())
+
+    server = at({ a: '22', b: '5' })
+    expect(runExitCode(await harness.sync())).toBe(0)
+    expect((await seen()).users).not.toContain('new')
+  })
+
+  test('that shows no position, and may not be the one of the last read, deletes after a second read', async () => {
+    const harness = await start({ grace: { deleteAfter: {}, confirmAfterMs: 3_600_000 } })
+    server = at(undefined)
+    await harness.sync()
+    lose('o1')
+    const first = await harness.sync()
+    expect(runExitCode(first)).toBe(0)
+    expect(await seen()).toMatchObject({
+      users: expect.arrayContaining(['o1']),
+      members: expect.arrayContaining(['o1']),
+    })
+    await sql`UPDATE dirsyncd.absences SET since = now() - interval '61 minutes' WHERE sync = ${bed.sync}`.execute(
+      bed.db,
+    )
+    await harness.sync()
+    expect((await seen()).users).not.toContain('o1')
+  })
+})
+
+describe('findings of opposite danger in one hold', () => {
+  const everybody = [...SALES, 'o2', 'o3']
+  let harness: SyncHarness
+  let held: RunRecord
+
+  /** Run `held` would create o1 again, and delete all of sales. */
+  beforeEach(async () => {
+    harness = await start()
+    server = at({ a: '20' })
+    await harness.sync()
+    lose('o1')
+    await harness.sync()
+    hire('o1')
+    lose(...SALES)
+    held = await harness.sync()
+    expect(guardsOf(held)).toEqual(['container-emptied 6 person', 'reborn 1 better-read'])
+  })
+
+  test('are decided on one by one, and the hold waits for the other with its number', async () => {
+    const first = await harness.approve(held.run, { only: ['reborn'] })
+    expect(first).toMatchObject({ state: 'done', hold: null, hold_run: held.run })
+    expect(guardsOf(first)).toEqual(['container-emptied 6 person'])
+    expect((await seen()).users).toEqual(['o1', ...everybody].toSorted())
+    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'open' })
+    const again = harness.control.approve({ run: held.run, by: 'ada', only: ['reborn'] })
+    // As of a whole hold that was decided on: the command is right, but too late.
+    await expect(again).rejects.toMatchObject({ code: 'run-unknown' })
+    await expect(again).rejects.toThrow(
+      new RegExp(
+        `^Run ${held.run} has nothing called reborn to approve, because it was approved by \\S+ at .*Z \\(reborn\\); it has container-emptied.$`,
+      ),
+    )
+
+    const misspelt = harness.control.approve({ run: held.run, by: 'ada', only: ['reborn', 'emptied'] })
+    await expect(misspelt).rejects.toMatchObject({ code: 'usage' })
+
+    const second = await harness.approve(held.run, { only: ['container-emptied'] })
+    expect(second).toMatchObject({ state: 'done', hold: null })
+    expect((await seen()).users).toEqual(['o1', 'o2', 'o3'])
+    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'approved' })
+  })
+
+  test('in the other order, where one is rejected', async () => {
+    await harness.control.reject({ run: held.run, by: 'ada', only: ['container-emptied'] })
+    const after = await harness.sync()
+    expect(guardsOf(after)).toEqual(['reborn 1 better-read'])
+    expect(after).toMatchObject({ hold: null, hold_run: held.run })
+    expect((await seen()).users).toEqual(everybody.toSorted())
+    await harness.approve(held.run)
+    expect((await seen()).users).toEqual(['o1', ...everybody].toSorted())
+    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'rejected' })
+
+    await harness.approve(held.run)
+    expect((await seen()).users).toEqual(['o1', 'o2', 'o3'])
+    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'approved' })
+  })
+})
+
+test('an approval of one of several guards applies nothing before all are decided on', async () => {
+  const harness = await start({ maxUserDeletes: 1, minSourceUsers: 7 })
+  await harness.sync()
+  lose('o1', 'o2', 's1', 's2')
+  hire('new')
+  const held = await harness.sync()
+  expect(guardsOf(held)).toEqual(['min-source-users 5 guard', 'max-deletes-users 4 guard'])
+  const everybody = await seen()
+  const after = await harness.control.approve({ run: held.run, by: 'ada', only: ['min-source-users'] })
+  expect(after).toMatchObject({ state: 'held', hold: 'open' })
+  expect(await harness.sync()).toMatchObject({ state: 'held', hold: null, hold_run: held.run })
+  expect(await seen()).toEqual(everybody)
+  const approved = await harness.approve(held.run, { only: ['max-deletes-users'] })
+  expect(approved).toMatchObject({ state: 'done', hold: null })
+  expect((await seen()).users).toEqual(['new', 'o3', 's3', 's4', 's5', 's6'])
+})
+
+test('a command that only plans leaves an interrupted run alone, and the next sync goes on', async () => {
+  await syncOnce()
+  hire('new')
+  lose('o1')
+  await interrupt({})
+  const before = await seen()
+  const [left] = await listRuns(bed.db, { sync: bed.sync, limit: 1 })
+  const { run: number, epoch, target: its } = (await findRun(bed.db, left?.run ?? 0))!
+  const job = { run: number, epoch: Number(epoch), first: 1, last: 2, count: 2, tail: false }
+  const fenced = new FencedRun(bed.db, job)
+  const claimer = { worker: 'a worker', target: its, leaseMs: 60_000, onOtherTarget: () => undefined }
+  expect(await claim(fenced, job, claimer)).toBeUndefined()
+  const harness = await start()
+  const plan = await harness.control.requestRun({ sync: bed.sync, mode: 'plan' })
+  await harness.executor.workOn(bed.sync, plan)
+  expect(await harness.getRun(plan)).toMatchObject({ state: 'planned' })
+  expect(await harness.getRun(number)).toMatchObject({ state: 'applying', finished_at: null })
+  expect(await seen()).toEqual(before)
+  const run = await harness.sync()
+  expect(run).toMatchObject({ state: 'done', counts: { planned: { 'create-user': 1, 'delete-user': 1 } } })
+  const runs = await harness.control.runs({ sync: bed.sync, limit: 10 })
+  expect(runs.map(({ mode, state }) => `${mode} ${state}`)).toEqual([
+    'sync done',
+    'plan planned',
+    'sync failed',
+    'sync done',
+  ])
+})
+
+test('after three runs in a row that ended with their process the next one waits, also for the schedule', async () => {
+  await syncOnce()
+  hire('new')
+  const harness = await start()
+  const third = await harness.requestRun()
+  await beginFenced(bed.opened.store, third)
+  const { db } = bed
+  await db.updateTable('dirsyncd.runs').set({ interruptions: 2 }).where('run', '=', third).execute()
+  for (let turn = 0; turn < 2; turn++) await harness.executor.work(bed.sync, { scheduled: true })
+  expect(await harness.getRun(third)).toMatchObject({
+    state: 'failed',
+    error: expect.stringMatching(
+      /for too long, while it was reading, as with the 2 runs before: .* waits 2 minutes$/,
+    ),
+  })
+  const [next, ...others] = await harness.control.runs({ sync: bed.sync, limit: 3 })
+  expect(next).toMatchObject({ state: 'waiting' })
+  expect(others.map(({ run }) => run)[0]).toBe(third)
+  expect((await seen()).users).not.toContain('new')
+
+  await sql`UPDATE dirsyncd.runs SET begin_after = now() WHERE run = ${next!.run}`.execute(db)
+  await harness.work()
+  expect(await harness.getRun(next!.run)).toMatchObject({ state: 'done', interruptions: 3 })
+  expect((await seen()).users).toContain('new')
+})

@@ -1,3 +1,373 @@
-import { undoTests } from './run-undo.ts'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { DirsyncdError } from '../../src/errors.ts'
+import { deleteFingerprint } from '../../src/plan/change.ts'
+import { noticesOf } from '../../src/store/plans.ts'
+import type { RunRecord } from '../../src/store/runs.ts'
+import type { SyncHarness, SyncHarnessOptions } from '../support/sync-harness.ts'
+import { useTestBed } from '../support/test-bed.ts'
 
-undoTests()
+const bed = useTestBed('undo')
+const { company, hire, fire, seen, call } = bed
+
+let harness: SyncHarness
+
+async function open(options: Partial<SyncHarnessOptions> = {}): Promise<void> {
+  harness = await bed.openWithWorker(options)
+}
+
+async function noticed({ run }: RunRecord): Promise<string[]> {
+  return (await noticesOf(bed.db, run, 1000)).map(({ code, id }) => `${code} ${id}`)
+}
+
+const MANY = 80
+
+test('forty users of eighty are deleted with their memberships, and come back with them', async () => {
+  await open({ maxUserDeletes: 20 })
+  const everybody = Array.from({ length: MANY }, (_, number) => `u${String(number).padStart(4, '0')}`)
+  hire(...everybody)
+  for (let group = 0; group < 5; group += 1) {
+    const members = everybody.filter((_, number) => number % 5 === group || number % 7 === group)
+    company.groups.set(`g${group}`, { name: `Group ${group}`, members })
+  }
+  await harness.sync()
+  const before = await seen()
+  fire(...everybody.slice(20, 60))
+  const deleting = await harness.approve((await harness.sync()).run)
+  expect(deleting).toMatchObject({ state: 'done', counts: { outcomes: { applied: 40 } } })
+  expect((await seen()).users.size).toBe(MANY - 40)
+  const undone = await harness.undo(deleting.run)
+  expect(undone).toMatchObject({ state: 'done', undo: { run: deleting.run }, hold: null })
+  expect(undone.counts?.planned).toMatchObject({ 'create-user': 40 })
+  expect(await noticed(undone)).toEqual([])
+  expect(await seen()).toEqual(before)
+})
+
+test('what others changed since stays, and what they did not touch comes back', async () => {
+  await open()
+  hire('a', 'b', 'c', 'd', 'e', 'f')
+  company.groups.set('g', { name: 'Group', members: ['a', 'b', 'c'] })
+  company.groups.set('h', { name: 'House', members: ['a', 'd'] })
+  await harness.sync()
+  fire('a', 'b')
+  hire('new', 'other')
+  company.users.set('c', { name: 'Carl', email: 'c@example.org' })
+  company.users.set('d', { name: 'Dora', email: 'dora@example.org' })
+  company.groups.set('h', { name: 'Home', members: ['d', 'new', 'other'] })
+  const changing = await harness.sync()
+  // Somebody else works in the directory meanwhile.
+  await call('POST', '/users', {
+    'users[][external_id]': 'b',
+    'users[][name]': 'Another Bea',
+    'users[][email]': 'bea@example.org',
+  })
+  await call('PATCH', '/users/d', { name: 'Dorothea' })
+  await call('PATCH', '/users/other', { name: 'Somebody Else' })
+  await call('PATCH', '/users/f', { name: 'Frida' })
+  const undone = await harness.undo(changing.run)
+  expect(undone).toMatchObject({ state: 'done' })
+  const { users, groups } = await seen()
+  expect(Object.fromEntries(Array.from(users, ([id, { name }]) => [id, name]))).toEqual({
+    a: 'Person a',
+    b: 'Another Bea',
+    c: 'Person c',
+    d: 'Dorothea',
+    e: 'Person e',
+    f: 'Frida',
+    other: 'Somebody Else',
+  })
+  expect(users.get('d')?.email).toBe('dora@example.org')
+  expect(groups.get('g')).toEqual({ name: 'Group', members: ['a', 'c'] })
+  expect(groups.get('h')).toEqual({ name: 'House', members: ['a', 'd', 'other'] })
+  expect(await noticed(undone)).toEqual(['changed-since b', 'changed-since d', 'changed-since other'])
+})
+
+test('the sync is paused until it is resumed, and then makes the changes again', async () => {
+  await open()
+  hire('a', 'b', 'c')
+  await harness.sync()
+  fire('a')
+  const deleting = await harness.sync()
+  await harness.undo(deleting.run)
+  const pause = { sync: bed.sync, by: 'ana', reason: `undo of run ${deleting.run}` }
+  expect((await harness.control.paused()).filter((paused) => paused.sync === bed.sync)).toMatchObject([pause])
+  await expect(harness.control.requestRun({ sync: bed.sync, mode: 'sync' })).rejects.toThrow(
+    /has been paused since .* by ana/,
+  )
+  await harness.executor.work(bed.sync, { scheduled: true })
+  expect((await harness.control.runs({ sync: bed.sync, limit: 1 }))[0]).toMatchObject({
+    undo: { run: deleting.run },
+  })
+  expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b', 'c'])
+  await harness.control.resume({ sync: bed.sync, by: 'ana' })
+  await harness.executor.work(bed.sync, { scheduled: true })
+  expect([...(await seen()).users.keys()].toSorted()).toEqual(['b', 'c'])
+})
+
+test('an undo can be undone, with its deletes held', async () => {
+  await open()
+  hire('a', 'b')
+  company.groups.set('g', { name: 'Group', members: ['a', 'b'] })
+  await harness.sync()
+  fire('a')
+  const deleting = await harness.sync()
+  const after = await seen()
+  const undone = await harness.undo(deleting.run)
+  const again = await harness.control.undo({ run: undone.run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.work()
+  const held = await harness.getRun(again)
+  expect(held).toMatchObject({
+    state: 'held',
+    hold: 'open',
+    breaches: [{ guard: 'undo-deletes', changes: 1 }],
+  })
+  expect((await seen()).users.size).toBe(2)
+  const part = { run: held.run, by: 'ana', only: ['undo-deletes'] }
+  await expect(harness.control.approve(part)).rejects.toThrow('is an undo: approve it as a whole')
+  await expect(harness.control.reject(part)).rejects.toThrow('is an undo: reject it as a whole')
+  expect(await harness.approve(held.run)).toMatchObject({ state: 'done' })
+  expect(await seen()).toEqual(after)
+})
+
+test('an undo of a part puts back that part only', async () => {
+  await open()
+  hire('a', 'b', 'c')
+  company.groups.set('g', { name: 'Group', members: ['a', 'b', 'c'] })
+  await harness.sync()
+  fire('a', 'b')
+  hire('d')
+  company.users.set('c', { name: 'Carl', email: 'c@example.org' })
+  const changing = await harness.sync()
+  await harness.undo(changing.run, { ids: ['a'] })
+  const first = await seen()
+  expect([...first.users.keys()].toSorted()).toEqual(['a', 'c', 'd'])
+  expect(first.groups.get('g')?.members).toEqual(['a', 'c'])
+  await harness.undo(changing.run, { names: ['updates'] })
+  expect((await seen()).users.get('c')?.name).toBe('Person c')
+  await harness.undo(changing.run, { names: ['deletes', 'members'] })
+  expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b', 'c', 'd'])
+  await harness.undo(changing.run)
+  expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b', 'c'])
+})
+
+test('e-mails that changed hands change back', async () => {
+  await open()
+  hire('a', 'b', 'c')
+  await harness.sync()
+  const before = await seen()
+  company.users.delete('c')
+  company.users.set('a', { name: 'Person a', email: 'b@example.org' })
+  company.users.set('b', { name: 'Person b', email: 'c@example.org' })
+  hire('d')
+  company.users.set('d', { name: 'Person c', email: 'a@example.org' })
+  const changing = await harness.sync()
+  expect(changing).toMatchObject({ state: 'done' })
+  expect((await harness.undo(changing.run)).state).toBe('done')
+  const after = await seen()
+  expect(Object.fromEntries(after.users)).toEqual(Object.fromEntries(before.users))
+})
+
+test('what cannot be undone is refused with a sentence', async () => {
+  await open()
+  hire('a')
+  const first = await harness.sync()
+  const second = await harness.sync()
+  const plan = await harness.sync({ mode: 'plan' })
+  const ask = async (run: number) => {
+    const asked = harness.control.undo({ run, part: {}, mode: 'sync', by: 'ana' })
+    return asked.then(
+      () => 'nothing',
+      (error: unknown) => (error instanceof DirsyncdError ? error.message : String(error)),
+    )
+  }
+  expect(await ask(987654)).toBe(
+    'There is no run 987654, or its history is not kept any more; see `dirsyncd runs`.',
+  )
+  expect(await ask(second.run)).toBe(`Run ${second.run} changed nothing, so there is nothing to undo.`)
+  expect(await ask(plan.run)).toBe(`Run ${plan.run} changed nothing, so there is nothing to undo.`)
+  await bed.db.deleteFrom('dirsyncd.changes').where('run', '=', first.run).execute()
+  expect(await ask(first.run)).toContain('of its 1 change only 0 changes are kept')
+  expect(await harness.control.paused()).not.toContainEqual(expect.objectContaining({ sync: bed.sync }))
+})
+
+test('a run that waits does not begin while the sync is paused, and one that is asked for meanwhile waits', async () => {
+  await open()
+  hire('a')
+  const early = await harness.requestRun()
+  await harness.control.pause({ sync: bed.sync, by: 'ana' })
+  expect(await harness.getRun(early)).toMatchObject({
+    state: 'failed',
+    error: 'ana paused the sync before this run began',
+  })
+  const first = await harness.control.paused()
+  await harness.control.pause({ sync: bed.sync, by: 'bob', reason: 'a move' })
+  expect(await harness.control.paused()).toEqual(first)
+  const late = await harness.requestRun()
+  await harness.work()
+  expect(await harness.getRun(late)).toMatchObject({ state: 'waiting' })
+  expect(await harness.sync({ mode: 'plan' })).toMatchObject({ state: 'planned' })
+  expect((await seen()).users.size).toBe(0)
+  await harness.control.resume({ sync: bed.sync, by: 'ana' })
+  await harness.work()
+  expect(await harness.getRun(late)).toMatchObject({ state: 'done' })
+})
+
+test('an old approval of a delete by the sync does not let an undo delete', async () => {
+  await open({ maxUserDeletes: 0 })
+  hire('a', 'b')
+  await harness.sync()
+  fire('a')
+  await harness.approve((await harness.sync()).run)
+  hire('a')
+  const creating = await harness.sync()
+  const { db } = bed
+  const decided = {
+    sync: bed.sync,
+    target: bed.target,
+    decision: 'approved' as const,
+    run: creating.run,
+    decided_by: 'ana',
+  }
+  await db
+    .insertInto('dirsyncd.decisions')
+    .values({ ...decided, fingerprint: deleteFingerprint('user', 'a') })
+    .execute()
+  const undone = await harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.work()
+  expect(await harness.getRun(undone)).toMatchObject({ state: 'held' })
+  expect((await seen()).users.has('a')).toBe(true)
+})
+
+test('what the run did is put back although each answer was lost', async () => {
+  await open()
+  hire('a', 'b', 'c')
+  company.groups.set('g', { name: 'Group', members: ['a', 'b'] })
+  company.groups.set('h', { name: 'House', members: ['c'] })
+  await harness.sync()
+  const before = await seen()
+  fire('a')
+  hire('new')
+  company.users.set('b', { name: 'Person b', email: 'bea@example.org' })
+  company.groups.set('g', { name: 'Gang', members: ['b', 'c'] })
+  company.groups.delete('h')
+  company.groups.set('i', { name: 'Inn', members: ['c'] })
+  bed.proxy.intercept = ({ method }) => (method === 'GET' ? undefined : { afterwards: 'cut' })
+  const changing = await harness.sync()
+  expect(changing.counts?.outcomes?.applied ?? 0).toBe(0)
+  bed.proxy.intercept = () => undefined
+  const undone = await harness.undo(changing.run)
+  expect(await noticed(undone)).toEqual([])
+  expect(await seen()).toEqual(before)
+})
+
+test('the undo of a create does not delete a user who was there before it', async () => {
+  await open()
+  hire('a', 'b')
+  company.groups.set('g', { name: 'Group', members: ['a', 'b'] })
+  await harness.sync()
+  hire('new')
+  const made = { 'users[][external_id]': 'new', 'users[][name]': 'Made before' }
+  bed.proxy.intercept = async ({ method, url }) => {
+    if (method !== 'POST' || !url.includes('/users')) return
+    bed.proxy.intercept = () => undefined
+    await call('POST', '/users', { ...made, 'users[][email]': 'before@example.org' })
+  }
+  const changing = await harness.sync()
+  expect((await seen()).users.get('new')).toEqual({ name: 'Person new', email: 'new@example.org' })
+  const undone = await harness.undo(changing.run)
+  expect(await noticed(undone)).toEqual(['not-restored new'])
+  expect((await seen()).users.has('new')).toBe(true)
+})
+
+test('the undo of the first run does not delete users who were created again since', async () => {
+  await open()
+  hire('a', 'b', 'c')
+  const first = await harness.sync()
+  fire('a', 'b')
+  const deleting = await harness.sync()
+  hire('a')
+  const again = await harness.sync()
+  await call('POST', '/users', {
+    'users[][external_id]': 'b',
+    'users[][name]': 'Person b',
+    'users[][email]': 'b@example.org',
+  })
+  const undone = await harness.undo(first.run)
+  const details = (await noticesOf(bed.db, undone.run, 10)).map(({ id, detail }) => `${id}: ${detail}`)
+  expect(details).toEqual([
+    `a: run ${again.run} created it since: left as it is; dirsyncd undo ${again.run} is about it`,
+    `b: is there again after run ${deleting.run} deleted it: left as it is`,
+  ])
+  expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b'])
+})
+
+test('changes that an approval left out stay held beside the hold of an undo', async () => {
+  await open({ maxUserDeletes: 1 })
+  hire('a', 'b', 'c', 'd', 'e')
+  await harness.sync()
+  hire('new')
+  const creating = await harness.sync()
+  fire('a', 'b')
+  const held = await harness.sync()
+  await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['a'] } })
+  await harness.work()
+  await harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.work()
+  await harness.control.resume({ sync: bed.sync, by: 'ana' })
+  expect(await harness.sync()).toMatchObject({
+    state: 'held',
+    breaches: [{ guard: 'left-out', changes: 1 }],
+  })
+  expect((await seen()).users.has('b')).toBe(true)
+})
+
+test('a rejected undo is not done, says what else may happen, and takes with it the undo that waits with it', async () => {
+  await open()
+  hire('a')
+  const creating = await harness.sync()
+  const again = () => harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
+  const first = await again()
+  await harness.work()
+  const second = await again()
+  await harness.work()
+  const { control } = harness
+  expect(await control.run(second)).toMatchObject({ state: 'held', hold: null, holdRun: first })
+  await control.reject({ run: first, by: 'ana' })
+  expect(await control.run(second)).toMatchObject({ state: 'held', hold: 'rejected', holdRun: first })
+  await expect(control.approve({ run: second, by: 'ana' })).rejects.toThrow(
+    `Run ${second} has no open hold: it shares the hold of run ${first}; see dirsyncd runs ${first}.`,
+  )
+  expect((await seen()).users.has('a')).toBe(true)
+})
+
+test('a user whose delete may have been sent by a process that died is deleted by the undo all the same', async () => {
+  await open()
+  hire('a')
+  const creating = await harness.sync()
+  await sql`INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, removes,
+    intent_at, outcome)
+  SELECT run + 1, 1, sync, target, 'delete-user', entry_id, 'of a delete', 1, 'dead', 1,
+    intent_at + interval '1 ms', 'unknown' FROM dirsyncd.journal WHERE run = ${creating.run}`.execute(bed.db)
+  const undone = await harness.undo(creating.run)
+  expect(await noticed(undone)).toEqual([])
+  expect((await seen()).users.size).toBe(0)
+})
+
+test('an undo and an undo of a part of it have holds of their own', async () => {
+  await open()
+  hire('a')
+  await harness.sync()
+  hire('new')
+  company.users.set('a', { name: 'Ana', email: 'a@example.org' })
+  const changing = await harness.sync()
+  const { control } = harness
+  const whole = await control.undo({ run: changing.run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.work()
+  const part = await control.undo({ run: changing.run, part: { ids: ['new'] }, mode: 'sync', by: 'ana' })
+  await harness.work()
+  expect(await harness.getRun(part)).toMatchObject({ hold: 'open' })
+  expect(await harness.getRun(whole)).toMatchObject({ hold: 'replaced' })
+  await harness.approve(part)
+  const { users } = await seen()
+  expect(Object.fromEntries(users)).toEqual({ a: { name: 'Ana', email: 'a@example.org' } })
+})

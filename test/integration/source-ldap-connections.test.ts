@@ -320,7 +320,7 @@ describe('several servers', () => {
     await expectFailure(reader, 'source-unreachable', 'its certificate is for another host')
   })
 
-  test('ports that were mixed up, and a reader that is no DN, come with a hint', async () => {
+  test('an error about mixed-up ports, or a bind account that is no DN, has a hint', async () => {
     const tlsPort = new URL(slapd.ldapsUrl).port
     const tls = { ca: slapd.ca, startTls: false }
     const secure = source({ url: `ldaps://localhost:${slapd.port}`, tls })
@@ -336,7 +336,7 @@ describe('several servers', () => {
     await expectFailure(named, 'source-refused', 'give the whole DN of the reader in bind.dn')
   })
 
-  test('a read that is told to stop tries nobody else', async () => {
+  test('an interrupted read tries no other server', async () => {
     const controller = new AbortController()
     first.setFault({ kind: 'at', step: 'bind', action: 'stall' })
     const others = second.connections
@@ -414,7 +414,7 @@ describe('a client certificate', () => {
     },
   )
 
-  test('whose key is that of another one is refused before anything is sent', async () => {
+  test('with the key of another certificate is refused before anything is sent', async () => {
     const [one, other] = [await client(), await client()]
     const tls = { ca: slapd.ca, startTls: false, certificate: one.certificate, key: other.key }
     const reading = source({ url: slapd.ldapsUrl, tls, bind: EXTERNAL }).read(NEVER)
@@ -432,7 +432,7 @@ describe('a client certificate', () => {
     await expect(reading).rejects.toMatchObject({ code: 'config-invalid', message: words })
   })
 
-  test('that the server takes for nobody is refused', async () => {
+  test('that the server maps to no account is refused', async () => {
     await using plain = await startSlapd({ people: 1, global: ['TLSVerifyClient never'] })
     const tls = { ca: plain.ca, startTls: false, ...(await client()) }
     const reader = source({ url: plain.ldapsUrl, tls, bind: EXTERNAL })
@@ -445,7 +445,7 @@ async function open(from: LdapSourceOptions) {
   return openConnection(endpoint, from, await loadCredentials(from), NEVER, { log: silentLog() })
 }
 
-test('the server says who the reader is, and what it offers', async () => {
+test('the server says who the bind account is, and what it offers', async () => {
   using connection = await open(options())
   expect(connection.identity).toBe(`dn:${slapd.readers.reader.dn}`)
   expect(connection.rootDse?.attributes.get('namingcontexts')?.map(String)).toEqual([BASE])

@@ -153,20 +153,6 @@ describe('a list that is accepted', () => {
     }),
   )
 
-  test('and mixed up after another one was refused: the rest is not sent', () =>
-    withService({ ways: ['refuse', 'mix-emails'] }, async (server) => {
-      const { outcomes } = await createAll(server, A_TO_D)
-      expect([...outcomes.values()]).toEqual(['applied', 'applied', 'not sent', 'not sent'])
-      expect(idsOf(server)).toEqual(['a', 'b'])
-    }))
-
-  test('in which names are in capitals is one request, as it was sent', () =>
-    withService({ ways: ['show-capitals'] }, async (server) => {
-      const { outcomes, limits } = await createAll(server, A_TO_D)
-      expect({ outcomes, limits }).toEqual({ outcomes: all('applied'), limits: [] })
-      expect(server.calls).toEqual(['POST a b c d'])
-    }))
-
   test.each([
     ['is corrected', undefined, 'User c'],
     ['is created although the correction is refused', { status: 422 }, null],
@@ -240,7 +226,7 @@ describe('a list that is accepted', () => {
     }))
 
   test.each(['create-first', 'create-last', 'create-last-and-show-nothing'] as const)(
-    '%s: whoever is missing waits for another look, and no list is sent any more',
+    '%s: a missing entry is looked up again later, and no list is sent any more',
     (way) =>
       withService({ ways: [way] }, async (server) => {
         const { details, limits } = await createAll(server, A_TO_D)
@@ -266,7 +252,7 @@ describe('a list that is accepted', () => {
 })
 
 test.each(['show-nothing', 'create-all-and-drop'] as const)(
-  '%s: whom the service shows with another id is not there, and has nothing to do with the others',
+  '%s: a user whom the service shows with another id counts as missing, and does not affect the others',
   (way) => {
     const other = entry('C', { email: 'c@example.org', name: 'User c' })
     const reads = [undefined, undefined, { status: 200, json: other }]
@@ -302,7 +288,7 @@ describe('a list that is refused', () => {
       expect(limits).toEqual([])
     }))
 
-  test('is looked up whole until nobody of a list was there, and then at its ends', () =>
+  test('is looked up whole until no entry of a list was there, and then at its ends', () =>
     withService({ ways: [], refused: ['c', 'y'] }, async (server) => {
       const refusesWhole = new Set<number | undefined>()
       await createAll(server, A_TO_D, { refusesWhole })
@@ -311,29 +297,6 @@ describe('a list that is refused', () => {
       await createAll(server, ['w', 'x', 'y', 'z'], { refusesWhole })
       expect(server.calls.slice(before, before + 4)).toEqual(['POST w x y z', 'GET w', 'GET z', 'POST w x'])
     }))
-
-  test('after the service created all whom it does not refuse, nobody is sent twice', () =>
-    withService({ ways: ['create-others-and-refuse'], refused: ['a', 'e'] }, async (server) => {
-      const refusesWhole = new Set<number | undefined>()
-      const { outcomes } = await createAll(server, ['a', 'b', 'c', 'd', 'e'], { refusesWhole })
-      expect([...outcomes].toSorted()).toEqual([
-        ['a', 'refused'],
-        ...(['b', 'c', 'd'] as const).map((id) => [id, 'found']),
-        ['e', 'refused'],
-      ])
-      expect(idsOf(server)).toEqual(['b', 'c', 'd'])
-      expect(refusesWhole).toEqual(new Set())
-    }))
-
-  test('after a second 409 is looked up again', () =>
-    withService(
-      { ways: ['create-others-and-conflict', 'create-others-and-conflict'], existing: [entry('c')] },
-      async (server) => {
-        const { outcomes } = await createAll(server, ['a', 'b', 'c', 'd', 'e'])
-        expect(new Set(outcomes.values())).toEqual(new Set(['found']))
-        expect(idsOf(server).toSorted()).toEqual(['a', 'b', 'c', 'd', 'e'])
-      },
-    ))
 
   test.each([
     [400, 'look-at-ends'],
@@ -412,21 +375,6 @@ describe('a list of which the service creates a part, and then refuses it', () =
     }),
   )
 
-  test('create-until-conflict: those that it created were not there before', () =>
-    withService({ ways: ['create-until-conflict'], existing: [entry('c')] }, async (server) => {
-      const { details } = await createAll(server, A_TO_D)
-      for (const id of ['a', 'b']) expect(details.get(id)).not.toHaveProperty('wasThere')
-      expect(idsOf(server).toSorted()).toEqual(A_TO_D)
-    }))
-
-  // A service that creates the others and refuses the list all the same looks like this, too.
-  test('a conflict after which none is missing: all were there before', () =>
-    withService({ ways: [], existing: A_TO_D.map((id) => entry(id)) }, async (server) => {
-      const { details } = await createAll(server, A_TO_D)
-      for (const id of A_TO_D) expect(details.get(id)).toMatchObject({ result: 'found', wasThere: true })
-      expect(server.calls.filter((call) => call.startsWith('POST'))).toHaveLength(1)
-    }))
-
   test('and mixes it up: the run stops where they were known to be missing', () =>
     withService({ ways: ['mix-and-refuse'] }, async (server) => {
       const { details } = await createAll(server, A_TO_D, { check: true })
@@ -446,16 +394,6 @@ describe('an unknown outcome', () => {
           expect(details.get(id)).toMatchObject({ result: 'found' })
           expect(details.get(id)).not.toHaveProperty('wasThere')
         }
-      }),
-  )
-
-  test.each(['create-half-and-drop', 'create-half-and-fail'] as const)(
-    '%s: those that are missing wait for another look',
-    (way) =>
-      withService({ ways: [way] }, async (server) => {
-        const { outcomes } = await createAll(server, A_TO_D)
-        expect([...outcomes.values()]).toEqual(['found', 'found', 'unavailable', 'unavailable'])
-        expect(server.calls.filter((call) => call.startsWith('POST'))).toHaveLength(1)
       }),
   )
 
@@ -512,7 +450,7 @@ async function applyLikeAWorker(
   return ends
 }
 
-test('whichever list the service mixes up, nobody is sent twice or corrected, and nothing comes after it', () =>
+test('whichever list the service mixes up, no user is sent twice or corrected, and nothing is sent after it', () =>
   fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 2, max: 12 }),
@@ -536,7 +474,7 @@ test('whichever list the service mixes up, nobody is sent twice or corrected, an
     { numRuns: 60 },
   ))
 
-test('whatever the service does with lists, each person is created once, with their own values', () =>
+test("whatever the service does with lists, each user is created once, with the user's own values", () =>
   fc.assert(
     fc.asyncProperty(
       fc.record({

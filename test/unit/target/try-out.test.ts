@@ -90,7 +90,7 @@ test('where the user or the group cannot be made, nothing is found out', async (
   expect(server.calls()).toEqual(['POST users'])
 })
 
-test('a user who may not be made is told in the words of the service', async () => {
+test('an error of the service that refuses the user is shown in its words', async () => {
   await using server = await startFilled()
   server.trouble.push({
     method: 'POST',
@@ -130,33 +130,6 @@ test('what is still there after it was deleted is named', async () => {
   ])
 })
 
-test('what may come later is told also where it cannot be looked for', async () => {
-  await using server = await startFilled()
-  const lookups = Array.from({ length: 4 }, () => ({ method: 'GET', reaction: { status: 500 } }))
-  server.trouble.push({ method: 'POST', reaction: { status: 503 } }, ...lookups)
-  const { left } = await tried(server)
-  expect(left.map(idsAway)).toEqual([
-    'The user ID may appear in the directory later, because it could not be looked up whether the service made it; delete it then.',
-  ])
-})
-
-test('what was deleted and cannot be looked for is not said to be there', async () => {
-  await using server = await startFilled()
-  const lookup = { method: 'GET', reaction: { status: 500 } }
-  server.trouble.push({
-    method: 'DELETE',
-    work: true,
-    meanwhile: () => void server.trouble.push(lookup, lookup),
-  })
-  const { left } = await tried(server)
-  expect(left.map(idsAway)).toEqual([
-    expect.stringMatching(
-      /^The group ID was deleted; whether it is gone could not be checked: GET .* 500 .*try again later\. Look for it in the service\.$/,
-    ),
-  ])
-  expectClean(server)
-})
-
 test('what was made without an answer is deleted, too', async () => {
   await using server = await startFilled()
   server.trouble.push({ method: 'POST', work: true, reaction: { status: 503 } })
@@ -177,7 +150,7 @@ test('what cannot be deleted is named', async () => {
   expect(server.groups).toHaveLength(1)
 })
 
-test('whoever ends it in between leaves nothing behind', async () => {
+test('an interruption leaves nothing behind', async () => {
   await using server = await startFilled()
   const ending = new AbortController()
   server.trouble.push({
@@ -194,7 +167,7 @@ test.for<[string, number, number]>([
   ['the user', 0, 1000],
   ['the group', 1, 1000],
   ['the group longer than the request is open', 1, 5000],
-])('whoever ends it while the service makes %s leaves nothing behind', async ([, before, takes]) => {
+])('an interruption while the service creates %s leaves nothing behind', async ([, before, takes]) => {
   await using server = await startFilled()
   const ending = new AbortController()
   if (before > 0) server.trouble.push({ method: 'POST', work: true })
@@ -210,25 +183,7 @@ test.for<[string, number, number]>([
   expectClean(server)
 })
 
-test('whoever ends it hears after six seconds of what may still be made', async () => {
-  await using server = await startFilled()
-  const ending = new AbortController()
-  server.trouble.push({
-    method: 'POST',
-    reaction: 'silence',
-    meanwhile: () => void setTimeout(() => ending.abort(), 200),
-  })
-  const begun = performance.now()
-  await expect(tried(server, ending.signal)).rejects.toThrow(/abort/i)
-  expect(performance.now() - begun).toBeGreaterThan(5000)
-  // Without the hurry it would look for half a minute.
-  expect(performance.now() - begun).toBeLessThan(30_000)
-  expect(said.at(-1)).toMatch(
-    /^The user .* may appear in the directory later, because .* had no answer in time;/,
-  )
-})
-
-test('whoever ends it while the service is silent hears soon what is left', async () => {
+test('an interruption while the service is silent soon names what is left', async () => {
   await using server = await startFilled()
   const ending = new AbortController()
   const meanwhile = () => ending.abort()
@@ -264,7 +219,7 @@ test('the domains that are refused are left out of those that the service takes'
   expect(bodies.every((body) => /email=dirsyncd-check-[0-9a-f-]{36}@/.test(body))).toBe(true)
 })
 
-test('where nobody can be made, no domain is found out', async () => {
+test('where no user can be created, no domain is found out', async () => {
   await using server = await startFilled()
   await using client = clientOf(server.baseUrl, { retries: { attempts: 1 } })
   server.trouble.push({ method: 'PATCH', reaction: { status: 403, json: { detail: 'not yours' } } })

@@ -1,3 +1,0 @@
-import { canaryLongTests } from './run-canary.ts'
-
-canaryLongTests()

@@ -1,3 +1,0 @@
-import { convergenceLongTests } from './run-convergence.ts'
-
-convergenceLongTests()

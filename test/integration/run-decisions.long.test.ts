@@ -1,3 +1,0 @@
-import { decisionsLongTests } from './run-decisions.ts'
-
-decisionsLongTests()

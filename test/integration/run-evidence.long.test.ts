@@ -1,3 +1,0 @@
-import { evidenceLongTests } from './run-evidence.ts'
-
-evidenceLongTests()

@@ -1,3 +1,0 @@
-import { identityLongTests } from './run-identity.ts'
-
-identityLongTests()

@@ -1,3 +1,0 @@
-import { partsLongTests } from './run-parts.ts'
-
-partsLongTests()

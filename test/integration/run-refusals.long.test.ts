@@ -1,3 +1,0 @@
-import { refusalsLongTests } from './run-refusals.ts'
-
-refusalsLongTests()

@@ -1,3 +1,0 @@
-import { undoLongTests } from './run-undo.ts'
-
-undoLongTests()
