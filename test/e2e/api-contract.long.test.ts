@@ -1,8 +1,6 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { MARKER, wideFixture } from '../contract/wide-fixture.ts'
+import { type Alterable, startApiProxy } from '../support/api-proxy.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { openSite, type ServiceSite, startServiceSite } from '../support/site.ts'
 import { directorySection, databaseConfig } from '../support/sync-config.ts'
@@ -15,15 +13,8 @@ beforeAll(async () => {
 
 afterAll(() => service[Symbol.asyncDispose]())
 
-/** What a service answers, in the hands of somebody who breaks it. */
-interface Passing {
-  readonly method: string
-  readonly url: string
-  status: number
-  readonly headers: Map<string, string>
-  body: string
-}
-
+/** An answer of the service with its request, to be changed. */
+type Passing = Alterable & { readonly method: string; readonly url: string }
 type Break = (passing: Passing) => void
 
 interface Finding {
@@ -36,44 +27,11 @@ interface Finding {
   readonly notes: readonly unknown[]
 }
 
-/** The service, but for what `break_` does to each of its answers. */
-async function startDeviating(break_: Break, rewrite: (url: string) => string = (url) => url) {
-  const server = createServer((request, response) => {
-    pass(request, response).catch(() => response.destroy())
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-
-  async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const content = Buffer.concat(await request.toArray())
-    const { method = '', url = '' } = request
-    const headers = new Headers()
-    for (const name of ['authorization', 'x-device-id', 'content-type']) {
-      const value = request.headers[name]
-      if (typeof value === 'string') headers.set(name, value)
-    }
-    const answer = await fetch(service.baseUrl + rewrite(url), {
-      method,
-      headers,
-      ...(content.length > 0 && { body: content }),
-    })
-    const body = await answer.text()
-    const passing = { method, url, status: answer.status, headers: new Map(answer.headers), body }
-    for (const name of ['content-length', 'transfer-encoding', 'connection', 'keep-alive']) {
-      passing.headers.delete(name)
-    }
-    break_(passing)
-    response.writeHead(passing.status, Object.fromEntries(passing.headers))
-    response.end(passing.body)
-  }
-
-  return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
+/** The service behind a proxy that changes each of its answers with `break_`. */
+async function startDeviating(break_: Break) {
+  const proxy = await startApiProxy(service.baseUrl)
+  proxy.alter = ({ method, url }, answer) => break_(Object.assign(answer, { method, url }))
+  return proxy
 }
 
 async function openCheck(baseUrl: string) {
@@ -101,7 +59,7 @@ function differencesOf(findings: readonly Finding[]): string[] {
   )
 }
 
-test('this service follows the description, and reading it sends nothing but GET', async () => {
+test('check --api-contract finds no difference in this service, and sends only GET requests', async () => {
   const before = (await service.requests()).length
   const { code, findings, last } = await compare(service.baseUrl)
   expect(differencesOf(findings)).toEqual([])
@@ -113,7 +71,7 @@ test('this service follows the description, and reading it sends nothing but GET
   expect([...new Set(sent.map(({ method }) => method))]).toEqual(['GET'])
 })
 
-test('with --writes and --reset-password all endpoints are checked, and everything is as before', async () => {
+test('check --api-contract with --writes and --reset-password checks all endpoints, and leaves no change', async () => {
   const before = await seen()
   const id = String(FIXTURE.samlSubscriptionId)
   const { code, findings } = await compare(service.baseUrl, '--writes', '--reset-password', id)
@@ -152,97 +110,58 @@ async function seen(): Promise<unknown[]> {
 const isList = ({ method, url }: Passing, path: string) =>
   method === 'GET' && url.replace(/\?.*/, '').endsWith(path)
 
-/** Deviations of different endpoints, which one comparison finds side by side; each has its own name and difference. */
-const DEVIATIONS: readonly Readonly<Record<string, readonly [Break, RegExp]>>[] = [
-  {
-    'a total that counts one too many': [
-      (answer) => {
-        if (!isList(answer, '/users')) return
+/** Deviations of different endpoints, which one comparison finds side by side. */
+const DEVIATIONS: readonly (readonly [Break, RegExp])[] = [
+  [
+    (answer) => {
+      if (isList(answer, '/users'))
         answer.headers.set('total', String(Number(answer.headers.get('total')) + 1))
-      },
-      /^#3 all pages together: expected 46 items on all pages together, got 45$/,
-    ],
-    'no total': [
-      (answer) => void (isList(answer, '/events') && answer.headers.delete('total')),
-      /^#19 good: expected a whole number in the header total, got no such header$/,
-    ],
-    'no header of the token': [
-      (answer) => void (isList(answer, '/directories/7') && answer.headers.delete('x-token-expires-in')),
-      /^#2 good: expected the header x-token-expires-in, got none$/,
-    ],
-    'an id that is a string': [
-      (answer) => {
-        if (isList(answer, '/admin/groups')) answer.body = answer.body.replaceAll(/"id":(\d+)/g, '"id":"$1"')
-      },
-      /^#20 good: expected \[0\]\.id as described, got expected \w+, received string$/,
-    ],
-    'a 500 for an unknown id': [
-      (answer) => {
-        if (answer.status === 404 && answer.url.includes('/users/')) answer.status = 500
-      },
-      /^#5 unknown external id: expected a refusal \(4xx\), got 500$/,
-    ],
-    'an answer to nobody in particular': [
-      (answer) => {
-        if (answer.status === 401 && answer.url.endsWith('/subscriptions')) answer.status = 200
-      },
-      /^#13 no token: expected a refusal \(4xx\), got 200$/,
-    ],
-  },
-  {
-    'a subscriber in the list': [
-      (answer) => {
-        if (isList(answer, '/subscriptions')) answer.body = answer.body.replace('{', '{"subscriber":null,')
-      },
-      /^#13 good: expected no subscriber in the list, got one$/,
-    ],
-    'the oldest event first': [
-      (answer) => {
-        if (isList(answer, '/events') && answer.status === 200) {
-          answer.body = JSON.stringify((JSON.parse(answer.body) as unknown[]).toReversed())
-        }
-      },
-      /^#19 good: expected the newest event first, got another order$/,
-    ],
-    'a link that forgets the last page': [
-      (answer) => {
-        const link = answer.headers.get('link')
-        if (isList(answer, '/users'))
-          answer.headers.set('link', (link ?? '').replace(/, <[^>]*>; rel="last"/, ''))
-      },
-      /^#3 the first page: expected link to next 2, last 3 on page 1, got next 2$/,
-    ],
-  },
+    },
+    /^#3 all pages together: expected 46 items on all pages together, got 45$/,
+  ],
+  [
+    (answer) => void (isList(answer, '/directories/7') && answer.headers.delete('x-token-expires-in')),
+    /^#2 good: expected the header x-token-expires-in, got none$/,
+  ],
+  [
+    (answer) => {
+      if (isList(answer, '/admin/groups')) answer.body = answer.body.replaceAll(/"id":(\d+)/g, '"id":"$1"')
+    },
+    /^#20 good: expected \[0\]\.id as described, got expected \w+, received string$/,
+  ],
+  [
+    (answer) => {
+      if (answer.status === 404 && answer.url.includes('/users/')) answer.status = 500
+    },
+    /^#5 unknown external id: expected a refusal \(4xx\), got 500$/,
+  ],
+  [
+    (answer) => {
+      if (answer.status === 401 && answer.url.endsWith('/subscriptions')) answer.status = 200
+    },
+    /^#13 no token: expected a refusal \(4xx\), got 200$/,
+  ],
+  [
+    (answer) => {
+      if (isList(answer, '/events') && answer.status === 200)
+        answer.body = JSON.stringify((JSON.parse(answer.body) as unknown[]).toReversed())
+    },
+    /^#19 good: expected the newest event first, got another order$/,
+  ],
 ]
 
-test.each(DEVIATIONS.map((deviations) => ({ deviations, count: Object.keys(deviations).length })))(
-  '$count deviations at once are named, each by itself',
-  async ({ deviations }) => {
-    const all = Object.entries(deviations)
-    await using deviating = await startDeviating((answer) => {
-      for (const [, [break_]] of all) break_(answer)
-    })
-    const { code, findings } = await compare(deviating.baseUrl)
-    expect(code).toBe(1)
-    const differences = differencesOf(findings)
-    const unnamed = all.filter(([, [, expected]]) => !differences.some((each) => expected.test(each)))
-    expect(unnamed.map(([name]) => name)).toEqual([])
-  },
-)
-
-test('a per_page that is ignored is named', async () => {
-  await using deviating = await startDeviating(
-    () => {},
-    (url) => url.replaceAll(/per_page=\d+/g, 'per_page=20'),
-  )
+test('check --api-contract names each of several deviations', async () => {
+  await using deviating = await startDeviating((answer) => {
+    for (const [break_] of DEVIATIONS) break_(answer)
+  })
   const { code, findings } = await compare(deviating.baseUrl)
   expect(code).toBe(1)
-  const names = differencesOf(findings)
-  expect(names).toContain('#3 ?per_page=1: expected 1 in the header per-page, got "20"')
-  expect(names).toContain('#3 ?per_page=100: expected 100 in the header per-page, got "20"')
+  const differences = differencesOf(findings)
+  const unnamed = DEVIATIONS.filter(([, expected]) => !differences.some((each) => expected.test(each)))
+  expect(unnamed.map(([, expected]) => String(expected))).toEqual([])
 })
 
-test('other refusals than those of this service are notes, and no differences', async () => {
+test('check --api-contract reports other refusal codes as notes', async () => {
   await using deviating = await startDeviating((answer) => {
     if (answer.status === 404) answer.status = 400
     if (answer.status === 422) answer.status = 400
@@ -254,7 +173,7 @@ test('other refusals than those of this service are notes, and no differences', 
   )
 })
 
-test('with --writes no password is reset, and what is made is removed also after an answer 500', async () => {
+test('check --api-contract with --writes resets no password, and removes its entries also after a 500', async () => {
   const before = await seen()
   await using deviating = await startDeviating((answer) => {
     if (answer.method === 'POST' && answer.status === 201) answer.status = 500
@@ -266,7 +185,7 @@ test('with --writes no password is reset, and what is made is removed also after
   expect(await seen()).toEqual(before)
 })
 
-test('on a terminal there is a line for each endpoint, differences below it, and never the token', async () => {
+test('check --api-contract prints a line for each endpoint with its differences, and never the token', async () => {
   await using deviating = await startDeviating((answer) => {
     if (answer.status === 404 && answer.url.includes('/users/')) {
       answer.status = 500
@@ -289,19 +208,17 @@ test('on a terminal there is a line for each endpoint, differences below it, and
   expect(stdout).not.toContain(MARKER)
 })
 
-test('a service that cannot be compared is one sentence', async () => {
+test('check --api-contract reports a service that is down in one sentence', async () => {
   await using site = await openCheck('http://127.0.0.1:9')
   const { code, stdout } = await site.run('check', '--api-contract')
   expect(code).toBe(1)
   expect(stdout).toContain('FAIL  corp: http://127.0.0.1:9 does not answer: connection refused.')
 })
 
-test.each([
-  ['--api-contract and --writes', ['--reset-password', '101']],
-  ['--api-contract and --writes', ['--reset-password', '101', '--api-contract']],
-])('--reset-password needs %s', async (_what, options) => {
+test('--reset-password needs --api-contract and --writes', async () => {
   await using site = await openCheck(service.baseUrl)
-  const { code, stderr } = await site.run('check', ...options)
-  expect(code).toBe(64)
-  expect(stderr).toBe('The option --reset-password needs --api-contract and --writes.\n')
+  expect(await site.run('check', '--reset-password', '101', '--api-contract')).toMatchObject({
+    code: 64,
+    stderr: 'The option --reset-password needs --api-contract and --writes.\n',
+  })
 })

@@ -59,10 +59,8 @@ function cut(file: File, behind: RegExp): string {
 const MID_ROW = /\n[ug]\d+,[ug]\d/
 const ROW_END = /\n/
 const MID_QUOTES = /\n.*"Søren/
-const BETWEEN_DOUBLED_QUOTES = /\n.*"Sørensen "/
-const MID_CHARACTER = /\n.*"S/
 
-test.each<[string, File, string | Uint8Array, RegExp]>([
+test.each<[string, File, string, RegExp]>([
   [
     'cut in the middle of a row',
     'users.csv',
@@ -70,52 +68,26 @@ test.each<[string, File, string | Uint8Array, RegExp]>([
     /line \d+: the last row has no line end/,
   ],
   [
-    'cut in the middle of a quoted value',
+    'cut in the middle of quotes',
     'users.csv',
     cut('users.csv', MID_QUOTES),
     /quote is opened and never closed/,
   ],
-  [
-    'cut in the middle of a character',
-    'users.csv',
-    halfCharacter(),
-    /line \d+, character \d+: the file ends within a character/,
-  ],
-  ['cut behind a comma', 'users.csv', cut('users.csv', /\nu\d+,/), /the last row has no line end/],
-  [
-    'with only half a header',
-    'users.csv',
-    'id,ma',
-    /users\.map: users\.csv has no column "mail"|none of the columns|no line end/,
-  ],
-  ['empty', 'users.csv', '', /users\.csv is empty: there is not even a header/],
   ['with another header', 'users.csv', whole['users.csv'].replace('mail', 'e-mail'), /has no column "mail"/],
   ['cut in the middle of a row', 'members.csv', cut('members.csv', MID_ROW), /the last row has no line end/],
-  [
-    'cut in the middle of a row',
-    'groups.csv',
-    cut('groups.csv', /\ng\d+,Te/),
-    /the last row has no line end/,
-  ],
   ['empty', 'groups.csv', '', /groups\.csv is empty/],
 ])('a file that is %s (%s) deletes nothing, and one sentence says why', async (_, file, text, words) => {
   await site.write(file, text)
   await expectFailure(words)
 })
 
-test.each<File>(['users.csv', 'groups.csv', 'members.csv'])('without %s nothing is deleted', async (file) => {
-  await rm(join(site.dir, file))
+test('a missing file of the members deletes nothing', async () => {
+  await rm(join(site.dir, 'members.csv'))
   await expectFailure(/cannot be read: it does not exist/)
 })
 
 test.each<[string, File, string, string]>([
   ['cut at the end of a row', 'users.csv', cut('users.csv', ROW_END), 'source-shrunk-users'],
-  [
-    'cut between the two quotes of a doubled one',
-    'users.csv',
-    cut('users.csv', BETWEEN_DOUBLED_QUOTES),
-    'source-shrunk-users',
-  ],
   ['only its header', 'users.csv', 'id,mail,name\n', 'min-source-users'],
   ['cut at the end of a row', 'groups.csv', cut('groups.csv', ROW_END), 'source-shrunk-groups'],
   ['cut at the end of a row', 'members.csv', cut('members.csv', ROW_END), 'max-delete-percent-memberships'],
@@ -126,7 +98,7 @@ test.each<[string, File, string, string]>([
   expect(ended.stdout).toContain(guard)
 })
 
-test('a row that cannot be understood is named, and nobody is deleted in its run', async () => {
+test('a row that cannot be understood is named, and its run deletes nothing', async () => {
   const withoutLast = whole['users.csv'].replace(/u199,.*\n/, '')
   await site.write('users.csv', withoutLast.replace('"Sørensen ""Bo"", Nr. 7"', '"Sørensen "Bo", Nr. 7"'))
   const ended = await withoutWrites()
@@ -141,11 +113,6 @@ test('the directory is as it was, and the whole files change nothing', async () 
   for (const { members } of seen.groups.values()) expect(members).toHaveLength(PEOPLE / GROUPS)
   expect(await withoutWrites()).toMatchObject({ code: 0, stderr: '' })
 })
-
-function halfCharacter(): Uint8Array {
-  const bytes = Buffer.from(cut('users.csv', MID_CHARACTER))
-  return Buffer.concat([bytes, Buffer.from('ø').subarray(0, 1)])
-}
 
 async function expectFailure(words: RegExp): Promise<void> {
   const { code, stdout, stderr } = await withoutWrites()

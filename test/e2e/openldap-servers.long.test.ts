@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readTruth } from '../support/ldif-truth.ts'
 import {
-  type Employee,
+  contextCsn,
   employeeLdif,
   hire,
   leave,
@@ -13,13 +14,16 @@ import {
   teamLdif,
 } from '../support/openldap-site.ts'
 import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
+import { startTcpRelay } from '../support/tcp-relay.ts'
 
 const PEOPLE = 1_000
 const people = numbered('p', PEOPLE)
 const COMPANY = {
   tls: false,
+  overlays: ['syncprov'],
   ldifs: [...people.map(employeeLdif), teamLdif('Team', people.slice(0, 10))],
 } as const
+const leaver = people[30]!
 
 let stack: AsyncDisposableStack
 let corp: OpenLdapSite
@@ -33,142 +37,184 @@ async function openSiteOf(slapd: Slapd): Promise<void> {
   corp = stack.use(await openOpenLdapSite(slapd))
 }
 
-describe('a server that was restored from an older backup', () => {
-  const leaver = people[30]!
-  const isWrite = ['POST', 'PUT', 'PATCH', 'DELETE']
-  let slapd: Slapd
+/** Waits until the consumer has what the provider has. */
+async function untilInTime(consumer: Slapd, provider: Slapd): Promise<void> {
+  const known = await contextCsn(provider)
+  await expect.poll(() => contextCsn(consumer)).toBe(known)
+}
 
-  beforeEach(async () => {
-    slapd = stack.use(await startSlapd({ ...COMPANY, overlays: ['syncprov'] }))
-    await openSiteOf(slapd)
-    await corp.configure({ url: slapd.url })
-    await expectDone(corp)
-  })
-
-  /** The backup has the leaver and lacks the newcomers. Only a clean stop writes contextCSN into the database. */
-  async function restoreWithout(newcomers: readonly Employee[], { cleanStop = true } = {}): Promise<void> {
-    if (cleanStop) {
-      await slapd.stop()
-      await slapd.start()
-    }
-    const backup = await slapd.dump()
-    expect(backup.includes('\ncontextCSN: ')).toBe(cleanStop)
-    await slapd.modify([leave(leaver), ...newcomers.map(hire)].join(''))
-    await expectDone(corp)
-    await slapd.restore(backup)
-  }
-
-  /** Expects that it is told apart, that the leaver stays away, and whom grace keeps; then somebody approves. */
-  async function expectGraceAndNobodyReborn(before: readonly string[]): Promise<void> {
-    const newer = await corp.sync()
-    expect(newer).toMatchObject({ code: 4, stderr: '' })
-    expect(newer.stdout).toContain('reborn: 1 user that this sync deleted within the last day is back')
-    expect(newer.stdout).toContain('in-grace (3)')
-    expect(await corp.uids()).toEqual(before)
-    const run = /run (\d+)/.exec(newer.stdout)?.[1] ?? ''
-    expect(await corp.site.run('approve', run)).toMatchObject({ code: 0, stderr: '' })
-    expect(await corp.uids()).toEqual([...before, leaver.uid].toSorted())
-  }
-
-  test('changes nothing; after its own writes nobody is created again, and grace keeps whom it lost', async () => {
-    await restoreWithout(numbered('n', 3))
-    await corp.configure({ url: slapd.url, guards: { users: { deleteAfter: '1h' } } })
-    const [before, writes] = [await corp.uids(), await corp.writes(...isWrite)]
-    const csn = '\\d{14}\\.\\d{6}Z#000000#000#000000'
-    const sentence =
-      `server-not-newer: ${slapd.url} is older than the last good read, of ${slapd.url} ` +
-      `\\(${BASE} 000: ${csn} then, ${csn} now\\); nothing is changed until it has caught up`
-    for (let times = 0; times < 2; times++) {
-      const older = await corp.sync()
-      expect(older).toMatchObject({ code: 4, stderr: '' })
-      expect(older.stdout).toMatch(new RegExp(sentence))
-      expect(older.stdout).not.toContain('applied')
-    }
-    expect(await corp.writes(...isWrite)).toBe(writes)
-
-    await slapd.modify([hire({ uid: 'late' }), marry(people[1]!, 'Other')].join(''))
-    await expectGraceAndNobodyReborn([...before, 'late'].toSorted())
-  })
-
-  test('without a position in the backup looks newer at once, and does no harm either', async () => {
-    await restoreWithout(numbered('n', 3), { cleanStop: false })
-    await corp.configure({ url: slapd.url, guards: { users: { deleteAfter: '1h' } } })
-    await expectGraceAndNobodyReborn(await corp.uids())
-  })
-
-  test('meets the guards with all whom it lost', async () => {
-    await restoreWithout(numbered('n', 55))
-    const before = await corp.uids()
-    await slapd.modify(hire({ uid: 'late' }))
-    const held = await corp.sync()
-    expect(held).toMatchObject({ code: 3, stderr: '' })
-    expect(held.stdout).toMatch(/max-deletes-users: 55 of /)
-    expect(await corp.uids()).toEqual(before)
-  })
-})
-
-test('a server that forgot its newest delete in a crash waits for its next change', async () => {
-  const slapd = stack.use(await startSlapd({ ...COMPANY, overlays: ['syncprov'] }))
+test('a server restored from an older backup changes nothing until it is newer, and then recreates no deleted user', async () => {
+  const slapd = stack.use(await startSlapd(COMPANY))
   await openSiteOf(slapd)
   await corp.configure({ url: slapd.url })
-  // The clean stop writes the position of then into the database.
+  await expectDone(corp)
+  // Only a clean stop writes contextCSN into the database.
   await slapd.stop()
   await slapd.start()
+  const backup = await slapd.dump()
+  await slapd.modify([leave(leaver), ...numbered('n', 3).map(hire)].join(''))
   await expectDone(corp)
-  await slapd.modify(leave(people[30]!))
-  await expectDone(corp)
-  await slapd.kill()
-  await slapd.start()
-  const waits = await corp.sync()
-  expect(waits).toMatchObject({ code: 4, stderr: '' })
-  expect(waits.stdout).toContain(`${slapd.url} is older than the last good read, of ${slapd.url} (`)
-  await slapd.modify(hire({ uid: 'late' }))
-  await expectDone(corp)
-  await expectTruth(corp, slapd)
+  await slapd.restore(backup)
+  await corp.configure({ url: slapd.url, guards: { users: { deleteAfter: '1h' } } })
+  const before = await corp.uids()
+  const csn = '\\d{14}\\.\\d{6}Z#000000#000#000000'
+  const sentence =
+    `server-not-newer: ${slapd.url} is older than the last good read, of ${slapd.url} ` +
+    `\\(${BASE} 000: ${csn} then, ${csn} now\\); nothing is changed until it has caught up`
+  const older = await corp.sync()
+  expect(older).toMatchObject({ code: 4, stderr: '' })
+  expect(older.stdout).toMatch(new RegExp(sentence))
+  expect(older.stdout).not.toContain('applied')
+  expect(await corp.uids()).toEqual(before)
+
+  await slapd.modify([hire({ uid: 'late' }), marry(people[1]!, 'Other')].join(''))
+  const newer = await corp.sync()
+  expect(newer).toMatchObject({ code: 4, stderr: '' })
+  expect(newer.stdout).toContain('reborn: 1 user that this sync deleted within the last day is back')
+  expect(newer.stdout).toContain('in-grace (3)')
+  expect(await corp.uids()).toEqual([...before, 'late'].toSorted())
+  const run = /run (\d+)/.exec(newer.stdout)?.[1] ?? ''
+  expect(await corp.site.run('approve', run)).toMatchObject({ code: 0, stderr: '' })
+  expect(await corp.uids()).toEqual([...before, 'late', leaver.uid].toSorted())
 })
 
-describe('a server that does not show how new it is', () => {
-  let slapd: Slapd
+/** A week at the company: two people come, one leaves, and one gets another name. */
+const week = (number: number): string =>
+  [
+    ...numbered(`n${number}-`, 2).map(hire),
+    leave(people[20 + number]!),
+    marry(people[0]!, `Name ${number}`),
+    ...(number === 0 ? [] : [leave(numbered(`n${number - 1}-`, 1)[0]!)]),
+  ].join('')
+
+describe('a provider, and a consumer that asks it each two seconds, read by turns', () => {
+  let provider: Slapd
+  let consumer: Slapd
+  let line: Awaited<ReturnType<typeof replicationLine>>
 
   beforeEach(async () => {
-    slapd = stack.use(await startSlapd(COMPANY))
-    await openSiteOf(slapd)
+    provider = stack.use(await startSlapd(COMPANY))
+    line = stack.use(await replicationLine(provider))
+    consumer = stack.use(await startConsumer(provider, line.port))
+    await untilInTime(consumer, provider)
+    await openSiteOf(provider)
   })
 
-  test('is believed at once where it is the only one', async () => {
-    await corp.configure({ url: slapd.url })
-    await expectDone(corp)
-    await slapd.modify(leave(people[30]!))
-    await expectDone(corp)
-    await expectTruth(corp, slapd)
-  })
+  async function readFrom({ url }: Slapd) {
+    await corp.configure({ url })
+    return corp.sync()
+  }
 
-  test.each([
-    ['is one of two addresses', () => [slapd.url, 'ldap://127.0.0.1:1']],
-    ['may be one of several behind its address', () => slapd.url],
-  ])('and that %s needs a second read before a delete, some time later', async (_, urlOf) => {
-    const configure = (confirmAfter: string) => corp.configure({ url: urlOf(), source: { confirmAfter } })
-    await configure('1h')
-    await expectDone(corp)
-    const before = await corp.teams()
-    const leaver = people[3]!
-    await slapd.modify([leave(leaver), hire({ uid: 'new' })].join(''))
-    for (let times = 0; times < 2; times++) {
-      const waiting = await corp.sync()
-      expect(waiting).toMatchObject({ code: 0, stderr: '' })
-      expect(waiting.stdout).toMatch(
-        /unproved \(1\).*\n.*<p0003@example\.org>: absent since .*; deleted if a read after/,
+  test('delete no present user and undo no change while the consumer lags', async () => {
+    const turns = 10
+    expect(await readFrom(provider)).toMatchObject({ code: 0, stderr: '' })
+    const history = new History()
+    await history.add(corp, provider)
+    const waited: string[] = []
+    for (let turn = 0; turn < turns; turn++) {
+      if (turn === 1) await line.cut()
+      if (turn === turns - 2) await line.mend()
+      await provider.modify(week(turn))
+      const { code, stdout, stderr } = await readFrom(turn % 2 === 0 ? provider : consumer)
+      expect([0, 4]).toContain(code)
+      expect(stderr).toBe('')
+      const sentence = /^ {2}server-not-newer: (.*)$/m.exec(stdout)?.[1]
+      expect(sentence === undefined ? 0 : 4).toBe(code)
+      if (sentence !== undefined) waited.push(sentence)
+      await history.add(corp, provider)
+    }
+    // The consumer's turns while the line is cut, but the first one.
+    expect(waited.length).toBeGreaterThanOrEqual((turns - 4) / 2)
+    for (const sentence of waited)
+      expect(sentence).toMatch(
+        `${consumer.url} is older than the last good read, of ${provider.url} (${BASE} 000: `,
       )
+    await untilInTime(consumer, provider)
+    for (const server of [consumer, provider]) {
+      expect(await readFrom(server)).toMatchObject({ code: 0, stderr: '' })
+      await expectTruth(corp, provider)
     }
-    expect(await corp.uids()).toEqual([...people.map(({ uid }) => uid), 'new'].toSorted())
-    expect(await corp.teams()).toEqual(before)
+  })
 
-    await configure('1s')
-    const isDeleted = async () => {
-      await expectDone(corp)
-      return !(await corp.uids()).includes(leaver.uid)
+  test('make all changes at once while the consumer is in time', async () => {
+    for (let turn = 0; turn < 4; turn++) {
+      await provider.modify(week(turn))
+      await untilInTime(consumer, provider)
+      const ended = await readFrom(turn % 2 === 0 ? provider : consumer)
+      expect(ended).toMatchObject({ code: 0, stderr: '' })
+      expect(ended.stdout).not.toMatch(/Not proved|Held|unproved/)
+      await expectTruth(corp, provider)
     }
-    await expect.poll(isDeleted).toBe(true)
-    await expectTruth(corp, slapd)
   })
 })
+
+test('a consumer that missed a delete and claims to be as new does not recreate the deleted user', async () => {
+  // Entries that were loaded under server id 0 are not in the position of server id 1, so a consumer keeps them.
+  const provider = stack.use(await startSlapd({ ...COMPANY, global: ['serverID 1'] }))
+  const consumer = stack.use(await startConsumer(provider, provider.port))
+  await untilInTime(consumer, provider)
+  await openSiteOf(provider)
+  await corp.configure({ url: provider.url })
+  await expectDone(corp)
+  await provider.modify(leave(leaver))
+  await expectDone(corp)
+  await untilInTime(consumer, provider)
+  expect((await readTruth(consumer)).users.size).toBe(PEOPLE)
+
+  await corp.configure({ url: consumer.url })
+  const other = await corp.sync()
+  expect(other).toMatchObject({ code: 4, stderr: '' })
+  expect(other.stdout).toContain('reborn: 1 user that this sync deleted within the last day is back')
+  expect(other.stdout).toMatch(/user \S+ {2}Someone of p0030 <p0030@example\.org>: is back/)
+  expect(await corp.uids()).not.toContain(leaver.uid)
+  await corp.configure({ url: provider.url })
+  await expectDone(corp)
+  await expectTruth(corp, provider)
+})
+
+/** What the directory had after each run, and what must never happen in it. */
+class History {
+  #users: ReadonlyMap<string, { readonly name: string | null }> = new Map()
+  readonly #deleted = new Set<string>()
+
+  /** Expects that this run deleted nobody who is at the provider, created nobody again, and set no name back. */
+  async add(site: OpenLdapSite, provider: Slapd): Promise<void> {
+    const [{ users }, truth] = [await site.content(), await readTruth(provider)]
+    for (const [id, before] of this.#users) {
+      const now = users.get(id)
+      if (now === undefined) {
+        expect(truth.users.has(id)).toBe(false)
+        this.#deleted.add(id)
+      } else expect(versionOf(now)).toBeGreaterThanOrEqual(versionOf(before))
+    }
+    for (const id of users.keys()) expect(this.#deleted.has(id)).toBe(false)
+    this.#users = users
+  }
+}
+
+function versionOf({ name }: { readonly name: string | null }): number {
+  return Number(/Name (\d+)$/.exec(name ?? '')?.[1] ?? -1)
+}
+
+/** The way from the consumer to its provider. */
+async function replicationLine({ port: to }: Slapd) {
+  const open = (port: number) =>
+    startTcpRelay({ host: '127.0.0.1', port: to }, { host: '127.0.0.1', port }, (client, upstream) => {
+      client.pipe(upstream).pipe(client)
+    })
+  let relay = await open(0)
+  const { port } = relay
+  const cut = () => relay[Symbol.asyncDispose]()
+  const mend = async () => {
+    relay = await open(port)
+  }
+  return { port, cut, mend, [Symbol.asyncDispose]: cut }
+}
+
+function startConsumer({ admin, url }: Slapd, port: number): Promise<Slapd> {
+  const syncrepl = [
+    `syncrepl rid=1 provider=ldap://127.0.0.1:${port} type=refreshOnly interval=00:00:00:02 retry="1 +"`,
+    `searchbase="${BASE}" bindmethod=simple binddn="${admin.dn}" credentials="${admin.password}"`,
+  ]
+  return startSlapd({ empty: true, tls: false, database: [syncrepl.join(' '), `updateref ${url}`] })
+}

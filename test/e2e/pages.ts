@@ -285,21 +285,6 @@ export function pagesLongTests(): void {
     await other.close()
   })
 
-  test('a page that renews itself leaves alone what somebody has written', async () => {
-    await page.goto(`${origin}/syncs/corp`)
-    await page.clock.install()
-    await page.reload()
-    await page.getByLabel('Why').fill('half a reason')
-    await page.locator('h1').click()
-    await page.clock.runFor(35_000)
-    expect(await page.getByLabel('Why').inputValue()).toBe('half a reason')
-    await page.getByLabel('Why').fill('')
-    await page.locator('h1').click()
-    const renewed = page.waitForResponse(`${origin}/syncs/corp`)
-    await page.clock.runFor(11_000)
-    expect((await renewed).status()).toBe(200)
-  })
-
   test('a page that could not renew itself says so, until it can', async () => {
     const other = await browser.newContext()
     await other.addCookies(await context.cookies())

@@ -206,29 +206,6 @@ export function reloadTests(): void {
 /** What only `npm run test:long` runs. */
 export function reloadLongTests(): void {
   describe.each(STORES)('reload on %s', (_store, configOf) => {
-    test('a schedule is added, changed and taken away', async () => {
-      await writePeople('corp', 1)
-      const configure = (more: object) => site.configure(configOf([syncOf('corp', 0, more)]))
-      await configure({})
-      await startDaemon()
-      expect(await runsOf('corp')).toEqual([])
-      for (const [schedule, stdout] of [
-        [{ schedule: '1h' }, 'changed corp (schedule)\n'],
-        [{ schedule: '1s' }, 'changed corp (schedule)\n'],
-      ] as const) {
-        await configure(schedule)
-        expect(await site.run('reload')).toMatchObject({ code: 0, stdout })
-      }
-      await expect.poll(async () => (await runsOf('corp')).length).toBeGreaterThan(2)
-      await configure({})
-      expect(await site.run('reload')).toMatchObject({ code: 0, stdout: 'changed corp (schedule)\n' })
-      // The schedule may have asked for one more run at the same moment.
-      await new Promise((resolve) => setTimeout(resolve, 1500))
-      const before = (await runsOf('corp')).length
-      await new Promise((resolve) => setTimeout(resolve, 2500))
-      expect(await runsOf('corp')).toHaveLength(before)
-    })
-
     test('many reloads lose no change of another sync, whose run goes on', async () => {
       const people = 2000
       await writePeople('big', people)
@@ -274,6 +251,16 @@ export function reloadLongTests(): void {
     })
   })
 
+  test('a schedule that a reload adds begins at once', async () => {
+    await writePeople('corp', 1)
+    await site.configure(embeddedConfig([syncOf('corp', 0)]))
+    await startDaemon()
+    expect(await runsOf('corp')).toEqual([])
+    await site.configure(embeddedConfig([syncOf('corp', 0, { schedule: '1s' })]))
+    expect(await site.run('reload')).toMatchObject({ code: 0, stdout: 'changed corp (schedule)\n' })
+    await expect.poll(async () => (await runsOf('corp')).length).toBeGreaterThan(2)
+  })
+
   test('a worker whose configuration is older sends nothing to the old directory, and works again after SIGHUP', async () => {
     await writePeople('corp', 3)
     await site.configure(databaseConfig([syncOf('corp', 0)]))
@@ -298,25 +285,5 @@ export function reloadLongTests(): void {
     await writePeople('corp', 400)
     expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
     expect(await writesTo(1)).toBe(400)
-  })
-
-  test('a changed mapping is found between two commands without a daemon, and its updates wait for a person', async () => {
-    await writePeople('corp', 30)
-    await site.configure(embeddedConfig([syncOf('corp', 0)]))
-    expect(await site.run('sync')).toMatchObject({ code: 0 })
-    const users = { path: './corp.csv', map: { external_id: 'id', name: '{name} ({id})' } }
-    await site.configure(embeddedConfig([syncOf('corp', 0, { source: { type: 'csv', users } })]))
-    expect(await site.run('reload')).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining(`No daemon runs with the data directory ${site.dataDir}, `),
-    })
-    const held = await site.run('sync')
-    expect(held).toMatchObject({ code: 3 })
-    expect(held.stdout).toContain(
-      'configuration-changed: the configuration was changed since run 1 (users.map.name)',
-    )
-    const [, run = ''] = /approve (\d+)/.exec(held.stdout) ?? []
-    expect(await site.run('approve', run)).toMatchObject({ code: 0 })
-    expect(await site.run('sync')).toMatchObject({ code: 0 })
   })
 }

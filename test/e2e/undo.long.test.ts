@@ -93,18 +93,3 @@ test('a pause ends the run that is under way, and what it has not sent is not se
   expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
   await expectDirectory(place.service, companyBefore())
 })
-
-test('a sync that was killed without a daemon is undone', { timeout: 120_000 }, async () => {
-  const { site, service } = place
-  await place.setSource(companyBefore())
-  const before = (await place.writes()).length
-  const syncing = stack.use(site.start('sync', 'corp'))
-  await place.waitForWrites(before + 30)
-  syncing.kill('SIGKILL')
-  await syncing.ended
-  const undone = await site.run('undo', '3', '--yes')
-  expect(undone.stderr).toBe('')
-  const held = /: run (\d+), undo of run 3, held/.exec(undone.stdout)?.[1]
-  if (held !== undefined) expect(await site.run('approve', held)).toMatchObject({ stderr: '' })
-  await expectDirectory(service, companyAfter())
-})

@@ -25,12 +25,21 @@ export type Afterwards =
   | { readonly status: number; readonly page: string }
   | { readonly status: number; readonly answer: object }
 
+/** An answer of the service that a test may change. */
+export interface Alterable {
+  status: number
+  readonly headers: Map<string, string>
+  body: string
+}
+
 export interface ApiProxy extends AsyncDisposable {
   readonly baseUrl: string
   /** Called for each request; on `undefined` the proxy forwards the request unchanged. */
   intercept: (request: ProxiedRequest) => Interception | undefined | Promise<Interception | undefined>
   /** Called with the status of each answer of the service, and the body that it got, before the client gets it. */
   answered: (request: ProxiedRequest, status: number, body: string) => void
+  /** Changes an answer of the service before the client gets it. */
+  alter: ((request: ProxiedRequest, answer: Alterable) => void) | undefined
 }
 
 /** An HTTP proxy between the client and the access-management service. */
@@ -44,6 +53,7 @@ export async function startApiProxy(serviceUrl: string): Promise<ApiProxy> {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     intercept: () => undefined,
     answered: () => undefined,
+    alter: undefined,
     async [Symbol.asyncDispose]() {
       server.close()
       server.closeAllConnections()
@@ -70,6 +80,14 @@ export async function startApiProxy(serviceUrl: string): Promise<ApiProxy> {
     const afterwards = interception?.afterwards
     if (afterwards === 'cut') return void response.destroy()
     if (typeof afterwards === 'object') return answer(response, afterwards)
+    if (proxy.alter !== undefined) {
+      const altered = { status: reply.status, headers: new Map(reply.headers), body: content.toString() }
+      for (const name of ['content-length', 'transfer-encoding', 'connection', 'keep-alive'])
+        altered.headers.delete(name)
+      proxy.alter(proxied, altered)
+      response.writeHead(altered.status, Object.fromEntries(altered.headers))
+      return void response.end(altered.body)
+    }
     response.writeHead(reply.status, Object.fromEntries(reply.headers))
     if (afterwards !== 'half') return void response.end(content)
     response.write(content.subarray(0, content.length / 2), () => response.destroy())

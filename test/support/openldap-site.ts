@@ -43,14 +43,12 @@ export function employeeDn({ uid, unit }: Pick<Employee, 'uid' | 'unit'>): strin
 export const unitLdif = (unit: string): string => ldif(unitDn(unit), unitAttributes(unit))
 export const employeeLdif = (employee: Employee): string =>
   ldif(employeeDn(employee), employeeAttributes(employee))
-export function teamLdif(name: string, members: readonly Employee[], teams: readonly string[] = []): string {
-  const member = [...members.map(employeeDn), ...teams.map(teamDn)]
-  return ldif(teamDn(name), { objectClass: ['groupOfNames'], cn: [name], member })
+export function teamLdif(name: string, members: readonly Employee[]): string {
+  return ldif(teamDn(name), { objectClass: ['groupOfNames'], cn: [name], member: members.map(employeeDn) })
 }
 export const blindLdif = (): string => ldif(BLIND, { objectClass: ['organizationalRole'], cn: ['blind'] })
 
 /** LDIF changes for ldapmodify. */
-export const closeTeam = (name: string): string => ldif(teamDn(name), { changetype: ['delete'] })
 export const openUnit = (unit: string): string =>
   ldif(unitDn(unit), { changetype: ['add'], ...unitAttributes(unit) })
 export const closeUnit = (unit: string): string => ldif(unitDn(unit), { changetype: ['delete'] })
@@ -70,11 +68,10 @@ export const moveTo = (employee: Employee, unit: string): string =>
 const OCCUPANTS = `group/organizationalRole/roleOccupant.exact="${BLIND}"`
 
 /**
- * `access to` lines: whoever has the role `blind` may not see this unit, this team, or the objectClass of what is below
- * a DN.
+ * `access to` lines: accounts with the role `blind` may not see this OU, the objectClass of the entries below a DN, or
+ * the memberUid of a group.
  */
 export const hiddenUnit = (unit: string): string => hidden(unitDn(unit))
-export const hiddenTeam = (name: string): string => hidden(teamDn(name))
 export const hiddenClasses = (dn: string): string => hidden(dn, ' attrs=objectClass')
 export const hiddenNames = (dn: string): string => hidden(dn, ' attrs=memberUid')
 
@@ -114,7 +111,6 @@ export interface OpenLdapSite extends AsyncDisposable {
     source?: object
     groups?: object
     guards?: object
-    entries?: object
   }): Promise<void>
   /** Runs `dirsyncd sync corp`. */
   sync(): Promise<ProgramResult>
@@ -139,11 +135,11 @@ export async function openOpenLdapSite({ readers }: Slapd): Promise<OpenLdapSite
   return {
     site,
     service,
-    configure: ({ url, source = {}, groups = {}, guards = {}, entries = {} }) => {
+    configure: ({ url, source = {}, groups = {}, guards = {} }) => {
       const bind = { dn: readers.reader.dn, password: { file: './ldap-password' } }
       const sections = { users: SECTIONS.users, groups: { ...SECTIONS.groups, ...groups } }
       const ldap = { type: 'ldap', url, bind, pageSize: 100, ...sections, ...source }
-      const sync = { name: 'corp', source: ldap, directory: directorySection(service), guards, entries }
+      const sync = { name: 'corp', source: ldap, directory: directorySection(service), guards }
       return site.configure(databaseConfig([sync]))
     },
     sync: () => site.run('sync', 'corp'),

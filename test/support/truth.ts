@@ -172,7 +172,7 @@ function smallest(values: readonly string[]): string | undefined {
 }
 
 /** The same text for every spelling of a DN: unescaped, lower case, single blanks, the parts of each RDN sorted. */
-function dnKey(dn: string): string {
+export function dnKey(dn: string): string {
   const rdns: string[][] = [[]]
   let bytes: number[] = []
   let kept = 0

@@ -37,15 +37,11 @@ function rename(name: string): string {
   })
 }
 
-const SALES = unit('Sales')
-const LABS = unit('Labs')
 const FIRM = unit('Firm')
 const HIDDEN = `OU=Hidden,${FIRM}`
 const TEAMS = unit('Teams')
 const TURNS = unit('Turns')
 
-const SELLERS = numbered('s', 25)
-const RESEARCHERS = numbered('l', 6)
 const STAFF = numbered('f', 275)
 const SECRET = numbered('h', 25)
 const PLAYERS = numbered('t', 8)
@@ -59,9 +55,6 @@ const all = (of: string, people: readonly string[]) => people.map((name) => dnOf
 
 function company(): string {
   return [
-    ...inUnit(SALES, SELLERS),
-    ...inUnit(LABS, RESEARCHERS),
-    group('Sale', LABS, [...all(SALES, SELLERS), ...all(LABS, RESEARCHERS)]),
     ...inUnit(FIRM, STAFF),
     ...inUnit(HIDDEN, SECRET),
     group('Everybody', FIRM, [...all(FIRM, STAFF), ...all(HIDDEN, SECRET)]),
@@ -89,28 +82,6 @@ async function begin(places: Places): Promise<VendorSync> {
   expect(await sync.run()).toMatchObject({ code: 0, findings: [], stderr: '' })
   return sync
 }
-
-test('a base whose people become unreadable: they stay, others come and go, and the hold ends with the trouble', async () => {
-  await using sync = await begin({ users: [SALES, LABS], groups: LABS })
-  expect((await sync.seen()).people).toEqual([...RESEARCHERS, ...SELLERS].toSorted())
-
-  const allow = await server.deny(SALES, NO_LIST)
-  await server.modify(hire('l100', LABS) + fire('l001', LABS))
-  const held = await sync.run()
-  expect(held).toMatchObject({ code: 3, findings: ['container-emptied 25'] })
-  expect(held.why).toContain(`25 users of "${SALES.toLowerCase()}" are absent`)
-  expect(held.done).toEqual(['create-user l100', 'delete-user l001'])
-  const staying = ['l100', ...RESEARCHERS.slice(1), ...SELLERS].toSorted()
-  const seen = await sync.seen()
-  expect(seen.people).toEqual(staying)
-  expect(seen.groups).toEqual({ Sale: [...RESEARCHERS.slice(1), ...SELLERS].toSorted() })
-  expect(await sync.run()).toMatchObject({ code: 3, findings: ['container-emptied 25'], done: [] })
-
-  await allow()
-  expect(await sync.run()).toMatchObject({ code: 0, findings: [], done: [] })
-  expect(await sync.isHeld(held.run)).toBe(false)
-  expect((await sync.seen()).people).toEqual(staying)
-})
 
 test('a unit below a base that becomes unreadable: approved they go, and whom that was wrong for comes back by approval', async () => {
   await using sync = await begin({ users: FIRM, groups: FIRM })
@@ -183,20 +154,6 @@ describe('two controllers', () => {
     await sync.readFrom(from, PLACES)
     return sync.run()
   }
-
-  test('that agree are read by turns: who comes is created and who goes is deleted with the first read, and nothing waits', async () => {
-    let people = [...WORKERS]
-    for (const turn of [1, 2, 3, 4]) {
-      const [changed, next] = turn % 2 === 1 ? [server, other] : [other, server]
-      const [leaver = ''] = people
-      await changed.modify(hire(`n00${turn}`, TURNS) + fire(leaver, TURNS))
-      await agree()
-      people = [...people.slice(1), `n00${turn}`].toSorted()
-      expect(await read(next)).toMatchObject({ code: 0, findings: [] })
-      expect((await sync.seen()).people).toEqual(people)
-      expect(await read(changed)).toMatchObject({ code: 0, findings: [], done: [] })
-    }
-  })
 
   test('of which one lags are read by turns, and nobody is wrongly deleted, created again or renamed', async () => {
     await agree()

@@ -1,3 +1,0 @@
-import { holdsLongTests } from './holds.ts'
-
-holdsLongTests()
