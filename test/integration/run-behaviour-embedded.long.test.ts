@@ -1,3 +1,3 @@
 import { describeRuns } from './run-behaviour.ts'
 
-describeRuns('embedded')
+describeRuns('embedded', 'all')
