@@ -173,6 +173,11 @@ describe('no snapshot is made of', () => {
     expect(error.message).toContain('it ended with exit code 137 and said: out of memory')
   })
 
+  test('a program that was killed', async () => {
+    const error = await refusalOf(shell(`echo '${JSON.stringify(end(0))}'; kill -SEGV $$`).read(NEVER))
+    expect(error.message).toContain('it was ended by SIGSEGV')
+  })
+
   test('too much', async () => {
     const blank = await refusalOf(shell(`yes ''`, { maxOutput: 100_000 }).read(NEVER))
     expect(blank.message).toContain('it printed more than 100000 bytes (maxOutput)')

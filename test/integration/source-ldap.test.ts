@@ -373,6 +373,10 @@ describe('the second look', () => {
     )
   })
 
+  test('of groups, at a source that has none, proves none of them absent', async () => {
+    expect(await usersOnly({}).lookAgain('group', ['x'], NEVER)).toEqual(new Map([['x', 'present']]))
+  })
+
   test('at a base that is gone is an error and never "gone"', async () => {
     const looking = usersOnly({ base: `ou=moved,${BASE}` }).lookAgain('user', ['x'], NEVER)
     await expect(looking).rejects.toMatchObject({ code: 'source-refused' })
