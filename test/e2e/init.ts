@@ -324,7 +324,6 @@ export function initTests(): void {
 
 /** What only `npm run test:long` runs. */
 export function initLongTests(): void {
-  // `npm test` has the same steps in fewer tests, because each of these starts the program anew.
   describe('init without a terminal', () => {
     test('--json prints one object with the discovered settings and the written files', async () => {
       const options = [
@@ -344,12 +343,6 @@ export function initLongTests(): void {
         ...options,
       )
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-      const few = ['--file', join(dir.path, 'few.yaml'), '--users-filter', '(cn=Silent*)', '--no-groups']
-      const part = await init(...ldapOptions(), ...apiOptions(), '--yes', '--json', ...few)
-      expect(JSON.parse(part.stdout).sync.source.users).toMatchObject({
-        base: expect.stringContaining('ou=people'),
-        filter: '(&(objectClass=inetOrgPerson)(cn=Silent*))',
-      })
       expect(stdout.trim().split('\n')).toHaveLength(1)
       const { sync, plan, warnings, written: files } = JSON.parse(stdout)
       expect(sync).toMatchObject({ name: 'people', source: { users: { map: { email: '= lower(mail)' } } } })
