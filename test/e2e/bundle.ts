@@ -1,8 +1,6 @@
-import files, { readdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { syncBuiltinESMExports } from 'node:module'
-import os from 'node:os'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type ApiProxy, startApiProxy } from '../support/api-proxy.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { startRedis } from '../support/redis.ts'
@@ -51,15 +49,7 @@ beforeEach(async () => {
   api = stack.use(await startApiProxy(service.baseUrl))
   site = stack.use(await openSite({ env: { s3cret: 's3cret' } }))
 })
-afterEach(async () => {
-  vi.restoreAllMocks()
-  syncBuiltinESMExports()
-  await stack.disposeAsync()
-})
-
-const failing = () => {
-  throw new Error('it cannot be read')
-}
+afterEach(() => stack.disposeAsync())
 
 async function bundle(...args: readonly string[]): Promise<any> {
   const written = await site.run('bundle', ...args, '-')
@@ -71,8 +61,8 @@ async function bundle(...args: readonly string[]): Promise<any> {
 export function bundleTests(): void {
   hasTroubles('with a daemon')
 
-  describe('a bundle is made too', () => {
-    test('when the store is away', async () => {
+  describe('a bundle is made as well', () => {
+    test('when the store is down', async () => {
       await site.configure({ ...embeddedConfig([corp()]), store: 'postgres://s3cret@127.0.0.1:1/none' })
       const written = await bundle()
       expect(written.missing).toEqual([
@@ -82,23 +72,7 @@ export function bundleTests(): void {
       expect(JSON.stringify(written)).not.toMatch(SECRETS)
     })
 
-    test.each([
-      ["the program's own files cannot be read", 'readdir', /^The program's own texts could not be read/],
-      ['the system does not say how it is', 'uptime', /^it cannot be read$/],
-    ] as const)('when %s, with a sentence about it', async (_when, call, said) => {
-      await site.configure(embeddedConfig([corp()]))
-      await site.write('users.csv', HEAD)
-      await site.run('plan', 'corp')
-      if (call === 'uptime') vi.spyOn(os, call).mockImplementation(failing)
-      else vi.spyOn(files, call).mockImplementation(failing)
-      syncBuiltinESMExports()
-      const written = await bundle()
-      expect(written.missing).toContainEqual(expect.stringMatching(said))
-      expect(written).toMatchObject({ config: { options: {} }, syncs: [{ runs: [{ mode: 'plan' }] }] })
-      expect(JSON.stringify(written)).not.toMatch(SECRETS)
-    })
-
-    test('when there is no configuration, or no YAML in it', async () => {
+    test('when the configuration is missing or no YAML', async () => {
       expect((await bundle('--config', join(site.dir, 'none.yaml'))).missing[0]).toContain(
         'There is no configuration file',
       )
@@ -109,7 +83,7 @@ export function bundleTests(): void {
     })
   })
 
-  test('a bundle is a new file that only its owner reads', async () => {
+  test('a bundle is a new file that only its owner may read', async () => {
     await site.configure(embeddedConfig([corp()]))
     const path = join(site.dir, 'for-support.json')
     const written = await site.run('bundle', path)
@@ -132,8 +106,8 @@ export function bundleTests(): void {
 export function bundleLongTests(): void {
   hasTroubles('without a daemon')
 
-  describe('a bundle is made too', () => {
-    test('when the configuration is wrong, with the sentence, and with what a daemon knows', async () => {
+  describe('a bundle is made as well', () => {
+    test('when the configuration is wrong, with the data of the daemon', async () => {
       await site.configure(embeddedConfig([corp()]))
       await site.write('users.csv', HEAD)
       await stack.use(site.start('start')).waitForOutput(/daemon started/)
@@ -145,7 +119,7 @@ export function bundleLongTests(): void {
       expect(JSON.stringify(written)).not.toMatch(SECRETS)
     })
 
-    test('when the configuration is wrong and no daemon runs, with what the embedded store has', async () => {
+    test('when the configuration is wrong and no daemon runs, with the data of the embedded store', async () => {
       await site.configure(embeddedConfig([corp()]))
       await site.write('users.csv', HEAD)
       await site.run('plan', 'corp')

@@ -324,7 +324,6 @@ export function initTests(): void {
 
 /** What only `npm run test:long` runs. */
 export function initLongTests(): void {
-  // `npm test` has the same steps in fewer tests, because each of these starts the program anew.
   describe('init without a terminal', () => {
     test('--json prints one object with the discovered settings and the written files', async () => {
       const options = [
@@ -344,12 +343,6 @@ export function initLongTests(): void {
         ...options,
       )
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-      const few = ['--file', join(dir.path, 'few.yaml'), '--users-filter', '(cn=Silent*)', '--no-groups']
-      const part = await init(...ldapOptions(), ...apiOptions(), '--yes', '--json', ...few)
-      expect(JSON.parse(part.stdout).sync.source.users).toMatchObject({
-        base: expect.stringContaining('ou=people'),
-        filter: '(&(objectClass=inetOrgPerson)(cn=Silent*))',
-      })
       expect(stdout.trim().split('\n')).toHaveLength(1)
       const { sync, plan, warnings, written: files } = JSON.parse(stdout)
       expect(sync).toMatchObject({ name: 'people', source: { users: { map: { email: '= lower(mail)' } } } })
@@ -405,34 +398,6 @@ export function initLongTests(): void {
         groups: { path: file('groups.csv'), map: { external_id: 'group_id', name: 'title' } },
         members: { path: file('members.csv'), map: { group: 'group_id', user: 'person_id' } },
       })
-    })
-
-    test('init counts the users that --bad-emails keep leaves out', async () => {
-      const source = [
-        '--source',
-        'csv',
-        '--csv-users',
-        file('people.csv'),
-        '--no-groups',
-        '--map-email',
-        'mail',
-      ]
-      const emails = ['--allowed-domain', 'example.net', '--bad-emails', 'keep']
-      await writeFile(
-        file('people.csv'),
-        'id,mail\nu1,a@example.org\nu2,b@elsewhere.test\nu3,kein\nu4,d@example.net\n',
-      )
-      const { code, stdout } = await init(...source, ...emails, ...apiOptions(), '--yes')
-      expect(code).toBe(0)
-      const shown = stdout.replaceAll(/\s+/g, ' ')
-      expect(shown).toContain(
-        '3 people have an e-mail that is no address or is of another domain; ' +
-          'they are left out, unless the e-mail is in an allowed domain and the service takes it',
-      )
-      expect(shown).toContain(
-        'e-mails 3 people are left out, because their e-mail is no address in an allowed domain',
-      )
-      expect((await written()).syncs[0].directory.dropBadEmails).toBeUndefined()
     })
 
     test('init accepts a read-only token for the first plan, and warns that a sync needs more', async () => {
@@ -556,51 +521,6 @@ export function initLongTests(): void {
     const [{ directory }] = parse(await readFile(config, 'utf8')).syncs
     expect(directory.allowedDomains).toEqual(['example.org'])
     expect(directory.dropBadEmails).toBeUndefined()
-  })
-
-  test('init names a test entry that the service does not delete, and makes no further trial', async () => {
-    await writeFile(file('people.csv'), 'id,mail\nu1,a@example.org\nu2,b@elsewhere.test\n')
-    await writeFile(file('groups.csv'), 'gid,title\ng1,Sales\n')
-    await writeFile(file('members.csv'), 'group_id,user_id\ng1,u1\n')
-    await using proxy = await startApiProxy(service.baseUrl)
-    proxy.intercept = ({ method }) => (method === 'DELETE' ? { status: 403 } : undefined)
-    const files = ['--csv-users', 'people.csv', '--csv-groups', 'groups.csv', '--csv-members', 'members.csv']
-    const said = [
-      '--map-id',
-      'id',
-      '--map-email',
-      'mail',
-      '--map-name',
-      '',
-      '--sync',
-      'hr',
-      '--schedule',
-      'never',
-    ]
-    const args = ['init', '--source', 'csv', ...files, ...said, ...apiOptions(), '--api-url', proxy.baseUrl]
-    await using terminal = openTerminal(args, dir.path, { TOKEN: FIXTURE.token })
-    const answers: readonly (readonly [RegExp, string])[] = [
-      [/Id of a group from/, enter],
-      [/Name of a group from/, enter],
-      [/Id of the group from/, enter],
-      [/Id of the user from/, enter],
-      [/Are these the right people/, enter],
-      [/E-mails are of 2 domains[^]*Find out now/, `${down}${down}${enter}`],
-      [/could not be deleted[^]*of another domain/, enter],
-      [/not tried out now[^]*Members of groups(?![^]*Find out now)/, enter],
-      [/Write /, enter],
-    ]
-    for (const [question, keys] of answers) await terminal.answer(question, keys)
-    expect(await terminal.ended).toBe(0)
-    const [id, ...others] = await triedOut()
-    expect(others).toEqual([])
-    expect(terminal.shown().replaceAll(/\s+/g, ' ')).toMatch(
-      new RegExp(`What comes next: The user ${id} could not be deleted: .* Delete it in the service`),
-    )
-    const { organizationId, directoryId, token } = FIXTURE
-    const path = `/api/v2/organizations/${organizationId}/admin/directories/${directoryId}/users/${id}`
-    const headers = { authorization: `token ${token}`, 'x-device-id': 'a-test' }
-    expect(await fetch(service.baseUrl + path, { method: 'DELETE', headers })).toMatchObject({ ok: true })
   })
 
   test('the next init finds the test entries of a killed one, and deletes them if the operator agrees', async () => {

@@ -37,6 +37,11 @@ async function openSiteOf(slapd: Slapd): Promise<void> {
   corp = stack.use(await openOpenLdapSite(slapd))
 }
 
+async function readFrom({ url }: Slapd) {
+  await corp.configure({ url })
+  return corp.sync()
+}
+
 /** Waits until the consumer has what the provider has. */
 async function untilInTime(consumer: Slapd, provider: Slapd): Promise<void> {
   const known = await contextCsn(provider)
@@ -99,11 +104,6 @@ describe('a provider, and a consumer that asks it each two seconds, read by turn
     await untilInTime(consumer, provider)
     await openSiteOf(provider)
   })
-
-  async function readFrom({ url }: Slapd) {
-    await corp.configure({ url })
-    return corp.sync()
-  }
 
   test('delete no present user and undo no change while the consumer lags', async () => {
     const turns = 10

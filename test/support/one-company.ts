@@ -24,7 +24,7 @@ export interface Company {
 
 /** A source of one kind with a company of its own. */
 export interface CompanySource {
-  readonly kind: 'ldap' | 'csv' | 'command'
+  readonly kind: 'ldap' | 'csv'
   /** The `source` section of its sync. */
   readonly section: object
   /** Makes the source have exactly this company. */
@@ -62,28 +62,6 @@ export function csvCompany(site: Site, name: string): CompanySource {
 
 function csv(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `${row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join()}\n`).join('')
-}
-
-/** A program that prints a file. */
-export function commandCompany(site: Site, name: string): CompanySource {
-  const file = `${name}.jsonl`
-  return {
-    kind: 'command',
-    section: {
-      type: 'command',
-      command: ['cat', file],
-      users: { map: MAP.users },
-      groups: { map: { ...MAP.groups, members: 'members' } },
-    },
-    async write({ users, groups = [] }) {
-      const lines = [
-        ...users.map(({ id, mail, name: called }) => ({ user: { id, mail, name: called } })),
-        ...groups.map((group) => ({ group })),
-        { complete: true, users: users.length, groups: groups.length },
-      ]
-      await site.write(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-    },
-  }
 }
 
 /** A subtree of its own; the id is the uid, the name the displayName. */

@@ -1,13 +1,6 @@
 import type { Story } from '../../src/control/story.ts'
 import { emptyDirectoriesFixture } from './fixture.ts'
-import {
-  commandCompany,
-  type Company,
-  type CompanySource,
-  csvCompany,
-  ldapCompany,
-  type Somebody,
-} from './one-company.ts'
+import { type Company, type CompanySource, csvCompany, ldapCompany, type Somebody } from './one-company.ts'
 import type { ProgramResult } from './program.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from './site.ts'
 import { type Slapd, startSlapd } from './slapd.ts'
@@ -15,7 +8,7 @@ import { databaseConfig, directorySection, NO_GUARDS } from './sync-config.ts'
 
 export type SourceKind = CompanySource['kind']
 
-export const ALL_SOURCES: readonly SourceKind[] = ['ldap', 'csv', 'command']
+export const ALL_SOURCES: readonly SourceKind[] = ['ldap', 'csv']
 
 const FIRST_DIRECTORY = 100
 
@@ -64,7 +57,7 @@ export class Stage implements AsyncDisposable {
 
   #openSource(kind: SourceKind, name: string): CompanySource | Promise<CompanySource> {
     if (kind === 'ldap') return ldapCompany(this.#slapd, this.site, name)
-    return kind === 'csv' ? csvCompany(this.site, name) : commandCompany(this.site, name)
+    return csvCompany(this.site, name)
   }
 }
 

@@ -201,16 +201,6 @@ test('check says that disabled accounts are kept, and that a filter lets compute
   expect((await odd.site.run('check')).stdout).toContain(`${disabled} users cannot log in and are kept`)
 })
 
-test('a base that does not exist refuses the read, and nobody is deleted', async () => {
-  await odd.configure(sourceOf({ users: { base: [SAMBA_BASE, `OU=Nowhere,${SAMBA_BASE}`] } }))
-  const { code, stderr } = await odd.site.run('sync', 'odd')
-  expect([code, stderr]).toEqual([
-    1,
-    expect.stringMatching(/no entry "OU=Nowhere,.*, the base of the search/),
-  ])
-  await odd.expectEqual(await truth())
-})
-
 test('the global catalog is not asked for what the schema keeps out of it', async () => {
   const map = { email: 'mail', name: 'cn', employee_id: 'employeeNumber' }
   await odd.configure(sourceOf({ source: { url: `ldap://${server.host}:3268` }, users: { map } }))
