@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest'
+import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { createLocalControl } from '../../src/control/local.ts'
 import { renderReport } from '../../src/cli/render/report.ts'
 import { FIXTURE } from '../support/fixture.ts'
@@ -27,6 +27,8 @@ function hire(id: string): void {
 /** No other test of this file gets this one. */
 const OTHER_DIRECTORY = 139
 
+beforeAll(() => bed.addDirectory(OTHER_DIRECTORY))
+
 function inOtherDirectory() {
   return { service: { baseUrl: bed.proxy.baseUrl, organizationId: 1, directoryId: OTHER_DIRECTORY } }
 }
@@ -35,7 +37,7 @@ test('a run that was asked for before the directory was changed writes to the ne
   hire('a')
   const before = bed.open()
   const asked = await before.requestRun()
-  const after = await harness({ ...inOtherDirectory(), giveUpMs: 10_000 })
+  const after = await harness(inOtherDirectory())
   await after.executor.work(bed.sync, { scheduled: false })
   expect(await after.getRun(asked)).toMatchObject({
     state: 'done',

@@ -180,8 +180,9 @@ describe.each(backends)('the keys of a store, on $name', ({ create }) => {
   })
 
   test('a key file that has every key is enough, in any order', async () => {
-    await expect(requireKeys(pool, before)).resolves.toBeUndefined()
-    await expect(requireKeys(pool, after)).resolves.toBeUndefined()
+    await requireKeys(pool, before)
+    await requireKeys(pool, after)
+    expect(new Set(await valuesOpenedWith(after))).toEqual(new Set(['old']))
   })
 
   test('a key that is gone, or has other bytes, is a refusal with one clear sentence', async () => {
@@ -210,7 +211,17 @@ describe.each(backends)('the keys of a store, on $name', ({ create }) => {
     await pool.query(`update ${SUBSCRIPTIONS} set credentials = 'damaged' where id = $1`, [
       FIXTURE.samlSubscriptionId,
     ])
-    await expect(requireKeys(pool, before)).resolves.toBeUndefined()
+    await requireKeys(pool, before)
+    const service = await startService({ pool, vault: before })
+    try {
+      const request = { token: FIXTURE.benToken, subscriptionId: 1000 }
+      expect(await ask(service, 'readCredentials', request)).toMatchObject({
+        status: 200,
+        body: { password: 'value 1000' },
+      })
+    } finally {
+      await service.close()
+    }
   })
 })
 
