@@ -74,9 +74,10 @@ describe.each(backends)('the keys of a store, on $name', ({ create }) => {
     ])
   }
 
-  async function valuesOpenedWith(vault: Vault): Promise<string[]> {
+  async function valuesOpenedWith(vault: Vault, from = 0): Promise<string[]> {
     const { rows } = await pool.query<{ id: number; credentials: string; key_id: string }>(
-      `select id, credentials, key_id from ${SUBSCRIPTIONS} order by id`,
+      `select id, credentials, key_id from ${SUBSCRIPTIONS} where id >= $1 order by id`,
+      [from],
     )
     return rows.map(({ id, credentials, key_id }) => {
       const { password } = JSON.parse(vault.open(credentials, key_id, `subscription:${id}`)) as {
@@ -212,16 +213,7 @@ describe.each(backends)('the keys of a store, on $name', ({ create }) => {
       FIXTURE.samlSubscriptionId,
     ])
     await requireKeys(pool, before)
-    const service = await startService({ pool, vault: before })
-    try {
-      const request = { token: FIXTURE.benToken, subscriptionId: 1000 }
-      expect(await ask(service, 'readCredentials', request)).toMatchObject({
-        status: 200,
-        body: { password: 'value 1000' },
-      })
-    } finally {
-      await service.close()
-    }
+    expect(await valuesOpenedWith(before, 1000)).toHaveLength(MANY)
   })
 })
 
