@@ -140,16 +140,16 @@ describe('a loop that was blocked for longer than the server may be silent', () 
   })
 })
 
+/** Lets this time pass when what was sent has been read. */
+async function passTime(ms: number): Promise<void> {
+  for (let turns = 0; turns < 3; turns += 1) await new Promise<void>((resolve) => setImmediate(resolve))
+  // The connection may be given up, and the test over.
+  if (vi.isFakeTimers()) vi.advanceTimersByTime(ms)
+}
+
 describe('a server', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
   afterEach(() => void vi.useRealTimers())
-
-  /** Lets this time pass when what was sent has been read. */
-  async function passTime(ms: number): Promise<void> {
-    for (let turns = 0; turns < 3; turns += 1) await new Promise<void>((resolve) => setImmediate(resolve))
-    // The connection may be given up, and the test over.
-    if (vi.isFakeTimers()) vi.advanceTimersByTime(ms)
-  }
 
   test('that is slow and never silent is read, however long a page takes', async () => {
     await using server = await startScript(async (request) => {
