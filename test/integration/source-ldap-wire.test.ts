@@ -141,7 +141,7 @@ describe('a loop that was blocked for longer than the server may be silent', () 
 })
 
 /** Lets this time pass when what was sent has been read. */
-async function passTime(ms: number): Promise<void> {
+async function passWhenRead(ms: number): Promise<void> {
   for (let turns = 0; turns < 3; turns += 1) await new Promise<void>((resolve) => setImmediate(resolve))
   // The connection may be given up, and the test over.
   if (vi.isFakeTimers()) vi.advanceTimersByTime(ms)
@@ -155,7 +155,7 @@ describe('a server', () => {
     await using server = await startScript(async (request) => {
       for (let index = 0; index < 16; index += 1) {
         request.socket.write(entry(request.id, `u${index}`))
-        await passTime(40_000)
+        await passWhenRead(40_000)
       }
       request.socket.write(result(request, 0))
     })
@@ -167,7 +167,7 @@ describe('a server', () => {
     await using server = await startScript(async (request) => {
       for (let index = 0; index < 120 && !request.socket.destroyed; index += 1) {
         request.socket.write(entry(request.id, `u${index}`))
-        await passTime(40_000)
+        await passWhenRead(40_000)
       }
       request.socket.write(result(request, 0))
     })
@@ -184,7 +184,7 @@ describe('a server', () => {
       socket.write(Buffer.from([SEQUENCE, 0x82, 0x10, 0x00]))
       for (let bytes = 0; bytes < 100 && !socket.destroyed; bytes += 1) {
         socket.write('.')
-        await passTime(10_000)
+        await passWhenRead(10_000)
       }
       socket.end()
     })
