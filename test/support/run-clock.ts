@@ -1,6 +1,6 @@
 import { onTestFinished, vi } from 'vitest'
 
-/** An outage this long ends a run, where a test moves the clock; shorter than a lease or a look at the store may take. */
+/** An outage this long ends a run, where a test moves the clock; shorter than a lease lasts without being renewed. */
 export const OUTAGE_MS = 50_000
 
 /** Moves the clock by which the runs of this process measure an outage, behind its end. Tells how often they looked. */
