@@ -89,7 +89,7 @@ describe('in the middle of a run', () => {
   test('Redis is killed and starts again: the run goes on', async () => {
     const daemon = await startRun('redis')
     await redis.stop()
-    await sleep(1000)
+    await daemon.waitForOutput(/"Redis does not answer"/)
     await redis.start()
     await expectSameRun(daemon)
     expect(messages(daemon).join('; ')).toMatch(outageOf('Redis'))
@@ -107,7 +107,7 @@ describe('in the middle of a run', () => {
   test('PostgreSQL starts again: the daemon stays and the run goes on', async () => {
     const daemon = await startRun('postgres')
     await postgres.stop()
-    await sleep(2000)
+    await daemon.waitForOutput(/"the store does not answer"/)
     await postgres.start()
     await expectSameRun(daemon)
     expect(messages(daemon).join('; ')).toMatch(outageOf('the store'))

@@ -30,6 +30,7 @@ import {
   type SyncHarness,
   type SyncHarnessOptions,
 } from '../support/sync-harness.ts'
+import { OUTAGE_MS, outlastOutage } from '../support/run-clock.ts'
 import { watchLoad } from '../support/machine-load.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -332,7 +333,7 @@ export function describeRuns(kind: NamedBackend['name'], which: 'core' | 'all'):
         ['a web page', LOGIN, 'the answer 200 is a web page'],
         ['a redirect', { status: 302, headers: { location: '/login' } }, 'answered 302 Found, a redirect'],
       ])('because a proxy answers its change with %s fails alone', async (_, answer, said) => {
-        const { sync, startWorker, messages } = harness({ giveUpMs: 8000 })
+        const { sync, startWorker, messages } = harness()
         await startWorker()
         await sync()
         for (const [id, user] of company.users) company.users.set(id, { ...user, name: `New ${user.name}` })
@@ -393,12 +394,17 @@ export function describeRuns(kind: NamedBackend['name'], which: 'core' | 'all'):
         for (let index = 12; index < 30; index++) hire(`u${index}`)
         proxy.intercept = ({ method }) =>
           method === 'GET' ? undefined : { status: 404, page: '<title>Gone</title>' }
-        const { sync, startWorker } = harness({ giveUpMs: 2000 })
+        const { executor, startWorker, requestRun, waitForEnd, messages } = harness({ giveUpMs: OUTAGE_MS })
         await startWorker()
-        const run = await sync()
+        const asked = await requestRun()
+        const working = executor.work(name, { scheduled: false })
+        await eventually(() => expect(messages()).toContain('the directory does not answer; changes wait'))
+        outlastOutage()
+        await working
+        const run = await waitForEnd(asked)
         expect(run.state).toBe('failed')
         expect(run.error).toMatch(
-          /^No change could be applied for 0 minutes; the last answer was: POST \S+ at \S+ failed: the answer 404 is a web page, .+\. The next run goes on with what is left\.?$/,
+          /^No change could be applied for 1 minutes; the last answer was: POST \S+ at \S+ failed: the answer 404 is a web page, .+\. The next run goes on with what is left\.?$/,
         )
       })
     })
@@ -478,10 +484,11 @@ export function describeRuns(kind: NamedBackend['name'], which: 'core' | 'all'):
 
       test('a change that a worker holds when its run is overtaken is not sent again', async () => {
         const held: ProxiedRequest[] = []
+        const gate = Promise.withResolvers<void>()
         proxy.intercept = async (request) => {
           if (request.method === 'GET') return undefined
           held.push(request)
-          await sleep(2500)
+          await gate.promise
           return { status: 503 }
         }
         const { executor, requestRun, startWorker, getRun, waitForEnd } = harness()
@@ -492,7 +499,9 @@ export function describeRuns(kind: NamedBackend['name'], which: 'core' | 'all'):
         expect((await getRun(overtaken)).state).toBe('applying')
         await takeAway()
         await working
-        await sleep(1000)
+        gate.resolve()
+        const queue = opened.backend.createQueue(`changes-${name}`)
+        await eventually(async () => expect(await queue.getJobCountByTypes()).toBe(0))
         expect(held).toHaveLength(4)
         expect(writes()).toEqual([])
 
@@ -507,29 +516,36 @@ export function describeRuns(kind: NamedBackend['name'], which: 'core' | 'all'):
     describe('schedules', () => {
       test('cron and interval wake runs, and no run overlaps another one of its sync', async () => {
         const reading = { now: 0, most: 0 }
+        const wakes = { count: 0, areOver: false }
         const { executor } = harness({
-          onRead: async (signal, how) => {
+          onRead: async (_signal, how) => {
             expect(how).toMatchObject({ isAsked: false })
             reading.now += 1
             reading.most = Math.max(reading.most, reading.now)
-            await sleep(1100, undefined, { signal }).finally(() => (reading.now -= 1))
+            const { count } = wakes
+            // So that the sync is woken while it runs.
+            await eventually(() => expect(wakes.areOver || wakes.count > count).toBe(true))
+            reading.now -= 1
           },
         })
         company.users.clear()
         company.groups.clear()
         for (const repeat of [{ every: 1000, offset: 200 }, { pattern: '* * * * * *' }]) {
-          reading.now = 0
+          wakes.areOver = false
           const queue = openRunsQueue(opened.backend)
           const before = (await listRuns(opened.store.db, { sync: name, limit: 100 })).length
-          const worker = startRunsWorker(opened.backend, 2, ({ sync, scheduled }) =>
-            sync === name ? executor.work(name, { scheduled }) : Promise.resolve(),
-          )
+          const worker = startRunsWorker(opened.backend, 2, async ({ sync, scheduled }) => {
+            if (sync !== name) return
+            wakes.count += 1
+            await executor.work(name, { scheduled })
+          })
           await setSchedules(queue, new Map([[name, repeat]]))
           await eventually(async () => {
             const runs = await listRuns(opened.store.db, { sync: name, limit: 100 })
             expect(runs.length - before).toBeGreaterThanOrEqual(2)
           })
           await setSchedules(queue, new Map())
+          wakes.areOver = true
           await worker.close()
           const runs = await listRuns(opened.store.db, { sync: name, limit: 100 })
           expect(runs.every(({ trigger, state }) => trigger === 'schedule' && state === 'done')).toBe(true)
@@ -556,7 +572,8 @@ export function describeRuns(kind: NamedBackend['name'], which: 'core' | 'all'):
           new Map([[name, { every: hour, offset: (Date.now() + hour - 2000) % hour }]]),
         )
         await worker.waitUntilReady()
-        await sleep(1000)
+        // Time to begin to wait; a machine that is too busy for it shows less, and fails no sooner.
+        await sleep(300)
         const scaled = watchLoad()
         const askedAt = performance.now()
         const run = await requestRun()

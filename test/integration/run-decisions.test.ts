@@ -21,7 +21,6 @@ beforeEach(async () => {
   company.groups.set('g', { name: 'Group', members: ['a', 'b', 'c', 'd', 'e', 'f'] })
   harness = await bed.openWithWorker({
     maxUserDeletes: 1,
-    giveUpMs: 1500,
     asRead: (snapshot) => asRead(snapshot),
     onRead: () => onRead(),
   })
@@ -73,13 +72,13 @@ async function rejectBoth(name: string, email: string): Promise<number> {
   return Number(/run (\d+)/.exec([...rejected.values()][0]!)![1])
 }
 
-/** The service does two deletes and then nothing more. */
+/** The service does two deletes, and then knows the token no more. */
 function failAfterTwo(): void {
   let deletes = 0
   bed.proxy.intercept = ({ method }) => {
     if (method !== 'DELETE') return undefined
     deletes += 1
-    return deletes > 2 ? { status: 503 } : undefined
+    return deletes > 2 ? { status: 401, answer: { title: 'Unauthorized' } } : undefined
   }
 }
 

@@ -28,6 +28,9 @@ function hire(id: string, email: string, name = `Person ${id}`): void {
   company.users.set(id, { name, email })
 }
 
+/** Later than a change is tried again that failed, and earlier than one whose request timed out. */
+const LATE_MS = 1000
+
 const PERSON = {
   id: 1,
   external_id: 'a',
@@ -188,9 +191,13 @@ test('a service that creates users long after a time-out, and takes ids twice, h
   const { sync } = await harness({ createBatch: 10 })
   for (const id of ['a', 'b', 'c']) hire(id, `${id}@example.org`)
   const late: Promise<unknown>[] = []
-  bed.proxy.intercept = ({ method, body }) => {
+  let answered = Number.POSITIVE_INFINITY
+  bed.proxy.intercept = async ({ method, body }) => {
+    // A busy machine may take until the second try for what was due before it.
+    if (performance.now() - answered > LATE_MS) await Promise.all(late)
     if (method !== 'POST') return undefined
-    late.push(sleep(1000).then(() => createEach(body)))
+    answered = performance.now()
+    late.push(sleep(LATE_MS).then(() => createEach(body)))
     return { status: 504 }
   }
   const run = await sync()
@@ -274,7 +281,7 @@ describe('a chain of e-mails that the service forbids', () => {
   })
 
   test('for good ends at once, and no user gets an e-mail that another one still has', async () => {
-    const { sync } = await harness({ giveUpMs: 4000 })
+    const { sync } = await harness()
     await sync()
     forbid(({ url }) => url.endsWith('/users/b'))
     hire('a', 'new@example.org')
@@ -289,7 +296,7 @@ describe('a chain of e-mails that the service forbids', () => {
   })
 
   test('for a short while arrives at the end of the run', async () => {
-    const { sync } = await harness({ giveUpMs: 4000 })
+    const { sync } = await harness()
     await sync()
     const refused = new Set<string>()
     forbid(({ url }) => {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { enqueueChunks } from '../../src/apply/job.ts'
@@ -8,6 +7,7 @@ import { silentLog } from '../../src/log.ts'
 import { pauseFor, pauseForOutage, pauseOf } from '../../src/store/pause.ts'
 import { listRuns } from '../../src/store/runs.ts'
 import type { ProxiedRequest } from '../support/api-proxy.ts'
+import { OUTAGE_MS, outlastOutage } from '../support/run-clock.ts'
 import type { MutableCompany } from '../support/sync-harness.ts'
 import { useTestBed } from '../support/test-bed.ts'
 import { eventually } from '../support/eventually.ts'
@@ -64,7 +64,7 @@ async function summaryOf(run: number) {
 
 describe('a service that answers 429 and asks for a pause of a day', () => {
   test('gets no write for 15 minutes, from no worker and without an outage, and then the run goes on', async () => {
-    const { startWorker, executor, requestRun, waitForEnd, messages } = bed.open({ giveUpMs: 2000 })
+    const { startWorker, executor, requestRun, waitForEnd, messages } = bed.open({ giveUpMs: OUTAGE_MS })
     limit(({ method }) => method !== 'GET')
     await startWorker()
     const run = await requestRun()
@@ -81,8 +81,9 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
     const before = await returned(run)
     await enqueueChunks(queue, [{ op: 'create-user', job }])
     await eventually(async () => expect(await returned(run)).toBeGreaterThanOrEqual(before + 4))
-    // Longer than an outage may last.
-    await sleep(3000)
+    const looks = outlastOutage()
+    // A turn of the run looks twice at most.
+    await eventually(() => expect(looks()).toBeGreaterThan(4))
     expect(await other.getRun(run)).toMatchObject({ state: 'applying', stop_code: null })
     expect(requests).toEqual([])
     expect((await summaryOf(run)).waitsUntil).toEqual({
@@ -117,7 +118,11 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
     await eventually(() => expect(writes).toHaveLength(inFlight))
     await pauseFor(bed.opened.store.db, target, 86_400_000)
     const before = await beats()
-    await eventually(async () => expect(await beats()).toBeGreaterThan(2 * before + 8))
+    // The first look may have begun before the pause.
+    await eventually(async () => {
+      for (const [chunk, count] of await beats())
+        expect(count).toBeGreaterThanOrEqual((before.get(chunk) ?? 0) + 2)
+    })
     gate.resolve()
     await eventually(async () => expect(await openChunks()).toBe(0))
     expect(writes).toHaveLength(inFlight)
@@ -145,13 +150,11 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
     const going = second.executor.work(sync, { scheduled: false })
     await eventually(() => expect(second.messages()).toContain(PAUSE_BEGINS))
     const [resumed] = await listRuns(bed.opened.store.db, { sync, limit: 1 })
-    // Long enough for a request that does not wait.
-    await sleep(500)
-    expect(requests).toEqual([])
-    expect((await second.getRun(resumed!.run)).state).toBe('reading')
     // Somebody who comes in between finds the sync taken.
     await first.otherExecutor('a third process').work(sync, { scheduled: true })
     expect(await listRuns(bed.opened.store.db, { sync, limit: 10 })).toHaveLength(2)
+    expect(requests).toEqual([])
+    expect((await second.getRun(resumed!.run)).state).toBe('reading')
 
     await setEnd(0)
     await going
@@ -182,11 +185,11 @@ async function openChunks(): Promise<number> {
   return rows.length
 }
 
-/** How often workers looked at the store for the chunks under way. */
-async function beats(): Promise<number> {
-  const { rows } = await sql<{ beats: number }>`SELECT sum(beats)::int AS beats FROM dirsyncd.chunks c
+/** How often workers looked at the store for each of the chunks under way. */
+async function beats(): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ chunk: string; beats: number }>`SELECT c.chunk, c.beats FROM dirsyncd.chunks c
     JOIN dirsyncd.runs r ON r.run = c.run WHERE r.sync = ${sync}`.execute(bed.opened.store.db)
-  return rows[0]?.beats ?? 0
+  return new Map(rows.map((row) => [row.chunk, row.beats]))
 }
 
 /** How often workers gave changes of the run back. */

@@ -8,6 +8,7 @@ import type { Source } from '../../src/source/source.ts'
 import { type LdapProxy, startLdapProxy } from '../support/ldap-proxy.ts'
 import { startLdapRecorder } from '../support/ldap-recorder.ts'
 import { ldif } from '../support/people.ts'
+import { useTimeOfSilence } from '../support/silence.ts'
 import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
 import { startTcpRelay } from '../support/tcp-relay.ts'
 
@@ -162,13 +163,24 @@ describe('a server that shows less', () => {
 
   test.each([
     ['cut', 'the connection was lost'],
-    ['stall', 'nothing arrived for'],
     [51, 'when it was asked how new its data is'],
   ] as const)('cannot answer (%s): the read fails', async (action, words) => {
     proxy.setFault({ kind: 'at', step: 'position', action })
-    const reading = source(proxy.url, { timeouts: { connectMs: 400, answerMs: 400 } }).read(NEVER)
+    const reading = source(proxy.url).read(NEVER)
     await expect(reading).rejects.toMatchObject({ code: 'source-incomplete' })
     await expect(reading).rejects.toThrow(words)
+  })
+
+  describe('falls silent', () => {
+    const passTime = useTimeOfSilence()
+
+    test('and the read fails', async () => {
+      proxy.onSilence = passTime
+      proxy.setFault({ kind: 'at', step: 'position', action: 'stall' })
+      const reading = source(proxy.url).read(NEVER)
+      await expect(reading).rejects.toMatchObject({ code: 'source-incomplete' })
+      await expect(reading).rejects.toThrow('nothing arrived for')
+    })
   })
 })
 

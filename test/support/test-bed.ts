@@ -60,13 +60,17 @@ class TestBed {
   async beginTest(): Promise<void> {
     this.#test = new AsyncDisposableStack()
     this.#tests += 1
-    await this.service.pool.query(
-      "insert into access_management.directories values ($1, $2, $3, false, 'ldap')",
-      [this.#directoryId, FIXTURE.organizationId, `Directory ${this.#directoryId}`],
-    )
+    await this.addDirectory(this.#directoryId)
     this.company.users.clear()
     this.company.groups.clear()
     this.proxy.intercept = () => undefined
+  }
+
+  async addDirectory(id: number): Promise<void> {
+    await this.service.pool.query(
+      "insert into access_management.directories values ($1, $2, $3, false, 'ldap')",
+      [id, FIXTURE.organizationId, `Directory ${id}`],
+    )
   }
 
   endTest(): Promise<void> {
