@@ -43,7 +43,7 @@ let proxy: ApiProxy
 let tests = 0
 
 /** What runs do on one kind of store and queue. A test file for each kind, so that they wait beside each other. */
-export function describeRuns(kind: NamedBackend['name'], which: 'core' | 'all'): void {
+export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'): void {
   beforeAll(async () => {
     service = await startService({ fixture: emptyDirectoriesFixture(FIRST_DIRECTORY, DIRECTORIES) })
     proxy = await startApiProxy(service.baseUrl)
@@ -274,7 +274,7 @@ export function describeRuns(kind: NamedBackend['name'], which: 'core' | 'all'):
         await expectEqual()
       })
 
-      if (which === 'core') return
+      if (range === 'core') return
       // Workers do the same on every store, and the long tests see it on two.
 
       test.each([
