@@ -6,7 +6,7 @@ import type { Program } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
 import { openSite, type Site } from '../support/site.ts'
 import { embeddedConfig } from '../support/sync-config.ts'
-import { openTerminal } from '../support/terminal.ts'
+import { KEYS, openTerminal } from '../support/terminal.ts'
 
 let stack: AsyncDisposableStack
 let site: Site
@@ -70,6 +70,11 @@ test('on a terminal the daemon shows a link that signs in its operator', async (
   const terminal = stack.use(
     openTerminal(['start', '--config', join(site.dir, 'dirsyncd.yaml')], site.dir, { SUDO_USER: 'ada' }),
   )
+  // A daemon outlives its terminal.
+  stack.defer(async () => {
+    await terminal.answer(/./, KEYS.ctrlC)
+    await terminal.ended
+  })
   await expect.poll(() => terminal.shown(), { timeout: 60_000 }).toContain('The token to sign in with is in')
   const [, name, link = ''] = /Sign in as (\S+): (\S+)/.exec(terminal.shown()) ?? []
   expect(terminal.shown()).not.toContain((await readFile(file, 'utf8')).trim())
