@@ -1,6 +1,8 @@
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import files, { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import os from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type ApiProxy, startApiProxy } from '../support/api-proxy.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { startRedis } from '../support/redis.ts'
@@ -49,7 +51,15 @@ beforeEach(async () => {
   api = stack.use(await startApiProxy(service.baseUrl))
   site = stack.use(await openSite({ env: { s3cret: 's3cret' } }))
 })
-afterEach(() => stack.disposeAsync())
+afterEach(async () => {
+  vi.restoreAllMocks()
+  syncBuiltinESMExports()
+  await stack.disposeAsync()
+})
+
+const failing = () => {
+  throw new Error('it cannot be read')
+}
 
 async function bundle(...args: readonly string[]): Promise<any> {
   const written = await site.run('bundle', ...args, '-')
@@ -69,6 +79,22 @@ export function bundleTests(): void {
         expect.stringMatching(/PostgreSQL at 127\.0\.0\.1:1, .*nothing listens there/),
       ])
       expect(written.config.options.syncs).toHaveLength(1)
+      expect(JSON.stringify(written)).not.toMatch(SECRETS)
+    })
+
+    test.each([
+      ["the program's own files cannot be read", 'readdir', /^The program's own texts could not be read/],
+      ['the system does not say how it is', 'uptime', /^it cannot be read$/],
+    ] as const)('when %s, with a sentence about it', async (_when, call, said) => {
+      await site.configure(embeddedConfig([corp()]))
+      await site.write('users.csv', HEAD)
+      await site.run('plan', 'corp')
+      if (call === 'uptime') vi.spyOn(os, call).mockImplementation(failing)
+      else vi.spyOn(files, call).mockImplementation(failing)
+      syncBuiltinESMExports()
+      const written = await bundle()
+      expect(written.missing).toContainEqual(expect.stringMatching(said))
+      expect(written).toMatchObject({ config: { options: {} }, syncs: [{ runs: [{ mode: 'plan' }] }] })
       expect(JSON.stringify(written)).not.toMatch(SECRETS)
     })
 
