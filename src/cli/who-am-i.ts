@@ -15,8 +15,7 @@ export interface Account {
 }
 
 /**
- * The name that is recorded with what an operator decides: who logged in, also where `sudo` or `su` made another account
- * of it. `SUDO_USER` counts for root only: everybody can set it.
+ * The name that is recorded with an operator's decision: the account of the login, also behind `sudo` and `su`. `SUDO_USER` counts for root only: everybody can set it.
  */
 export function whoAmI(env: Env, account: Account = THIS_ACCOUNT): string {
   const sudoer = env['SUDO_USER']

@@ -32,7 +32,7 @@ export interface ResolveContext {
   /** The text of every CA file, by the path that the configuration gives. */
   readonly caFiles: ReadonlyMap<string, string>
   readonly trust: Trust
-  /** Of each option that names a program, what says why the program must not be run; filled while options are resolved. */
+  /** The check of the program of each option that names one; filled while options are resolved. */
   readonly programs: Map<string, () => string | undefined>
 }
 
