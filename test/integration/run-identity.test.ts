@@ -160,10 +160,14 @@ test.each<[string, (path: string) => Interception | undefined]>([
   expect(duplicates).toEqual([])
 })
 
-test('where a service takes an id twice, a list that is much shorter than before doubles nobody', async () => {
+test('where a service takes an id twice, a list that is much shorter than before doubles nobody whom others created', async () => {
   const { sync } = await harness()
   for (let n = 10; n < 20; n++) hire(`u${n}`, `u${n}@example.org`)
-  await sync()
+  for (const [id, { name, email }] of company.users) {
+    const person = { 'users[][external_id]': id, 'users[][name]': name, 'users[][email]': email }
+    await callService(bed.direct, 'POST', '/users', person)
+  }
+  expect(await sync()).toMatchObject({ state: 'done', counts: { planned: {} } })
   bed.proxy.intercept = (request) => listOnly(request, 6)
   const short = await sync()
   expect((await readService(bed.direct)).duplicates).toEqual([])
