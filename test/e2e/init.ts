@@ -257,25 +257,11 @@ export function initTests(): void {
       [/Members of groups/, enter],
       [/Name of this sync/, `staff${enter}`],
       [/When it runs/, enter],
-      [/planned[^]*Write [^]*3 files beside it/, `n${enter}`],
-      [/What should be asked again[^]*Only how they are mapped/, `${down}${down}${enter}`],
-      [/E-mail address from/, enter],
-      [/Full name from[^]*turned round[^]*leave it out/, `${down.repeat(4)}${enter}`],
-      [/Such as mail, or \{givenName\}/, `first(sn)${enter}`],
-      [/It must begin with =, as every expression: = first\(sn\)/, `${clear}"{sn}, {givenName}"${enter}`],
-      [/Employee id from/, enter],
-      [/Are these the right people/, enter],
-      [/planned[^]*Write [^]*3 files beside it/, `n${enter}`],
-      [/What should be asked again[^]*Whether members/, `${down.repeat(7)}${enter}`],
-      [/Members of groups[^]*write them[^]*Find out now/, `${down}${down}${enter}`],
-      [/The service shows the member[^]*planned[^]*Write [^]*3 files beside it/, enter],
+      [/planned[^]*Write [^]*3 files beside it/, enter],
     ]
     for (const [question, keys] of answers) await terminal.answer(question, keys)
     expect(await terminal.ended).toBe(0)
     expect(terminal.shown()).toContain('dirsyncd plan staff')
-    const { users, groups } = await readService({ ...FIXTURE, baseUrl: service.baseUrl })
-    const probes = [...users.keys(), ...groups.keys()].filter((id) => id.startsWith('dirsyncd-check-'))
-    expect(probes).toEqual([])
 
     const at = (name: string) => join(dir.path, 'config', name)
     expect(await left()).toEqual([
@@ -293,11 +279,10 @@ export function initTests(): void {
     expect(await readFile(at('secrets/access-token'), 'utf8')).toBe(`${FIXTURE.token}\n`)
     expect(await readFile(at('dirsyncd.yaml'), 'utf8')).not.toContain(FIXTURE.token)
     const [{ source, directory }] = parse(await readFile(at('dirsyncd.yaml'), 'utf8')).syncs
-    expect(directory.membership).toBe('write')
+    expect(directory.membership).toBe('report')
     expect(source.users).toMatchObject({
       base: `ou=people,${BASE}`,
       filter: '(&(objectClass=inetOrgPerson)(!(|(employeetype=robot)(uid=nobody))))',
-      map: { name: '{sn}, {givenName}' },
     })
     const check = await runCommand(['check', '--no-samples', '--config', at('dirsyncd.yaml')])
     expect(check).toMatchObject({ code: 0, stderr: '' })
@@ -472,6 +457,44 @@ export function initLongTests(): void {
       expect(code).toBe(exitCode)
       expect(await left()).toEqual([])
     })
+  })
+
+  test('init asks again what the first plan shows to be wrong, and finds out whether members are written', async () => {
+    const env = { LDAP_PASSWORD: slapd.readers.reader.password, TOKEN: FIXTURE.token }
+    const args = ['init', ...ldapOptions(), ...apiOptions(), '--sync', 'staff', '--schedule', 'never']
+    await using terminal = openTerminal(args, dir.path, env)
+    const answers: readonly (readonly [RegExp, string])[] = [
+      [/Where are the people/, enter],
+      [/Who is left out/, enter],
+      [/E-mail address from/, enter],
+      [/Full name from/, enter],
+      [/Employee id from/, enter],
+      [/Only some of them/, enter],
+      [/1 group has other groups as members/, enter],
+      [/Where are the groups, and those within them/, enter],
+      [/Are these the right people/, enter],
+      [/Members of groups/, enter],
+      [/planned[^]*Write [^]*a file beside it/, `n${enter}`],
+      [/What should be asked again[^]*Only how they are mapped/, `${down}${down}${enter}`],
+      [/E-mail address from/, enter],
+      [/Full name from[^]*turned round[^]*leave it out/, `${down.repeat(5)}${enter}`],
+      [/Such as mail, or \{givenName\}/, `first(sn)${enter}`],
+      [/It must begin with =, as every expression: = first\(sn\)/, `${clear}"{sn}, {givenName}"${enter}`],
+      [/Employee id from/, enter],
+      [/Are these the right people/, enter],
+      [/planned[^]*Write [^]*a file beside it/, `n${enter}`],
+      [/What should be asked again[^]*Whether members/, `${down.repeat(7)}${enter}`],
+      [/Members of groups[^]*write them[^]*Find out now/, `${down}${down}${enter}`],
+      [/The service shows the member[^]*planned[^]*Write [^]*a file beside it/, enter],
+    ]
+    for (const [question, keys] of answers) await terminal.answer(question, keys)
+    expect(await terminal.ended).toBe(0)
+    expect(await triedOut()).toEqual([])
+    const [{ source, directory }] = parse(
+      await readFile(join(dir.path, 'config', 'dirsyncd.yaml'), 'utf8'),
+    ).syncs
+    expect(directory.membership).toBe('write')
+    expect(source.users.map.name).toBe('{sn}, {givenName}')
   })
 
   test('init asks about e-mails that the service may refuse', async () => {
