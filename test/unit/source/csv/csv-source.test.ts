@@ -12,6 +12,7 @@ import { createCsvSource } from '../../../../src/source/csv/csv-source.ts'
 import { readCsv } from '../../../../src/source/csv/read-csv.ts'
 import type { CsvSourceOptions } from '../../../../src/source/csv/options.ts'
 import type { FoundEntry, Source } from '../../../../src/source/source.ts'
+import { PATIENCE } from '../../../support/patience.ts'
 
 const NEVER = new AbortController().signal
 let directory = ''
@@ -218,7 +219,7 @@ test('a pipe is no file, and nobody waits for what it may bring', async () => {
   const reading = usersOnly()
     .read(NEVER)
     .catch((error: unknown) => error)
-  const outcome = await Promise.race([reading, delay(3000, 'it waits')])
+  const outcome = await Promise.race([reading, delay(PATIENCE.timeout, 'it waits', { ref: false })])
   // Lets go who waits for a writer.
   await using _writer = await open(pathOf('users.csv'), 'r+')
   expect(outcome).toMatchObject({
