@@ -46,8 +46,7 @@ function shortest(beginnings: readonly string[]): readonly string[] {
 }
 
 function hasYearBehind(text: string, beginning: string): boolean {
-  const rest = text.slice(beginning.length)
-  return beginsWith(text, beginning) && CENTURIES.some((century) => rest.includes(century))
+  return beginsWith(text, beginning) && CENTURIES.some((century) => text.includes(century, beginning.length))
 }
 
 /** As servers compare them. */
