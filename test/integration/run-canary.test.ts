@@ -52,6 +52,7 @@ function hire(...numbers: readonly number[]): void {
   }
 }
 
+const next = (id: string) => idOf((Number(id.slice(1)) % 20) + 1)
 const range = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 const seen = () => readService(bed.direct)
 const looks = (path: string) => requests.filter((line) => line.startsWith(`GET ${path}`))
@@ -153,6 +154,19 @@ describe('a run stops after the first 20 changes', () => {
     )
   })
 
+  test('where users get the e-mails of others, although their creation was refused', async () => {
+    hire(...range(21))
+    intercept = ({ method, body }) =>
+      method === 'POST'
+        ? { body: body.replace(/u\d\d(?=%40)/, next), afterwards: { status: 422, answer: { title: 'no' } } }
+        : undefined
+    const stopped = await run()
+    expect(stopped).toMatchObject({ state: 'failed', counts: { outcomes: { quarantined: 20, dropped: 1 } } })
+    expect(stopped.error).toMatch(
+      /"u01" was created \(answer 422\) with the e-mail "u01@example\.org", and shows the e-mail "u02@example\.org"/,
+    )
+  })
+
   test('where no update shows; a few that do not are only noticed', async () => {
     hire(...range(34))
     await run()
@@ -161,6 +175,7 @@ describe('a run stops after the first 20 changes', () => {
       company.users.set(idOf(number), { name: 'New', email: `${idOf(number)}@example.org` })
     const noticed = await run()
     expect(noticed).toMatchObject({ state: 'done', counts: { notices: { rewritten: 4 } } })
+    expect(runExitCode(noticed)).toBe(0)
     for (const number of range(34))
       company.users.set(idOf(number), { name: 'Newer', email: `${idOf(number)}@example.org` })
     const stopped = await run()
@@ -228,6 +243,16 @@ test('an entry that shows only after a moment is waited for', async () => {
 })
 
 describe('where the service does not answer what it was sent', () => {
+  test('an outage that ends is waited for', async () => {
+    hire(1, 2, 3)
+    let failures = 4
+    intercept = ({ method, url }) =>
+      method === 'GET' && url.includes('/users/u') && failures-- > 0 ? { status: 500, answer: {} } : undefined
+    expect(await run()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 3 } } })
+    expect(failures).toBeLessThan(0)
+    expect(writes()).toHaveLength(3)
+  })
+
   test('a token that may not read stops the run, which says what the token needs', async () => {
     hire(...range(30))
     intercept = ({ method, url }) =>

@@ -174,6 +174,17 @@ describe('an OU that lost all its users', () => {
     show('s1')
     expect(guardsOf(await harness.sync())).toEqual(['container-emptied 5 person', 'group-emptied 1 person'])
   })
+
+  test('keeps a user for whom alone a run is asked, and the hold of the others', async () => {
+    const harness = await start()
+    await harness.sync()
+    lose(...SALES)
+    const held = await harness.sync()
+    const single = await harness.sync({ only: { users: ['s1'], groups: [] } })
+    expect(single).toMatchObject({ state: 'done', hold: null, hold_run: held.run })
+    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'open' })
+    expect((await seen()).users).toContain('s1')
+  })
 })
 
 describe('a group without members', () => {
@@ -229,6 +240,19 @@ describe('grace', () => {
       expect(guardsOf(first)).toEqual([expect.stringMatching(/^first-contact /)])
     }
     expect((await seen()).users).toContain('o1')
+  })
+
+  test('in time counts from the first good read without the user', async () => {
+    const harness = await start({ grace: { deleteAfter: { user: { ms: 3_600_000 } } } })
+    await harness.sync()
+    lose('o1')
+    for (const isThere of [true, true, false]) {
+      await harness.sync()
+      expect((await seen()).users.includes('o1')).toBe(isThere)
+      await sql`UPDATE dirsyncd.absences SET since = since - interval '31 minutes' WHERE sync = ${bed.sync}`.execute(
+        bed.db,
+      )
+    }
   })
 
   test('goes on although each run fails, and leaves nothing behind for a deleted user', async () => {

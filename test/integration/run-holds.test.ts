@@ -87,6 +87,30 @@ test('who approves the hold of an earlier run approves what later runs show', as
   expect(await harness.sync()).toMatchObject({ state: 'done' })
 })
 
+test('a run that has nothing to hold ends the open hold', async () => {
+  fire('a', 'b', 'c')
+  const held = await harness.sync()
+  hire('a', 'b', 'c')
+  expect(await harness.sync()).toMatchObject({ state: 'done', hold: null })
+  expect(await harness.getRun(held.run)).toMatchObject({ hold: 'closed' })
+  await expect(harness.control.approve({ run: held.run, by: 'ada' })).rejects.toThrow('had nothing to hold')
+})
+
+test('a plan says what would hold a sync, and what was approved and is not applied yet', async () => {
+  fire('a', 'b')
+  const held = await harness.sync()
+  const decided = async () => {
+    const plan = await harness.requestRun({ mode: 'plan' })
+    await harness.executor.workOn(bed.sync, plan)
+    return (await harness.getRun(plan)).breaches?.map((breach) => breach.decided ?? 'nothing')
+  }
+  expect(await decided()).toEqual(['nothing'])
+  await harness.control.approve({ run: held.run, by: 'ada' })
+  expect(await decided()).toEqual(['approved'])
+  fire('c')
+  expect(await decided()).toEqual(['nothing'])
+})
+
 const only = (...users: string[]) => ({ only: { users, groups: [] } })
 
 test('a run of single people leaves the hold of a whole run open, and says what to decide first', async () => {
@@ -108,6 +132,14 @@ test('a run of single people leaves the hold of a whole run open, and says what 
   await harness.control.reject({ run: whole.run, by: 'ada' })
   const again = await harness.sync(only('d', 'e'))
   expect(again).toMatchObject({ state: 'held', hold: 'open', hold_run: again.run })
+})
+
+test('a run of single users shares the hold of a whole run that holds the same of them', async () => {
+  fire('a', 'b', 'c')
+  const whole = await harness.sync()
+  const limited = await harness.sync(only('a', 'b'))
+  expect(limited).toMatchObject({ state: 'held', hold: null, hold_run: whole.run })
+  expect(await harness.getRun(whole.run)).toMatchObject({ hold: 'open' })
 })
 
 test('a whole run replaces the hold of a run of single people', async () => {

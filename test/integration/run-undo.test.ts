@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { runExitCode } from '../../src/cli/exit-code.ts'
+import { holdOf } from '../../src/control/explain/history.ts'
 import { DirsyncdError } from '../../src/errors.ts'
 import { deleteFingerprint } from '../../src/plan/change.ts'
+import type { Part } from '../../src/plan/part/part.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
 import type { SyncHarness, SyncHarnessOptions } from '../support/sync-harness.ts'
@@ -173,8 +176,8 @@ test('what cannot be undone is refused with a sentence', async () => {
   const first = await harness.sync()
   const second = await harness.sync()
   const plan = await harness.sync({ mode: 'plan' })
-  const ask = async (run: number) => {
-    const asked = harness.control.undo({ run, part: {}, mode: 'sync', by: 'ana' })
+  const ask = async (run: number, part: Part = {}) => {
+    const asked = harness.control.undo({ run, part, mode: 'sync', by: 'ana' })
     return asked.then(
       () => 'nothing',
       (error: unknown) => (error instanceof DirsyncdError ? error.message : String(error)),
@@ -185,6 +188,9 @@ test('what cannot be undone is refused with a sentence', async () => {
   )
   expect(await ask(second.run)).toBe(`Run ${second.run} changed nothing, so there is nothing to undo.`)
   expect(await ask(plan.run)).toBe(`Run ${plan.run} changed nothing, so there is nothing to undo.`)
+  expect(await ask(first.run, { ids: ['nobody'] })).toBe(
+    `Run ${first.run} has no such change; dirsyncd runs ${first.run} --all shows them.`,
+  )
   await bed.db.deleteFrom('dirsyncd.changes').where('run', '=', first.run).execute()
   expect(await ask(first.run)).toContain('of its 1 change only 0 changes are kept')
   expect(await harness.control.paused()).not.toContainEqual(expect.objectContaining({ sync: bed.sync }))
@@ -370,4 +376,97 @@ test('an undo and an undo of a part of it have holds of their own', async () => 
   await harness.approve(part)
   const { users } = await seen()
   expect(Object.fromEntries(users)).toEqual({ a: { name: 'Ana', email: 'a@example.org' } })
+})
+
+test('users and groups whose members others changed are not deleted where the sync reads no members', async () => {
+  await open({ rules: { membership: 'off' } })
+  hire('a', 'b')
+  company.groups.set('g', { name: 'Group', members: [] })
+  company.groups.set('h', { name: 'House', members: [] })
+  const creating = await harness.sync()
+  await call('POST', '/groups', {
+    'groups[][name]': 'Theirs',
+    'groups[][external_id]': 'theirs',
+    'groups[][external_member_ids][]': 'a',
+  })
+  await call('PATCH', '/groups/g', { name: 'Group', 'external_member_ids[]': 'b' })
+  const undone = await harness.undo(creating.run)
+  expect(await noticed(undone)).toEqual(['changed-since a', 'changed-since b', 'changed-since g'])
+  const { users, groups } = await seen()
+  expect([...users.keys()].toSorted()).toEqual(['a', 'b'])
+  expect([...groups.keys()].toSorted()).toEqual(['g', 'theirs'])
+})
+
+test('an undo that is approved after its sync was resumed pauses it again, and explain tells of it until then', async () => {
+  await open()
+  hire('a')
+  await harness.sync()
+  hire('b')
+  const creating = await harness.sync()
+  const undoing = await harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.work()
+  const deps = { db: bed.db, target: { sync: bed.sync, target: bed.target } }
+  const heldUndo = { run: undoing, undoes: creating.run, op: 'delete-user' }
+  expect(await holdOf(deps, { kind: 'user', id: 'b' }, undefined, true)).toMatchObject({ heldUndo })
+  const none = { heldRun: null, heldUndo: undefined }
+  expect(await holdOf(deps, { kind: 'group', id: 'b' }, undefined, true)).toMatchObject(none)
+  await harness.control.resume({ sync: bed.sync, by: 'ana' })
+  const part = { run: undoing, by: 'ana', part: { ids: ['b'] } }
+  await expect(harness.control.approve(part)).rejects.toThrow('is an undo: approve it as a whole')
+  expect(await harness.approve(undoing)).toMatchObject({ state: 'done' })
+  expect((await harness.control.paused()).map(({ sync }) => sync)).toContain(bed.sync)
+})
+
+test('a delete that is undone again and again is made again all the same', async () => {
+  await open()
+  hire('a', 'b')
+  await harness.sync()
+  fire('a')
+  for (let round = 0; round < 3; round += 1) {
+    const deleting = await harness.sync()
+    expect(deleting).toMatchObject({ state: 'done', counts: { outcomes: { applied: 1 } } })
+    await harness.undo(deleting.run)
+    expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b'])
+    await harness.control.resume({ sync: bed.sync, by: 'ana' })
+  }
+})
+
+test('a user whose e-mail was given away comes back without it, and gets it with the rest of the undo', async () => {
+  await open()
+  hire('a', 'b')
+  await harness.sync()
+  const { users: before } = await seen()
+  fire('a')
+  company.users.set('b', { name: 'Person b', email: 'a@example.org' })
+  const { run } = await harness.sync()
+  expect(runExitCode(await harness.undo(run, { ids: ['a'] }))).toBe(4)
+  expect((await seen()).users.get('a')).toEqual({ name: 'Person a', email: null })
+  await harness.undo(run)
+  await harness.undo(run)
+  expect(Object.fromEntries((await seen()).users)).toEqual(Object.fromEntries(before))
+})
+
+test('an undo says what becomes of an e-mail that changed hands, and of an id that another user got', async () => {
+  await open()
+  hire('a', 'b')
+  company.users.set('c', { name: 'Ana Novak', email: 'ana@example.org' })
+  await harness.sync()
+  company.users.set('a', { name: 'Person a', email: 'b@example.org' })
+  company.users.set('b', { name: 'Person b', email: 'a@example.org' })
+  company.users.set('c', { name: 'Carl Maier', email: 'carl@example.org' })
+  const { run } = await harness.sync()
+  const said = async (part: Part) => {
+    const undone = await harness.undo(run, part)
+    return (await noticesOf(bed.db, undone.run, 10)).map(({ code, id, detail }) => `${code} ${id}: ${detail}`)
+  }
+  const kept = '"b" has the e-mail a@example.org in the directory and keeps it'
+  expect(await said({ ids: ['a'] })).toEqual([
+    `duplicate-email a: ${kept}; run ${run} gave it that e-mail: undo both together`,
+  ])
+  const isGivenBack = /only once, give them their e-mails back in the service$/
+  expect(await said({})).toEqual([
+    expect.stringMatching(isGivenBack),
+    expect.stringMatching(isGivenBack),
+    `id-moved c: was Carl Maier <carl@example.org> and becomes Ana Novak <ana@example.org> again, as before run ${run}`,
+  ])
 })

@@ -26,6 +26,14 @@ function updated(id: string, [from, to, shows]: readonly [string, string, string
   }
 }
 
+function createdGroup(id: string, name: string, shows: string): ReadBack {
+  return {
+    change: { op: 'create-group', id, want: { name } },
+    status: 201,
+    shown: { ...NOTHING, id, name: shows },
+  }
+}
+
 function withMembers(id: string, want: readonly string[], members: readonly string[]): ReadBack {
   const change: CanaryChange = { op: 'set-members', id, name: id, have: ['old'], want }
   return { change, status: 200, shown: { ...NOTHING, id, name: id, members } }
@@ -67,6 +75,11 @@ describe('what stops a run', () => {
       'the name of another one',
       [created('a', { name: 'Ada' }, { name: 'Ben' }), ben],
       /with the name "Ada", and shows the name "Ben"/,
+    ],
+    [
+      'the name of another group',
+      [createdGroup('g', 'Sales', 'Labs'), createdGroup('h', 'Labs', 'Labs')],
+      /group "g" was created \(answer 201\) with the name "Sales", and shows the name "Labs"/,
     ],
     [
       'members of another one',

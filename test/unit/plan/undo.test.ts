@@ -7,9 +7,10 @@ import type { DirectorySnapshot } from '../../../src/directory/snapshot.ts'
 import type { Change } from '../../../src/plan/change.ts'
 import type { Part } from '../../../src/plan/part/part.ts'
 import { makePlan } from '../../../src/plan/plan.ts'
+import { EmailAdvice } from '../../../src/plan/undo/email-advice.ts'
 import { type LaterAttempt, LaterAttempts } from '../../../src/plan/undo/later-attempts.ts'
 import { UndoDraft } from '../../../src/plan/undo/undo-draft.ts'
-import { directoryOf, haveGroup, haveUser } from './build.ts'
+import { directoryOf, haveGroup, haveUser, wantUser } from './build.ts'
 
 interface Options {
   readonly part?: Part
@@ -169,6 +170,16 @@ test('members are put back one by one', () => {
   expect(undoOf([change], directory, { part: { names: ['creates'] } }).does).toEqual([])
 })
 
+test('whoever is not in the directory gets no membership back, and is named', () => {
+  const directory = directoryOf([haveUser('a'), haveUser('c')], [haveGroup('g', 'Group g', ['c'])])
+  expect(
+    undoOf([deleted('a', ['g']), deleted('b', ['g'])], directory, { part: { ids: ['g'] } }),
+  ).toMatchObject({
+    does: ['set-members g: a c'],
+    says: ['not-restored g: "Group g" had members who are not in the directory: "b"'],
+  })
+})
+
 test('what was there before the run wrote it is left alone, and named', () => {
   const directory = directoryOf([haveUser('a'), haveUser('b')], [haveGroup('g', 'Group g', ['a'])])
   const found = [created('b'), members('g', [], ['a'])]
@@ -280,6 +291,26 @@ test('who was deleted by a later run and is there again is put into no group, un
     does: [],
     says: ['changed-since g: is there again after run 13 deleted it: left as it is'],
   })
+})
+
+const GIVEN = { email: 'x@example.org', name: 'New' }
+const createdB: Change = { op: 'create-user', id: 'b', want: GIVEN }
+const updatedB: Change = { op: 'update-user', id: 'b', have: { ...GIVEN, email: null }, want: GIVEN }
+
+test.each<[string, Part, readonly Change[]]>([
+  ['did not give it that e-mail: undo the later run that did', {}, []],
+  ['gave it that e-mail: undo both together', { ids: ['a'] }, [createdB]],
+  ['gave it that e-mail, it had none before, and no endpoint of the API takes one away', {}, [updatedB]],
+  ['gave it that e-mail, and this undo leaves it as it is', {}, [createdB]],
+])('of an e-mail that another user keeps it is said that run 12 %s', (why, part, changes) => {
+  const directory = directoryOf([haveUser('b', 'New', 'x@example.org')])
+  const users = new Map([['a', wantUser('a', 'Old', 'X@example.org')]])
+  const detail = '"b" keeps it; the rest of this user (before run 12) is written without it'
+  const notice = { kind: 'user', id: 'a', code: 'duplicate-email', detail } as const
+  const facts = { run: 12, part, directory, users, later: new LaterAttempts(12, []) }
+  const advice = new EmailAdvice(facts, [notice])
+  for (const change of changes) advice.add(change)
+  expect(advice.tell(notice).detail.split(';')[1]).toMatch(new RegExp(`^ run 12 ${why}`))
 })
 
 const attempt = (run: number, does: 'create' | 'delete', undoes: number | null = null): LaterAttempt => ({

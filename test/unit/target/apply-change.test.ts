@@ -240,6 +240,14 @@ test('a create whose answer is lost while somebody else creates it differently e
   expect(server.users).toEqual([ann()])
 })
 
+test('a create whose answer is lost, and whose correction meets a 429, may be done: it is looked up again', async () => {
+  await using server = await startDirectoryServer()
+  server.trouble.push({ reaction: 'drop', meanwhile: () => server.users.push(ann({ name: 'Anna' })) })
+  server.trouble.push({ method: 'PATCH', reaction: { status: 429, headers: { 'retry-after': '60' } } })
+  const error = await rejection(apply(server, createUser))
+  expect(error).toMatchObject({ kind: 'rate-limited', maybeDone: true })
+})
+
 /** What a service shows for `u1` and `g1` that ignores upper and lower case in ids. */
 const OTHERS: Record<string, object> = { user: ann({ external_id: 'U1' }), group: all({ external_id: 'G1' }) }
 
