@@ -14,6 +14,7 @@ import { hasEmbeddedStore, lastAside } from '../store/aside.ts'
 import { freeDeadLeases } from '../store/lease.ts'
 import { freeLeasesOf } from '../store/lease-rows.ts'
 import { acquireDataDir, DAEMON } from '../store/owner.ts'
+import { whoElseMayReplace } from '../store/ownership.ts'
 import type { Times } from '../queue/times.ts'
 import { isWithoutRuns, syncsWithWork } from '../store/runs.ts'
 import { onHangup } from '../shutdown.ts'
@@ -120,6 +121,8 @@ async function openOwnSite(
   const owned = isEmbedded ? undefined : stack.use(await acquireDataDir(config.dataDir, { command: DAEMON }))
   if (isEmbedded) output.announce(`Opening the store in ${config.dataDir}`)
   const site = stack.use(await open())
+  const others = await whoElseMayReplace(config.dataDir)
+  if (others !== undefined) site.log.warn({ dataDir: config.dataDir }, others)
   if (owned?.died !== undefined) await freeLeasesOf(site.store.db, owned.died)
   await freeDeadLeases(site.store.db)
   await warnOfUnmoved(config, site)

@@ -25,6 +25,24 @@ export async function whyRootStaysOut(dir: string): Promise<string | undefined> 
   )
 }
 
+/**
+ * Who, besides root and the user of this process, can replace what a data directory holds, and what to do about it, as a
+ * sentence; `undefined` where nobody can.
+ */
+export async function whoElseMayReplace(dir: string): Promise<string | undefined> {
+  const { uid, mode } = await stat(dir)
+  const user = process.geteuid?.()
+  if (uid !== 0 && uid !== user) {
+    const owner = (await userOf(uid)) ?? `number ${uid}`
+    return `user ${owner} owns the data directory, and can replace what is in it: run chown ${userName()} ${dir} as root`
+  }
+  const { S_IWOTH } = constants
+  if ((mode & S_IWOTH) === 0 || (mode & STICKY) !== 0) return undefined
+  return `every user may write the data directory, and so replace what is in it: run chmod o-w ${dir}`
+}
+
+const STICKY = 0o1000
+
 /** The directory, or the data directory that it is to be made in, as that of the service is. */
 async function ownedPlace(dir: string): Promise<{ readonly dir: string; readonly uid: number } | undefined> {
   const parent = dirname(dir)

@@ -1,3 +1,4 @@
+import { chmodSync, mkdirSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -83,8 +84,11 @@ export function daemonTests(): void {
     const source = { type: 'csv', users: { path: './users.csv', map: { external_id: 'id' } } }
     const syncs = [{ name: 'corp', source, directory: directorySection(service) }]
     await site.configure(databaseConfig(syncs, { dataDir }))
+    mkdirSync(join(site.dir, dataDir))
+    chmodSync(join(site.dir, dataDir), 0o777)
     const daemon = stack.use(site.start('start'))
     await daemon.waitForOutput(/daemon started/)
+    expect(daemon.output()).toContain('every user may write the data directory')
     const socket = join(site.dir, dataDir, 'admin.sock')
     expect((await stat(socket)).mode & 0o777).toBe(0o600)
     expect(await site.run('reload')).toMatchObject({ code: 0, stderr: '' })

@@ -103,7 +103,7 @@ export function systemdTests(): void {
         .replaceAll('/opt/dirsyncd/dist/main.js', at('src/main.ts'))
     const docs = here('docs/operations.md')
     const unit = here('deploy/systemd/dirsyncd.service')
-    const [, config = ''] = /^Environment=DIRSYNCD_CONFIG=(.*)$/m.exec(unit) ?? []
+    const config = join(site.dir, 'etc/dirsyncd/dirsyncd.yaml')
     const [, start = ''] = /^ExecStart=(.*)$/m.exec(unit) ?? []
     const env = { PATH: process.env.PATH ?? '', DIRSYNCD_CONFIG: config }
     chmodSync(site.dir, 0o711)

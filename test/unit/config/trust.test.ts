@@ -1,6 +1,6 @@
 import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { loadConfig, readRawConfig, type Config } from '../../../src/config/load.ts'
 import { DirsyncdError } from '../../../src/errors.ts'
 import { createFolder, type Folder } from './folder.ts'
@@ -25,7 +25,10 @@ beforeEach(async () => {
   mkdirSync(at('etc'), { mode: 0o755 })
   writeFileSync(at('etc/dirsyncd.yaml'), configOf(), { mode: 0o644 })
 })
-afterEach(() => folder[Symbol.asyncDispose]())
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await folder[Symbol.asyncDispose]()
+})
 
 const at = (path: string) => join(folder.path, path)
 const searched = (file = 'etc/dirsyncd.yaml', env = {}) => loadConfig({ env, usualFiles: [at(file)] })
@@ -54,7 +57,7 @@ test.runIf(isRoot).each<[string, () => void, string]>([
   [
     'another user owns it',
     () => chownSync(at('etc/dirsyncd.yaml'), OTHER, 0),
-    `user ${OTHER} owns etc/dirsyncd.yaml, not root or the user of this command; run the command as that user, or name the configuration with --config`,
+    `user ${OTHER} owns etc/dirsyncd.yaml, not root or the user of this command; run the command as that user`,
   ],
   [
     'a group may write it',
@@ -62,17 +65,26 @@ test.runIf(isRoot).each<[string, () => void, string]>([
       chownSync(at('etc/dirsyncd.yaml'), 0, OTHER)
       chmodSync(at('etc/dirsyncd.yaml'), 0o664)
     },
-    'others may write etc/dirsyncd.yaml; run chmod go-w etc/dirsyncd.yaml, or name the configuration with --config',
+    'others may write etc/dirsyncd.yaml; run chmod go-w etc/dirsyncd.yaml',
   ],
   [
     'another user owns its folder',
     () => chownSync(at('etc'), OTHER, 0),
-    `user ${OTHER} owns etc, not root or the user of this command; run the command as that user, or name the configuration with --config`,
+    `user ${OTHER} owns etc, not root or the user of this command; run the command as that user`,
   ],
   [
-    'every user may replace what is in its folder',
-    () => chmodSync(at('etc'), 0o777),
-    'others may write etc; run chmod go-w etc, or name the configuration with --config',
+    'a group may replace what is in its folder',
+    () => {
+      chownSync(at('etc'), 0, OTHER)
+      chmodSync(at('etc'), 0o775)
+    },
+    'others may write etc; run chmod go-w etc',
+  ],
+  [
+    // An access control list shows its mask, the most that it allows to anybody, in the place of the group's rights.
+    "root's own group, and so perhaps somebody whom an access control list names, may write it",
+    () => chmodSync(at('etc/dirsyncd.yaml'), 0o664),
+    'others may write etc/dirsyncd.yaml; run chmod go-w etc/dirsyncd.yaml',
   ],
 ])('where it was searched for it is refused if %s, and used where it is named', async (_how, change, why) => {
   change()
@@ -80,23 +92,37 @@ test.runIf(isRoot).each<[string, () => void, string]>([
   expect(await named()).toMatchObject({ file: at('etc/dirsyncd.yaml') })
 })
 
-test('a folder above in which every user may replace files is refused, and one with the sticky bit is not', async () => {
+test('where every user may replace what is above it, a file that was searched for is refused', async () => {
   mkdirSync(at('shared/etc'), { recursive: true })
   writeFileSync(at('shared/etc/dirsyncd.yaml'), configOf())
   chmodSync(at('shared'), 0o777)
-  expect(await refusal(searched('shared/etc/dirsyncd.yaml'))).toContain('others may write shared;')
-  chmodSync(at('shared'), 0o1777)
-  expect(await searched('shared/etc/dirsyncd.yaml')).toMatchObject({ syncs: [{ name: 'corp' }] })
+  const why = 'every user may write shared, and so replace what is in it; run chmod o-w shared'
+  expect(await refusal(searched('shared/etc/dirsyncd.yaml'))).toBe(
+    `The configuration file shared/etc/dirsyncd.yaml must not be used: ${why}.`,
+  )
+  expect(await named('shared/etc/dirsyncd.yaml')).toMatchObject({ syncs: [{ name: 'corp' }] })
 })
 
-test('a private group of the owner may write, as where umask 002 is usual', async () => {
-  const user = process.geteuid?.() ?? 0
-  chownSync(at('etc'), user, process.getegid?.() ?? 0)
+test('where every user may replace it, a file is refused, also where it is named; a sticky bit protects it', async () => {
+  symlinkSync('etc/dirsyncd.yaml', at('link.yaml'))
+  chmodSync(at('etc'), 0o777)
+  const why = 'every user may write etc, and so replace what is in it; run chmod o-w etc'
+  const sentence = `The configuration file etc/dirsyncd.yaml must not be used: ${why}.`
+  expect(await refusal(searched())).toBe(sentence)
+  expect(await refusal(named())).toBe(sentence)
+  expect(await refusal(named('link.yaml'))).toContain(why)
+  chmodSync(at('etc'), 0o1777)
+  for (const find of [searched, named]) expect(await find()).toMatchObject({ syncs: [{ name: 'corp' }] })
+})
+
+test.runIf(isRoot)('a private group of the owner may write, as where umask 002 is usual', async () => {
+  for (const path of ['etc', 'etc/dirsyncd.yaml']) chownSync(at(path), OTHER, OTHER)
   chmodSync(at('etc'), 0o775)
   chmodSync(at('etc/dirsyncd.yaml'), 0o664)
-  const loading = searched()
-  if (user === process.getegid?.()) expect(await loading).toMatchObject({ syncs: [{ name: 'corp' }] })
-  else expect(await refusal(loading)).toContain('others may write etc;')
+  vi.spyOn(process, 'geteuid').mockReturnValue(OTHER)
+  expect(await searched()).toMatchObject({ syncs: [{ name: 'corp' }] })
+  chownSync(at('etc'), OTHER, OTHER + 1)
+  expect(await refusal(searched())).toContain('others may write etc;')
 })
 
 test.runIf(isRoot)('a link counts as what it leads to, and whoever owns the link decides, too', async () => {
@@ -166,5 +192,10 @@ test('a program that came, or was opened to every user, after the start is refus
   const { source } = config.syncs[0]!
   expect(() => source.type === 'command' && source.options.environment()).toThrow(
     `syncs[0].source.command: ${openToAll('bin/print')}.`,
+  )
+  writeProgram('bin/print')
+  chmodSync(at('bin'), 0o777)
+  expect(() => source.type === 'command' && source.options.environment()).toThrow(
+    `every user may write ${at('bin')}, and so replace what is in it; run chmod o-w ${at('bin')}.`,
   )
 })

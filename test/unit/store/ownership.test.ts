@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '../../../src/store/open.ts'
 import { acquireDataDir } from '../../../src/store/owner.ts'
+import { whoElseMayReplace } from '../../../src/store/ownership.ts'
 import { type TempDir, tempDir } from '../../support/temp.ts'
 import { unprivileged } from '../../support/unprivileged.ts'
 
@@ -20,6 +21,16 @@ beforeEach(async () => {
 afterEach(async () => {
   process.seteuid!(process.getuid!())
   await temp[Symbol.asyncDispose]()
+})
+
+test('a data directory in which every user may replace files is named, unless its sticky bit protects them', async () => {
+  expect(await whoElseMayReplace(temp.path)).toBeUndefined()
+  await chmod(temp.path, 0o777)
+  expect(await whoElseMayReplace(temp.path)).toBe(
+    `every user may write the data directory, and so replace what is in it: run chmod o-w ${temp.path}`,
+  )
+  await chmod(temp.path, 0o1777)
+  expect(await whoElseMayReplace(temp.path)).toBeUndefined()
 })
 
 /** Only root can give files away and be somebody else. */
@@ -71,5 +82,13 @@ describe.runIf(process.getuid?.() === 0)('a data directory of another user', () 
     process.seteuid!(nobody)
     await using owned = await acquireDataDir(temp.path)
     expect(owned.dir).toBe(temp.path)
+  })
+
+  test('that a process may use all the same is named', async () => {
+    await chown(temp.path, STRANGER, nobody)
+    await chmod(temp.path, 0o770)
+    expect(await whoElseMayReplace(temp.path)).toBe(
+      `user number ${STRANGER} owns the data directory, and can replace what is in it: run chown root ${temp.path} as root`,
+    )
   })
 })
