@@ -69,7 +69,7 @@ export function addApprove(program: Command, run: Runner): void {
 
 async function approve(session: Session, number: number, options: ApproveOptions): Promise<number> {
   const choice = choiceOf(options)
-  await using control = await openControl(session)
+  await using control = await openControl(session, { tables: 'queue' })
   const before = await control.run(number, { limit: 0 })
   const rejection = before?.hold === 'rejected' ? rejectionText(before) : undefined
   if (rejection !== undefined && !session.json) session.print(rejection)

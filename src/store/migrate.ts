@@ -10,9 +10,14 @@ const MIGRATION_LOCK = 7_347_731
 
 /**
  * What a process may do to the tables of a store: `upgrade` makes them and brings older ones up to date, `create` makes
- * them in an empty store, and `keep` makes none.
+ * them in an empty store, `queue` makes only those of a queue, and `keep` makes none.
  */
-export type TableRights = 'upgrade' | 'create' | 'keep'
+export type TableRights = 'upgrade' | 'create' | 'queue' | 'keep'
+
+/** Whether a process may make the tables of an empty store. */
+export function mayBegin(rights: TableRights): boolean {
+  return rights === 'upgrade' || rights === 'create'
+}
 
 interface Store {
   /** Names the store, as the beginning of a sentence. */
@@ -46,7 +51,7 @@ async function isUpToDate(db: Pool | PoolClient, { where, rights }: Store): Prom
   const missing = Object.keys(migrations).filter((name) => !made.includes(name))
   requireKnown(made, where)
   if (missing.length === 0) return true
-  if (made.length === 0 && rights === 'keep') throw emptyStore(where)
+  if (made.length === 0 && !mayBegin(rights)) throw emptyStore(where)
   if (made.length === 0 || rights === 'upgrade') return false
   throw new DirsyncdError(
     'store-unavailable',

@@ -74,6 +74,18 @@ const REFUSED = [
   'store move',
 ]
 
+/** They act on what the store has, and have nothing to do in an empty one. */
+const NEED_A_STORE = [
+  'runs 7',
+  'explain corp u1',
+  'approve 7',
+  'reject 7',
+  'undo 7 --dry-run',
+  'undo 7 --yes',
+  'resume corp --yes',
+  'quarantine release',
+]
+
 const VERSIONS: readonly (readonly [which: string, make: () => Promise<string>, said: RegExp])[] = [
   [
     'an older version',
@@ -188,7 +200,7 @@ describe('an empty database', () => {
     })
     expect(await site.run('quarantine', 'list')).toMatchObject({ code: 0, stderr: '' })
     const empty = /^The store at .*, is empty; the first dirsyncd start, sync or plan makes its tables\.\n$/
-    for (const command of ['runs 7', 'explain corp u1', 'reject 7', 'quarantine release'])
+    for (const command of NEED_A_STORE)
       expect(await site.run(...command.split(' '))).toMatchObject({
         code: 1,
         stderr: expect.stringMatching(empty),
@@ -230,12 +242,36 @@ describe('an empty database', () => {
     )
   })
 
+  test('gets its tables by a pause before the first run', async () => {
+    await configure(await createDatabase())
+    expect(await site.run('pause', 'corp')).toMatchObject({ code: 0, stderr: '' })
+    expect((await site.run('sync')).stderr).toContain('corp has been paused since')
+  })
+
   test('gets its tables by the first plan', async () => {
     await configure(await createDatabase())
     expect(await site.run('plan')).toMatchObject({ code: 2, stderr: '' })
     expect((await site.run('runs')).stdout).toMatch(/\bplanned\b/)
   })
 })
+
+test(
+  'a store that has no tables of a queue yet gets them by what applies changes, and not by a look',
+  { timeout: 60_000 },
+  async () => {
+    const url = await createDatabase()
+    await configure(url)
+    expect(await site.run('sync')).toMatchObject({ code: 0, stderr: '' })
+    await alter(url, 'drop schema bullmq cascade')
+    const before = await contentOf(url)
+    expect(await site.run('runs')).toMatchObject({ code: 0, stderr: '' })
+    expect(await contentOf(url)).toEqual(before)
+    expect(await site.run('undo', '1', '--yes')).toMatchObject({ code: 3, stderr: '' })
+    await alter(url, 'drop schema bullmq cascade')
+    const run = (await site.json('runs')).lines.find(({ hold }) => hold === 'open').run
+    expect(await site.run('approve', String(run))).toMatchObject({ code: 0, stderr: '' })
+  },
+)
 
 describe('an embedded store', () => {
   beforeEach(() => configure('embedded'))
@@ -246,8 +282,17 @@ describe('an embedded store', () => {
       code: 0,
       stdout: expect.stringContaining('There are no runs yet'),
     })
+    const empty =
+      /^The embedded store in .* is empty; the first dirsyncd start, sync or plan makes its tables\.\n$/
+    for (const command of NEED_A_STORE)
+      expect({ command, ...(await site.run(...command.split(' '))) }).toEqual({
+        command,
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(empty),
+      })
     const bundle = JSON.parse((await site.run('bundle', '-')).stdout)
-    expect(bundle.missing).toEqual([expect.stringMatching(/^The embedded store in .* is empty; /)])
+    expect(bundle.missing).toEqual([expect.stringMatching(empty.source.replace('\\n$', '$'))])
     const { lines } = await site.json('check')
     const detail = expect.stringMatching(
       /^embedded store, which is empty: .* which this user may; queue on the store$/,
