@@ -3,6 +3,7 @@ import { Migrator } from 'kysely/migration'
 import type { Pool, PoolClient } from 'pg'
 import { DirsyncdError } from '../errors.ts'
 import { migrations } from './migrations/index.ts'
+import { withRights } from './rights.ts'
 import type { Tables } from './tables.ts'
 
 /** Any number that nobody else locks; while one process migrates the others wait. */
@@ -27,9 +28,15 @@ interface Store {
 
 /**
  * Brings the schema `dirsyncd` up to date, as far as the process may. Several processes may do so at once: one works, the
- * others wait. Throws `store-empty`, and `store-unavailable` for a store of another version.
+ * others wait. Throws `store-empty`, and `store-unavailable` for a store of another version, and where the user of the
+ * database may not.
  */
-export async function migrate(pool: Pool, db: Kysely<Tables>, store: Store): Promise<void> {
+export function migrate(pool: Pool, db: Kysely<Tables>, store: Store): Promise<void> {
+  const tables = { where: () => store.where, steps: () => stepsMade(pool) }
+  return withRights(pool, tables, () => makeTables(pool, db, store))
+}
+
+async function makeTables(pool: Pool, db: Kysely<Tables>, store: Store): Promise<void> {
   if (await isUpToDate(pool, store)) return
   await withMigrationLock(pool, async (client) => {
     await client.query('create schema if not exists dirsyncd')

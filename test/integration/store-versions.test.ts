@@ -188,6 +188,93 @@ test(
   },
 )
 
+/** The URL of the database for a user who has no rights in it. */
+async function asLooker(url: string): Promise<string> {
+  await alter(url, `do $$ begin create role looker login; exception when duplicate_object then null; end $$`)
+  return url.replace(/\/\/[^@]*@/, `//looker@`)
+}
+
+const CREATING = ['start', 'plan', 'sync', 'pause corp', 'worker']
+const THE_STORE = 'The store at 127\\.0\\.0\\.1:\\d+, database \\w+,'
+const AS_OWNER = 'name the user who made the tables, or make this user their owner\\.\n$'
+
+const REFUSED_RIGHTS: readonly {
+  readonly which: string
+  readonly make: () => Promise<string>
+  readonly commands: readonly string[]
+  readonly said: string
+}[] = [
+  {
+    which: 'an empty database in which the user may not create',
+    make: async () => asLooker(await createDatabase()),
+    commands: CREATING,
+    said: `^${THE_STORE} is empty, and its user looker may not make the tables: permission denied for database \\w+; grant it CREATE on the database\\.\n$`,
+  },
+  {
+    which: 'an empty database that is read-only',
+    make: async () => {
+      const url = await createDatabase()
+      await alter(
+        url,
+        `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`,
+      )
+      return url
+    },
+    commands: CREATING,
+    said: `^${THE_STORE} is empty, and its user \\w+ may not make the tables: cannot execute CREATE SCHEMA in a read-only transaction; name the primary server, or set default_transaction_read_only to off\\.\n$`,
+  },
+  {
+    which: 'a store of an older version that belongs to another user',
+    make: async () => {
+      const url = await createOlderStore(BEFORE_LAST)
+      const looker = await asLooker(url)
+      await alter(
+        url,
+        `grant create on database ${new URL(url).pathname.slice(1)} to looker;
+        grant usage, create on schema dirsyncd to looker;
+        grant select, insert, update on all tables in schema dirsyncd to looker`,
+      )
+      return looker
+    },
+    commands: ['start'],
+    said: `^${THE_STORE} was last used by an older dirsyncd, and its user looker may not upgrade the tables: (must be owner of|permission denied for) .*; ${AS_OWNER}`,
+  },
+  {
+    which: 'a store that belongs to another user',
+    make: async () => asLooker(await createDatabase(STORE_TEMPLATE)),
+    commands: ['start', 'runs', 'approve 1', 'worker'],
+    said: `^${THE_STORE} has tables that its user looker may not use: permission denied for schema dirsyncd; ${AS_OWNER}`,
+  },
+  {
+    which: 'a store in whose database the user may not make the tables of the queue',
+    make: async () => {
+      const url = await createDatabase(STORE_TEMPLATE)
+      const looker = await asLooker(url)
+      await alter(
+        url,
+        `drop schema bullmq cascade; grant usage on schema dirsyncd to looker;
+        grant all on all tables in schema dirsyncd to looker`,
+      )
+      return looker
+    },
+    commands: ['start', 'plan', 'approve 1'],
+    said: '^The queue in the store, database \\w+, is empty, and its user looker may not make the tables: permission denied for database \\w+; grant it CREATE on the database\\.\n$',
+  },
+]
+
+test.each(REFUSED_RIGHTS)('$which: what is missing is said in one sentence', async (refused) => {
+  const url = await refused.make()
+  await configure(url)
+  for (const command of refused.commands) {
+    const { code, stderr } = await site.run(...command.split(' '), '--log-level', 'error')
+    expect({ command, code, stderr }).toEqual({
+      command,
+      code: 1,
+      stderr: expect.stringMatching(new RegExp(refused.said)),
+    })
+  }
+})
+
 describe('an empty database', () => {
   test('stays empty for those that only look, and each says what that means', async () => {
     const url = await createDatabase()
@@ -224,11 +311,7 @@ describe('an empty database', () => {
 
   test('in which this user may make no tables fails the check', async () => {
     const url = await createDatabase()
-    await alter(
-      url,
-      `do $$ begin create role looker login; exception when duplicate_object then null; end $$`,
-    )
-    await configure(url.replace(/\/\/[^@]*@/, `//looker@`))
+    await configure(await asLooker(url))
     const { code, lines } = await site.json('check')
     expect(code).toBe(1)
     expect(lines).toContainEqual(
