@@ -3,13 +3,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isBrowser } from './answer-errors.ts'
 import { withQuery } from './pages/html.ts'
 import { isSameToken } from './same-token.ts'
-import { sessionUser } from './session.ts'
+import { type SessionPlace, sessionUser } from './session.ts'
 import { clientReader, type TrustedProxy } from './trusted-proxy.ts'
 
 /** Who may see what a listener shows. */
 export interface Access {
   /** Names under which it may be asked for, besides addresses and `localhost`; lower case. */
   readonly hosts: readonly string[]
+  /** That of the listener, by which browsers tell its sessions from those of others on this host. */
+  readonly port: number
   /** Reads the token that every request needs for which no trusted proxy names a user. */
   readonly token: () => Promise<string>
   readonly proxy: TrustedProxy | undefined
@@ -71,7 +73,7 @@ export function guardAccess(app: FastifyInstance, access: Access, signIn?: strin
     request.clientAddress = address
     if (user !== undefined) request.viewer = { user, by: 'proxy' }
     if (isPublic || user !== undefined) return
-    const viewer = viewerBy(request, await access.token())
+    const viewer = viewerBy(request, { port: access.port, token: await access.token() })
     if (viewer === undefined) {
       if (request.headers.authorization !== undefined) access.wrongToken(address)
       return refuse(request, reply, signIn)
@@ -104,11 +106,11 @@ function isKnownHost({ host }: FastifyRequest, { hosts }: Access): boolean {
 }
 
 /** Who shows the token, in the request itself or when he signed in. */
-function viewerBy({ headers }: FastifyRequest, token: string): Viewer | undefined {
-  const user = sessionUser(headers.cookie, token)
+function viewerBy({ headers }: FastifyRequest, place: SessionPlace): Viewer | undefined {
+  const user = sessionUser(headers.cookie, place)
   if (user !== undefined) return { user, by: 'session' }
   const given = givenToken(headers.authorization ?? '')
-  if (given === undefined || !isSameToken(given.token, token)) return undefined
+  if (given === undefined || !isSameToken(given.token, place.token)) return undefined
   return { user: given.user, by: 'token' }
 }
 

@@ -91,12 +91,13 @@ const PUBLIC = { config: { isPublic: true } }
 
 function addSignIn(
   app: FastifyInstance,
-  { token, wrongToken }: Access,
+  { port, token, wrongToken }: Access,
   signInCode: SignInCode | undefined,
 ): void {
+  const place = async () => ({ port, token: await token() })
   const enter = async (request: FastifyRequest, reply: FastifyReply, user: string, to: string) => {
     const isSecure = request.headers['x-forwarded-proto'] === 'https'
-    return reply.header('set-cookie', signIn(user, await token(), isSecure)).redirect(ownPath(to), 303)
+    return reply.header('set-cookie', signIn(user, await place(), isSecure)).redirect(ownPath(to), 303)
   }
   app.get(SIGN_IN, PUBLIC, (request, reply) => {
     const { to } = read(signInQuery, request.query)
@@ -112,11 +113,11 @@ function addSignIn(
   app.get(`${SIGN_IN}/:code`, { ...PUBLIC, exposeHeadRoute: false }, async (request, reply) => {
     const user = signInCode?.use(read(signInCodeParams, request.params).code)
     if (user !== undefined) return enter(request, reply, user, '/')
-    if (sessionUser(request.headers.cookie, await token()) !== undefined) return reply.redirect('/', 303)
+    if (sessionUser(request.headers.cookie, await place()) !== undefined) return reply.redirect('/', 303)
     return sendPage(reply.status(401), layout(signInPage('/', USED_UP), request.viewer))
   })
   app.post('/sign-out', PUBLIC, (_request, reply) =>
-    reply.header('set-cookie', signOut()).redirect(SIGN_IN, 303),
+    reply.header('set-cookie', signOut(port)).redirect(SIGN_IN, 303),
   )
 }
 

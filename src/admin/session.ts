@@ -1,8 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { parseCookie, stringifySetCookie } from 'cookie'
 
-/** Cookies hold no secret: whoever has signed in, until when, and a signature with the token. */
-const COOKIE = 'dirsyncd-session'
+/**
+ * Cookies hold no secret: whoever has signed in, until when, and a signature with the token. Browsers send a cookie to all
+ * ports of a host, so each listener has its own.
+ */
+function cookieOf(port: number): string {
+  return `dirsyncd-session-${port}`
+}
 
 /** For how long somebody stays signed in, in seconds. */
 const LIFE_S = 12 * 3600
@@ -10,20 +15,35 @@ const LIFE_S = 12 * 3600
 /** `Lax`: a link in a notification finds its reader signed in, while nothing is ever changed by a link. */
 const ATTRIBUTES = { httpOnly: true, sameSite: 'lax', path: '/' } as const
 
-/** A `Set-Cookie` header that signs this user in. Another token ends the session. */
-export function signIn(user: string, token: string, isSecure: boolean, now = Date.now()): string {
-  const content = Buffer.from(JSON.stringify({ user, ends: now + LIFE_S * 1000 })).toString('base64url')
-  const value = `${content}.${signature(content, token)}`
-  return stringifySetCookie({ name: COOKIE, value, maxAge: LIFE_S, secure: isSecure, ...ATTRIBUTES })
+/** The listener of a session, and its token. Another token ends the session. */
+export interface SessionPlace {
+  readonly port: number
+  readonly token: string
 }
 
-export function signOut(): string {
-  return stringifySetCookie({ name: COOKIE, value: '', maxAge: 0, ...ATTRIBUTES })
+/** A `Set-Cookie` header that signs this user in. */
+export function signIn(
+  user: string,
+  { port, token }: SessionPlace,
+  isSecure: boolean,
+  now = Date.now(),
+): string {
+  const content = Buffer.from(JSON.stringify({ user, ends: now + LIFE_S * 1000 })).toString('base64url')
+  const value = `${content}.${signature(content, token)}`
+  return stringifySetCookie({ name: cookieOf(port), value, maxAge: LIFE_S, secure: isSecure, ...ATTRIBUTES })
+}
+
+export function signOut(port: number): string {
+  return stringifySetCookie({ name: cookieOf(port), value: '', maxAge: 0, ...ATTRIBUTES })
 }
 
 /** Who has signed in, by the `Cookie` header of a request. */
-export function sessionUser(header: string | undefined, token: string, now = Date.now()): string | undefined {
-  const [content = '', given = ''] = (parseCookie(header ?? '')[COOKIE] ?? '').split('.')
+export function sessionUser(
+  header: string | undefined,
+  { port, token }: SessionPlace,
+  now = Date.now(),
+): string | undefined {
+  const [content = '', given = ''] = (parseCookie(header ?? '')[cookieOf(port)] ?? '').split('.')
   const wanted = Buffer.from(signature(content, token))
   const shown = Buffer.from(given)
   if (shown.length !== wanted.length || !timingSafeEqual(shown, wanted)) return undefined

@@ -5,7 +5,7 @@ import { DirsyncdError } from '../errors.ts'
 import { undecided } from '../plan/decide.ts'
 import type { Part, PartName } from '../plan/part/part.ts'
 import { printable } from '../printable.ts'
-import { reasonText, repeated, wholeNumber } from './arguments.ts'
+import { reasonText, repeatedName, wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
 import { openControl } from './open-control.ts'
 import { EXIT, worstExitCode } from './exit-code.ts'
@@ -57,7 +57,7 @@ export function addApprove(program: Command, run: Runner): void {
     .option('--only <name...>', `Only ${PART_NAMES.join(', ')}, or the guards or findings of these names.`)
     .option('--users', 'Only changes of users.')
     .option('--groups', 'Only changes of groups and their members.')
-    .option('--id <id>', 'Only what concerns this user or group; may be given several times.', repeated)
+    .option('--id <id>', 'Only what concerns this user or group; may be given several times.', repeatedName)
     .option(
       '--reason <text>',
       'Why, for everybody who looks at the run later; up to 500 characters.',
@@ -69,7 +69,7 @@ export function addApprove(program: Command, run: Runner): void {
 
 async function approve(session: Session, number: number, options: ApproveOptions): Promise<number> {
   const choice = choiceOf(options)
-  await using control = await openControl(session)
+  await using control = await openControl(session, { tables: 'queue' })
   const before = await control.run(number, { limit: 0 })
   const rejection = before?.hold === 'rejected' ? rejectionText(before) : undefined
   if (rejection !== undefined && !session.json) session.print(rejection)

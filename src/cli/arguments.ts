@@ -10,9 +10,20 @@ export function wholeNumber(value: string): number {
   throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_ID}.`)
 }
 
+/** A file or an id, which an unset variable of a script leaves empty. */
+export function named(value: string): string {
+  if (value.trim() !== '') return value
+  throw new InvalidArgumentError('It must not be empty.')
+}
+
 /** Collects an option that may be given several times. */
 export function repeated(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value]
+}
+
+/** As `repeated`, of `named`. */
+export function repeatedName(value: string, before: readonly string[] | undefined): readonly string[] {
+  return repeated(named(value), before)
 }
 
 /** In characters. */

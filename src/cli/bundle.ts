@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { amount } from '../directory/wording.ts'
 import { DirsyncdError, fileReason, systemCode } from '../errors.ts'
+import { named } from './arguments.ts'
 import type { BareSession, Runner } from './context.ts'
 
 const HELP = `
@@ -21,6 +22,7 @@ export function addBundle(program: Command, run: Runner): void {
     .argument(
       '[file]',
       'The new file, or - for standard output (default: dirsyncd-bundle-YYYYMMDD-HHMMSS.json).',
+      named,
     )
     .addHelpText('after', HELP)
     .action((file: string | undefined) =>

@@ -5,7 +5,7 @@ import { usualFile } from '../config/load.ts'
 import type { RunView } from '../control/control.ts'
 import { DirsyncdError } from '../errors.ts'
 import { exitCodeAfter, onHangup, onQuit } from '../shutdown.ts'
-import { repeated, wholeNumber } from './arguments.ts'
+import { named, repeated, wholeNumber } from './arguments.ts'
 import type { BareSession, Runner } from './context.ts'
 import { EXIT } from './exit-code.ts'
 import { Answers } from './init/answers.ts'
@@ -44,6 +44,7 @@ export function addInit(program: Command, run: Runner): void {
     .option(
       '--file <file>',
       'The new configuration (default: --config, $DIRSYNCD_CONFIG, then config/dirsyncd.yaml of a checkout, or /etc/dirsyncd/dirsyncd.yaml).',
+      named,
     )
     .addOption(new Option('--source <kind>', 'Where users and groups are read.').choices(['ldap', 'csv']))
   addLdapOptions(init)
@@ -54,11 +55,11 @@ export function addInit(program: Command, run: Runner): void {
     .option('--map-name <expression>', 'Where the full name comes from.')
     .option('--map-employee-id <expression>', 'Where the employee id comes from.')
     .option('--api-url <url>', 'Address of the access-management service, without /api/v2.')
-    .option('--api-ca <file>', 'PEM file with the CA of the service.')
+    .option('--api-ca <file>', 'PEM file with the CA of the service.', named)
     .option('--organization <number>', 'Number of the organization.', wholeNumber)
     .option('--directory <number>', 'Number of the directory.', wholeNumber)
-    .option('--token-file <file>', 'File with the access token.')
-    .option('--token-env <name>', 'Environment variable with the access token.')
+    .option('--token-file <file>', 'File with the access token.', named)
+    .option('--token-env <name>', 'Environment variable with the access token.', named)
     .option(
       '--allowed-domain <domain>',
       'E-mail domain that the service takes; may be given several times (left out: every domain).',
@@ -76,9 +77,9 @@ export function addInit(program: Command, run: Runner): void {
         'Whether members of groups are written, or only compared; find-out tries it with a user and a group of its own.',
       ).choices(['report', 'write', 'find-out']),
     )
-    .option('--sync <name>', 'Name of the sync (proposed: corp).')
+    .option('--sync <name>', 'Name of the sync (proposed: corp).', named)
     .option('--schedule <when>', 'An interval, a cron expression or never (proposed: 15m).')
-    .option('--data-dir <folder>', 'Folder for the data.')
+    .option('--data-dir <folder>', 'Folder for the data.', named)
     .option('--yes', 'Take what is proposed, and write without asking.')
     .addHelpText('after', HELP)
     .action((_options: object, command: Command) => {
@@ -92,11 +93,11 @@ function addLdapOptions(init: Command): void {
   init
     .option('--url <url>', 'LDAP: address of the server, such as ldaps://dc1.example.org.')
     .option('--start-tls', 'LDAP: encrypt an ldap:// connection.')
-    .option('--ca <file>', 'LDAP: PEM file with the CA of the server.')
+    .option('--ca <file>', 'LDAP: PEM file with the CA of the server.', named)
     .option('--trust <sha256>', "LDAP: fingerprint of the server's certificate, or of its CA, to be trusted.")
     .option('--bind-dn <dn>', 'LDAP: the user that reads; an empty text reads anonymously.')
-    .option('--bind-password-file <file>', 'LDAP: file with the password of this user.')
-    .option('--bind-password-env <name>', 'LDAP: environment variable with this password.')
+    .option('--bind-password-file <file>', 'LDAP: file with the password of this user.', named)
+    .option('--bind-password-env <name>', 'LDAP: environment variable with this password.', named)
     .option('--users-base <dn>', 'LDAP: where the people are; may be given several times.', repeated)
     .option(
       '--users-filter <filter>',
@@ -121,9 +122,9 @@ function addLdapOptions(init: Command): void {
 
 function addCsvOptions(init: Command): void {
   init
-    .option('--csv-users <file>', 'CSV: the file with the users.')
-    .option('--csv-groups <file>', 'CSV: the file with the groups.')
-    .option('--csv-members <file>', 'CSV: the file with the members.')
+    .option('--csv-users <file>', 'CSV: the file with the users.', named)
+    .option('--csv-groups <file>', 'CSV: the file with the groups.', named)
+    .option('--csv-members <file>', 'CSV: the file with the members.', named)
     .option('--map-member-group <column>', "CSV: the column of the file of members with the group's id.")
     .option('--map-member-user <column>', "CSV: the column of the file of members with the user's id.")
     .option('--csv-delimiter <character>', 'CSV: the character between two columns (default: found).')

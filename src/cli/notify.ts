@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { TestedChannel } from '../compose/test-notifications.ts'
 import { DirsyncdError } from '../errors.ts'
 import { printable } from '../printable.ts'
+import { named } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
 import { EXIT } from './exit-code.ts'
 
@@ -19,7 +20,7 @@ export function addNotify(program: Command, run: Runner): void {
     .command('notify')
     .description('Test whether notifications arrive.')
     .option('--test', 'Send a test.')
-    .option('--channel <name>', 'To this channel only.')
+    .option('--channel <name>', 'To this channel only.', named)
     .addHelpText('after', HELP)
     .action((options: NotifyOptions) => run((session) => notify(session, options)))
 }

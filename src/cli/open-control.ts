@@ -38,7 +38,7 @@ export async function readStores<T>(
 interface Wishes {
   /** What else can be done than to wait for a command: a sentence. */
   readonly advice?: (owner: OwnerInWords) => string
-  /** `keep` for a command that neither makes runs nor applies changes. */
+  /** `keep` for a command that neither makes runs nor applies changes, `queue` for one that acts on what is there. */
   readonly tables?: ControlOptions['tables']
 }
 

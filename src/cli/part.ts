@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { type Part, PART_NAMES, type PartName } from '../plan/part/part.ts'
-import { repeated } from './arguments.ts'
+import { repeatedName } from './arguments.ts'
 
 export interface PartOptions {
   readonly only?: readonly PartName[] | undefined
@@ -18,7 +18,7 @@ export function addPartOptions(command: Command): Command {
     .option(
       '--id <id>',
       'Only what concerns this user or group, by external id; may be given several times.',
-      repeated,
+      repeatedName,
     )
 }
 

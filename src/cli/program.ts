@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import { programVersion } from '../compose/version.ts'
 import { LOG_LEVELS, type LogLevel } from '../log.ts'
 import { addApprove } from './approve.ts'
+import { named } from './arguments.ts'
 import { addBundle } from './bundle.ts'
 import { addCheck } from './check.ts'
 import { ProgramCommand } from './command.ts'
@@ -60,6 +61,7 @@ export function createProgram(io: Io, run: Runner): Command {
     .option(
       '-c, --config <file>',
       'Configuration (default: $DIRSYNCD_CONFIG, then config/dirsyncd.yaml of a checkout, then /etc/dirsyncd/dirsyncd.yaml).',
+      named,
     )
     .option('--json', 'Print one JSON object a line, for machines.')
     .addOption(

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { notReleasedText } from '../control/released.ts'
 import { DirsyncdError } from '../errors.ts'
-import { repeated } from './arguments.ts'
+import { named, repeatedName } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
 import { openControl, readStores } from './open-control.ts'
 import { renderQuarantine, renderReleased } from './render/quarantine.ts'
@@ -50,15 +50,15 @@ export function addQuarantine(program: Command, run: Runner): void {
   quarantine
     .command('list')
     .description('List what is in quarantine: since when, why, and when it is tried again.')
-    .option('--sync <sync>', 'Only changes of this sync.')
+    .option('--sync <sync>', 'Only changes of this sync.', named)
     .addHelpText('after', LIST_HELP)
     .action((options: ListOptions) => run((session) => list(session, options)))
   quarantine
     .command('release')
     .description('Release changes from quarantine, so that the next run tries them again.')
-    .option('--sync <sync>', 'Only changes of this sync.')
-    .option('--user <id>', 'Only this user, by external id; may be given several times.', repeated)
-    .option('--group <id>', 'Only this group, by external id; may be given several times.', repeated)
+    .option('--sync <sync>', 'Only changes of this sync.', named)
+    .option('--user <id>', 'Only this user, by external id; may be given several times.', repeatedName)
+    .option('--group <id>', 'Only this group, by external id; may be given several times.', repeatedName)
     .addHelpText('after', RELEASE_HELP)
     .action((options: ReleaseOptions) => run((session) => release(session, options)))
 }

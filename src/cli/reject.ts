@@ -37,7 +37,7 @@ export function addReject(program: Command, run: Runner): void {
 }
 
 async function reject(session: Session, number: number, { only, reason }: DecisionOptions): Promise<number> {
-  await using control = await openControl(session, { tables: 'keep' })
+  await using control = await openControl(session, { tables: 'queue' })
   const rejected = await control.reject({
     run: number,
     by: whoAmI(session.configPlace.env),

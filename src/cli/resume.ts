@@ -34,7 +34,7 @@ export function addResume(program: Command, run: Runner): void {
 async function resume(session: Session, sync: string, options: ResumeOptions): Promise<number> {
   const { ask } = session
   await syncNames(session, sync)
-  await using control = await openControl(session)
+  await using control = await openControl(session, { tables: 'queue' })
   if (!(await control.paused()).some((paused) => paused.sync === sync))
     throw new DirsyncdError('usage', `The sync ${sync} is not paused.`)
   if (options.plan) await showNextRun(session, control, sync)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { wholeNumber } from './arguments.ts'
+import { named, wholeNumber } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
 import { openControl, readStores } from './open-control.ts'
 import { ALL, detailLimit, readRun } from './follow.ts'
@@ -26,7 +26,7 @@ export function addRuns(program: Command, run: Runner): void {
     .command('runs')
     .description('List the newest runs, or show one with its changes and notices.')
     .argument('[run]', 'The number of a run.', wholeNumber)
-    .option('--sync <sync>', 'Only runs of this sync.')
+    .option('--sync <sync>', 'Only runs of this sync.', named)
     .option('--limit <number>', 'How many runs are listed.', wholeNumber, 20)
     .option(
       '--all',

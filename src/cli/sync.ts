@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Only, RunMode } from '../control/control.ts'
 import { DirsyncdError } from '../errors.ts'
-import { repeated } from './arguments.ts'
+import { repeatedName } from './arguments.ts'
 import type { Runner, Session } from './context.ts'
 import { openControl, syncNames } from './open-control.ts'
 import { worstExitCode } from './exit-code.ts'
@@ -30,8 +30,8 @@ export function addSync(program: Command, run: Runner): void {
     .description('Make a directory equal to its source, now.')
     .argument('[sync]', 'The name of a sync. Left out: every configured sync.')
     .option('--dry-run', 'Show what would change and write nothing, like dirsyncd plan.')
-    .option('--user <id>', 'Only this user, by external id; may be given several times.', repeated)
-    .option('--group <id>', 'Only this group, by external id; may be given several times.', repeated)
+    .option('--user <id>', 'Only this user, by external id; may be given several times.', repeatedName)
+    .option('--group <id>', 'Only this group, by external id; may be given several times.', repeatedName)
     .option('--all', 'Show every change and notice, not only the first of each kind and what is new.')
     .addHelpText('after', HELP)
     .action((sync: string | undefined, options: SyncOptions) =>

@@ -51,7 +51,7 @@ async function undo(session: Session, number: number, options: UndoOptions): Pro
   const { dryRun = false, yes = false, all = false } = options
   const part = partOf(options)
   const request = { run: number, part, by: whoAmI(session.configPlace.env) }
-  await using control = await openControl(session)
+  await using control = await openControl(session, { tables: 'queue' })
   const shown = await control.undo({ ...request, mode: 'plan' })
   const planned = await followRun(session, control, shown, { all })
   const plan = await readRun(control, shown, 0)

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, rename, writeFile } from 'node:fs/promises'
+import { chmod, lstat, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createSecretReader, type SecretReader } from '../config/secret.ts'
+import { DirsyncdError, systemCode } from '../errors.ts'
+import { userOf } from '../store/ownership.ts'
 
 /** The token of a daemon whose configuration names none. */
 export interface OwnToken {
@@ -14,6 +16,7 @@ export interface OwnToken {
 /** The token in the data directory, which the first start makes; the process owns this directory. */
 export async function ownToken(dataDir: string): Promise<OwnToken> {
   const file = join(dataDir, 'admin-token')
+  for (const path of [file, `${file}.new`]) await requireOwn(path)
   if (!existsSync(file)) {
     // In one step, so that a crash leaves no empty file.
     await writeFile(`${file}.new`, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 })
@@ -22,4 +25,24 @@ export async function ownToken(dataDir: string): Promise<OwnToken> {
   await chmod(file, 0o600)
   const token = createSecretReader({ file }, { env: {}, folder: dataDir, option: 'admin.token' })
   return { file, token }
+}
+
+/** Whoever made the file, or a link in its place, knows the token. Some file systems show all files as those of root. */
+async function requireOwn(path: string): Promise<void> {
+  const uid = await ownerOf(path)
+  if (uid === undefined || uid === 0 || uid === process.geteuid?.()) return
+  throw new DirsyncdError(
+    'secret-unavailable',
+    `The file ${path} belongs to user ${await userOf(uid)} and not to the user of this process, so its token is not ` +
+      'used: find out who made it, and remove it; the next start makes a new one.',
+  )
+}
+
+async function ownerOf(path: string): Promise<number | undefined> {
+  try {
+    return (await lstat(path)).uid
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw error
+  }
 }

@@ -36,7 +36,7 @@ export async function listenForAdmin(
   await chmod(socket, 0o600)
   if (admin.listen === undefined) return
   const own = admin.token === undefined ? await ownToken(dataDir) : undefined
-  const access = await accessOf(admin, own?.token ?? admin.token!, log)
+  const access = await accessOf(admin, admin.listen.port, own?.token ?? admin.token!, log)
   const signInCode = own && operator !== undefined ? new SignInCode(operator) : undefined
   const pages = buildPages({ ...options, access, signInCode, log })
   stack.defer(() => pages.close())
@@ -55,16 +55,22 @@ export async function listenForWorker(
   log: Log,
 ): Promise<string | undefined> {
   if (worker.listen === undefined) return undefined
-  const access = admin.token && (await accessOf(admin, admin.token, log))
+  const access = admin.token && (await accessOf(admin, worker.listen.port, admin.token, log))
   const app = buildWorkerApp(watching, access, log)
   stack.defer(() => app.close())
   return listen(app, worker.listen)
 }
 
 /** Throws where the token or the secret of the proxy cannot be read, or is easily guessed. */
-async function accessOf({ hosts, proxy }: AccessConfig, token: SecretReader, log: Log): Promise<Access> {
+async function accessOf(
+  { hosts, proxy }: AccessConfig,
+  port: number,
+  token: SecretReader,
+  log: Log,
+): Promise<Access> {
   return {
     hosts,
+    port,
     token: await goodSecret(token, 'admin.token', log),
     proxy: proxy && {
       ...proxy,

@@ -2,7 +2,9 @@ import type { Pool, PoolClient } from 'pg'
 import type { Config, ServiceConfig } from '../config/config.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { migrateService, stepsMade } from '../service/store/migrations/index.ts'
 import { openPool } from '../store/open.ts'
+import { withRights } from '../store/rights.ts'
 import { storeOptions } from './site.ts'
 
 export function requireService(config: Config): ServiceConfig {
@@ -24,6 +26,16 @@ export async function openServicePool(
   // Only on PostgreSQL can another process block a query for ever.
   if (service.store.kind === 'postgres') stack.defer(watchBusyClients(pool))
   return pool
+}
+
+/** As `migrateService`. Throws a sentence where the user of the database may not. */
+export function makeServiceTables(pool: Pool, rights: 'upgrade' | 'create'): Promise<void> {
+  const tables = { where: serviceStore, steps: () => stepsMade(pool) }
+  return withRights(pool, tables, () => migrateService(pool, rights))
+}
+
+function serviceStore(database: string): string {
+  return `The store of the service, database ${database},`
 }
 
 /** Returns a function that breaks off the running queries, because a pool ends only after all of them. */

@@ -24,9 +24,8 @@ import { createEstimator, type Estimator } from '../service/password.ts'
 import { requireKeys } from '../service/keys/rotate-key.ts'
 import { openDatabase } from '../service/store/database.ts'
 import type { WriteContext } from '../service/store/resource-tables.ts'
-import { migrateService } from '../service/store/migrations/index.ts'
 import { hashToken } from '../service/store/tokens.ts'
-import { openServicePool, requireService } from './open-service.ts'
+import { makeServiceTables, openServicePool, requireService } from './open-service.ts'
 
 export type { CreatedKey }
 
@@ -66,7 +65,7 @@ export async function openServiceAdmin(config: Config, log: Log): Promise<Servic
 async function openOwn(service: ServiceConfig, log: Log): Promise<ServiceAdmin> {
   await using stack = new AsyncDisposableStack()
   const pool = await openServicePool(stack, service, 'a dirsyncd service command', log)
-  await migrateService(pool)
+  await makeServiceTables(pool, 'create')
   const perform = createPerform(
     depsOf(
       service,

@@ -14,8 +14,7 @@ import { othersMay } from '../service/keys/vault.ts'
 import { createEstimator } from '../service/password.ts'
 import type { RequestLog } from '../service/http/request-log.ts'
 import { requireKeys } from '../service/keys/rotate-key.ts'
-import { migrateService } from '../service/store/migrations/index.ts'
-import { openServicePool, requireService } from './open-service.ts'
+import { makeServiceTables, openServicePool, requireService } from './open-service.ts'
 import { openRequestLog } from './request-log.ts'
 import { listenForServiceAdmin } from './service-admin.ts'
 
@@ -51,7 +50,7 @@ export async function startService(
   const vault = openReloadableVault(service.keyFile)
   warnOfReaders(service.keyFile, log)
   const estimate = createEstimator()
-  await migrateService(pool, 'upgrade')
+  await makeServiceTables(pool, 'upgrade')
   await requireKeys(pool, vault)
   if (service.fixture !== undefined) {
     await loadAtStart(pool, service.fixture, { vault, estimate, now: new Date() })

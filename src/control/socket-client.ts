@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Client } from 'undici'
 import { DirsyncdError, ERROR_CODES, type ErrorCode, networkReason, sentence, systemCode } from '../errors.ts'
+import { userOf } from '../store/ownership.ts'
 import { openAddress } from './socket.ts'
 
 /** How long the other side may take to answer; its store may be busy. */
@@ -86,6 +87,7 @@ async function openListening(
     const code = systemCode(error)
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ECONNREFUSED') return undefined
     if (code === 'EACCES') {
+      await requireOpen(socket, error)
       throw new DirsyncdError(
         'daemon-unreachable',
         `The ${options.who}'s socket ${socket} belongs to another user; run the command as the user that the ${options.who} runs as.`,
@@ -93,6 +95,30 @@ async function openListening(
       )
     }
     throw unreachable(error, options)
+  }
+}
+
+/** Nobody can say what is in a folder that is closed to this user. */
+async function requireOpen(socket: string, cause: unknown): Promise<void> {
+  const dataDir = dirname(socket)
+  const { path, uid } = await firstSeen(socket)
+  if (path === socket) return
+  const belongs = path === dataDir ? 'belongs' : `is in ${path}, which belongs`
+  throw new DirsyncdError(
+    'daemon-unreachable',
+    `The data directory ${dataDir} ${belongs} to user ${await userOf(uid)}, and this user may not look into it; run the ` +
+      'command as that user.',
+    { cause },
+  )
+}
+
+/** The path, or the folder above it that hides it. */
+async function firstSeen(path: string): Promise<{ readonly path: string; readonly uid: number }> {
+  try {
+    return { path, uid: (await stat(path)).uid }
+  } catch (error) {
+    if (systemCode(error) !== 'EACCES') throw error
+    return firstSeen(dirname(path))
   }
 }
 

@@ -20,6 +20,7 @@ import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type TableRights, withMigrationLock } from '../store/migrate.ts'
 import type { Store } from '../store/open.ts'
+import { withRights } from '../store/rights.ts'
 import type { Outage } from '../store/outage.ts'
 import { openRedis, type RedisLink } from './redis.ts'
 import { type JobTimes, TIMES } from './times.ts'
@@ -70,10 +71,7 @@ async function openInStore(
   { store, tables = 'create' }: InStoreOptions,
   maker: Maker,
 ): Promise<QueueBackend> {
-  if (await lacksTables(store, tables)) {
-    // BullMQ takes its own lock within a transaction, which does not see a schema that was made while it waited.
-    await withMigrationLock(store.pool, (client) => runMigrations(client, 'bullmq'))
-  }
+  await makeTables(store, tables)
   const made = makeAll({ factory: createPostgresBackend, connection: store.pool }, store.outage, maker)
   const waits = store.kind === 'embedded' ? EMBEDDED_WAITS : {}
   return {
@@ -89,6 +87,17 @@ async function openInStore(
     },
     [Symbol.asyncDispose]: made.close,
   }
+}
+
+async function makeTables(store: Store, rights: TableRights): Promise<void> {
+  const { pool } = store
+  const steps = async () => ((await queueVersion(pool)) === undefined ? [] : ['version'])
+  const tables = { where: (database: string) => `The queue in the store, database ${database},`, steps }
+  await withRights(pool, { ...tables, code: 'queue-unavailable' }, async () => {
+    if (!(await lacksTables(store, rights))) return
+    // BullMQ takes its own lock within a transaction, which does not see a schema that was made while it waited.
+    await withMigrationLock(pool, (client) => runMigrations(client, 'bullmq'))
+  })
 }
 
 /** Whether the queue's tables are to be made or changed. Throws for tables of a version that this process may not use. */

@@ -3,6 +3,7 @@ import { Migrator } from 'kysely/migration'
 import type { Pool, PoolClient } from 'pg'
 import { DirsyncdError } from '../errors.ts'
 import { migrations } from './migrations/index.ts'
+import { withRights } from './rights.ts'
 import type { Tables } from './tables.ts'
 
 /** Any number that nobody else locks; while one process migrates the others wait. */
@@ -10,9 +11,14 @@ const MIGRATION_LOCK = 7_347_731
 
 /**
  * What a process may do to the tables of a store: `upgrade` makes them and brings older ones up to date, `create` makes
- * them in an empty store, and `keep` makes none.
+ * them in an empty store, `queue` makes only those of a queue, and `keep` makes none.
  */
-export type TableRights = 'upgrade' | 'create' | 'keep'
+export type TableRights = 'upgrade' | 'create' | 'queue' | 'keep'
+
+/** Whether a process may make the tables of an empty store. */
+export function mayBegin(rights: TableRights): boolean {
+  return rights === 'upgrade' || rights === 'create'
+}
 
 interface Store {
   /** Names the store, as the beginning of a sentence. */
@@ -22,9 +28,15 @@ interface Store {
 
 /**
  * Brings the schema `dirsyncd` up to date, as far as the process may. Several processes may do so at once: one works, the
- * others wait. Throws `store-empty`, and `store-unavailable` for a store of another version.
+ * others wait. Throws `store-empty`, and `store-unavailable` for a store of another version, and where the user of the
+ * database may not.
  */
-export async function migrate(pool: Pool, db: Kysely<Tables>, store: Store): Promise<void> {
+export function migrate(pool: Pool, db: Kysely<Tables>, store: Store): Promise<void> {
+  const tables = { where: () => store.where, steps: () => stepsMade(pool) }
+  return withRights(pool, tables, () => makeTables(pool, db, store))
+}
+
+async function makeTables(pool: Pool, db: Kysely<Tables>, store: Store): Promise<void> {
   if (await isUpToDate(pool, store)) return
   await withMigrationLock(pool, async (client) => {
     await client.query('create schema if not exists dirsyncd')
@@ -46,7 +58,7 @@ async function isUpToDate(db: Pool | PoolClient, { where, rights }: Store): Prom
   const missing = Object.keys(migrations).filter((name) => !made.includes(name))
   requireKnown(made, where)
   if (missing.length === 0) return true
-  if (made.length === 0 && rights === 'keep') throw emptyStore(where)
+  if (made.length === 0 && !mayBegin(rights)) throw emptyStore(where)
   if (made.length === 0 || rights === 'upgrade') return false
   throw new DirsyncdError(
     'store-unavailable',

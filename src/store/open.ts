@@ -8,7 +8,7 @@ import { hasEmbeddedStore, lastAside, mayHaveStore } from './aside.ts'
 import { openEmbeddedPool } from './embedded.ts'
 import { createEmbeddedLeases, createServerLeases, type Leases } from './lease.ts'
 import { LeaseRenewer } from './lease-renewer.ts'
-import { emptyStore, migrate, type TableRights, tryMigration } from './migrate.ts'
+import { emptyStore, mayBegin, migrate, type TableRights, tryMigration } from './migrate.ts'
 import { createOutage, type Outage } from './outage.ts'
 import { acquireDataDir, ownerOf, requireUsable } from './owner.ts'
 import { filesOfOthers } from './ownership.ts'
@@ -61,7 +61,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const outage = createStoreOutage(options.log)
   const rights = options.tables ?? 'create'
   const where = describe(options)
-  if (options.kind === 'embedded' && rights === 'keep' && (await isWithoutStore(options.dataDir)))
+  if (options.kind === 'embedded' && !mayBegin(rights) && (await isWithoutStore(options.dataDir)))
     throw emptyStore(where)
   const pool = await openPool(stack, options, outage)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })

@@ -17,10 +17,9 @@ export async function whyRootStaysOut(dir: string): Promise<string | undefined> 
   if (process.geteuid?.() !== 0) return undefined
   const place = await ownedPlace(dir)
   if (place === undefined || place.uid === 0) return undefined
-  const owner = await userOf(place.uid)
-  const name = owner ?? `number ${place.uid}`
+  const owner = await nameOf(place.uid)
   return (
-    `The data directory ${place.dir} belongs to user ${name}, who could not open what root makes in it: run the ` +
+    `The data directory ${place.dir} belongs to user ${await userOf(place.uid)}, who could not open what root makes in it: run the ` +
     `command as that user, as with \`sudo -u ${owner ?? `'#${place.uid}'`} dirsyncd …\`.`
   )
 }
@@ -33,8 +32,7 @@ export async function whoElseMayReplace(dir: string): Promise<string | undefined
   const { uid, mode } = await stat(dir)
   const user = process.geteuid?.()
   if (uid !== 0 && uid !== user) {
-    const owner = (await userOf(uid)) ?? `number ${uid}`
-    return `user ${owner} owns the data directory, and can replace what is in it: run chown ${userName()} ${dir} as root`
+    return `user ${await userOf(uid)} owns the data directory, and can replace what is in it: run chown ${userName()} ${dir} as root`
   }
   const { S_IWOTH } = constants
   if ((mode & S_IWOTH) === 0 || (mode & STICKY) !== 0) return undefined
@@ -64,10 +62,9 @@ export async function filesOfOthers(dir: string, entries = ENTRIES): Promise<str
   })
   const [first] = found
   if (first === undefined) return undefined
-  const owner = (await userOf(first.uid)) ?? `number ${first.uid}`
   const all = found.map(({ top }) => top).join(' ')
   return (
-    `${first.path} belongs to user ${owner}; give it to the user of this process by ` +
+    `${first.path} belongs to user ${await userOf(first.uid)}; give it to the user of this process by ` +
     `\`chown -R ${userName()} ${all}\` as root.`
   )
 }
@@ -112,7 +109,12 @@ export function userName(): string {
   }
 }
 
-async function userOf(uid: number): Promise<string | undefined> {
+/** To be said after "user": the name, or `number 1000`. */
+export async function userOf(uid: number): Promise<string> {
+  return (await nameOf(uid)) ?? `number ${uid}`
+}
+
+async function nameOf(uid: number): Promise<string | undefined> {
   const users = await readFile('/etc/passwd', 'utf8').catch(() => '')
   return users
     .split('\n')

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { Migrator, type Migration } from 'kysely/migration'
 import { Pool } from 'pg'
 import { expect, test } from 'vitest'
@@ -10,6 +11,7 @@ import { createEvents } from '../../src/service/store/migrations/0004-events.ts'
 import { createBlocks } from '../../src/service/store/migrations/0005-blocks.ts'
 import { currentSigningKey, addSigningKey } from '../../src/service/store/signing-keys.ts'
 import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
+import { runSql } from '../support/postgres.ts'
 import { openSite } from '../support/site.ts'
 import { startForTest, testVault } from '../support/service.ts'
 import { ask, problem } from '../contract/api.ts'
@@ -97,4 +99,20 @@ test.each([
   expect(code).toBe(1)
   expect(stderr).toMatch(said)
   expect(await steps()).toEqual(before)
+})
+
+test('a user who may not make the tables of the service is told what is missing', async () => {
+  const url = await createDatabase()
+  await runSql(url, `do $$ begin create role looker login; exception when duplicate_object then null; end $$`)
+  await using site = await openSite()
+  const store = url.replace(/\/\/[^@]*@/, '//looker@')
+  await site.configure({ dataDir: './data', service: { store, keyFile: './keys' } })
+  await site.run('service', 'key', 'create', join(site.dir, 'keys'))
+  for (const command of [['service'], ['service', 'organization', 'list']]) {
+    const { code, stderr } = await site.run(...command, '--log-level', 'error')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /^The store of the service, database \w+, is empty, and its user looker may not make the tables: permission denied for database \w+; grant it CREATE on the database\.\n$/,
+    )
+  }
 })

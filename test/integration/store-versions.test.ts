@@ -74,6 +74,18 @@ const REFUSED = [
   'store move',
 ]
 
+/** They act on what the store has, and have nothing to do in an empty one. */
+const NEED_A_STORE = [
+  'runs 7',
+  'explain corp u1',
+  'approve 7',
+  'reject 7',
+  'undo 7 --dry-run',
+  'undo 7 --yes',
+  'resume corp --yes',
+  'quarantine release',
+]
+
 const VERSIONS: readonly (readonly [which: string, make: () => Promise<string>, said: RegExp])[] = [
   [
     'an older version',
@@ -176,6 +188,93 @@ test(
   },
 )
 
+/** The URL of the database for a user who has no rights in it. */
+async function asLooker(url: string): Promise<string> {
+  await alter(url, `do $$ begin create role looker login; exception when duplicate_object then null; end $$`)
+  return url.replace(/\/\/[^@]*@/, `//looker@`)
+}
+
+const CREATING = ['start', 'plan', 'sync', 'pause corp', 'worker']
+const THE_STORE = 'The store at 127\\.0\\.0\\.1:\\d+, database \\w+,'
+const AS_OWNER = 'name the user who made the tables, or make this user their owner\\.\n$'
+
+const REFUSED_RIGHTS: readonly {
+  readonly which: string
+  readonly make: () => Promise<string>
+  readonly commands: readonly string[]
+  readonly said: string
+}[] = [
+  {
+    which: 'an empty database in which the user may not create',
+    make: async () => asLooker(await createDatabase()),
+    commands: CREATING,
+    said: `^${THE_STORE} is empty, and its user looker may not make the tables: permission denied for database \\w+; grant it CREATE on the database\\.\n$`,
+  },
+  {
+    which: 'an empty database that is read-only',
+    make: async () => {
+      const url = await createDatabase()
+      await alter(
+        url,
+        `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`,
+      )
+      return url
+    },
+    commands: CREATING,
+    said: `^${THE_STORE} is empty, and its user \\w+ may not make the tables: cannot execute CREATE SCHEMA in a read-only transaction; name the primary server, or set default_transaction_read_only to off\\.\n$`,
+  },
+  {
+    which: 'a store of an older version that belongs to another user',
+    make: async () => {
+      const url = await createOlderStore(BEFORE_LAST)
+      const looker = await asLooker(url)
+      await alter(
+        url,
+        `grant create on database ${new URL(url).pathname.slice(1)} to looker;
+        grant usage, create on schema dirsyncd to looker;
+        grant select, insert, update on all tables in schema dirsyncd to looker`,
+      )
+      return looker
+    },
+    commands: ['start'],
+    said: `^${THE_STORE} was last used by an older dirsyncd, and its user looker may not upgrade the tables: (must be owner of|permission denied for) .*; ${AS_OWNER}`,
+  },
+  {
+    which: 'a store that belongs to another user',
+    make: async () => asLooker(await createDatabase(STORE_TEMPLATE)),
+    commands: ['start', 'runs', 'approve 1', 'worker'],
+    said: `^${THE_STORE} has tables that its user looker may not use: permission denied for schema dirsyncd; ${AS_OWNER}`,
+  },
+  {
+    which: 'a store in whose database the user may not make the tables of the queue',
+    make: async () => {
+      const url = await createDatabase(STORE_TEMPLATE)
+      const looker = await asLooker(url)
+      await alter(
+        url,
+        `drop schema bullmq cascade; grant usage on schema dirsyncd to looker;
+        grant all on all tables in schema dirsyncd to looker`,
+      )
+      return looker
+    },
+    commands: ['start', 'plan', 'approve 1'],
+    said: '^The queue in the store, database \\w+, is empty, and its user looker may not make the tables: permission denied for database \\w+; grant it CREATE on the database\\.\n$',
+  },
+]
+
+test.each(REFUSED_RIGHTS)('$which: what is missing is said in one sentence', async (refused) => {
+  const url = await refused.make()
+  await configure(url)
+  for (const command of refused.commands) {
+    const { code, stderr } = await site.run(...command.split(' '), '--log-level', 'error')
+    expect({ command, code, stderr }).toEqual({
+      command,
+      code: 1,
+      stderr: expect.stringMatching(new RegExp(refused.said)),
+    })
+  }
+})
+
 describe('an empty database', () => {
   test('stays empty for those that only look, and each says what that means', async () => {
     const url = await createDatabase()
@@ -188,7 +287,7 @@ describe('an empty database', () => {
     })
     expect(await site.run('quarantine', 'list')).toMatchObject({ code: 0, stderr: '' })
     const empty = /^The store at .*, is empty; the first dirsyncd start, sync or plan makes its tables\.\n$/
-    for (const command of ['runs 7', 'explain corp u1', 'reject 7', 'quarantine release'])
+    for (const command of NEED_A_STORE)
       expect(await site.run(...command.split(' '))).toMatchObject({
         code: 1,
         stderr: expect.stringMatching(empty),
@@ -212,11 +311,7 @@ describe('an empty database', () => {
 
   test('in which this user may make no tables fails the check', async () => {
     const url = await createDatabase()
-    await alter(
-      url,
-      `do $$ begin create role looker login; exception when duplicate_object then null; end $$`,
-    )
-    await configure(url.replace(/\/\/[^@]*@/, `//looker@`))
+    await configure(await asLooker(url))
     const { code, lines } = await site.json('check')
     expect(code).toBe(1)
     expect(lines).toContainEqual(
@@ -230,12 +325,36 @@ describe('an empty database', () => {
     )
   })
 
+  test('gets its tables by a pause before the first run', async () => {
+    await configure(await createDatabase())
+    expect(await site.run('pause', 'corp')).toMatchObject({ code: 0, stderr: '' })
+    expect((await site.run('sync')).stderr).toContain('corp has been paused since')
+  })
+
   test('gets its tables by the first plan', async () => {
     await configure(await createDatabase())
     expect(await site.run('plan')).toMatchObject({ code: 2, stderr: '' })
     expect((await site.run('runs')).stdout).toMatch(/\bplanned\b/)
   })
 })
+
+test(
+  'a store that has no tables of a queue yet gets them by what applies changes, and not by a look',
+  { timeout: 60_000 },
+  async () => {
+    const url = await createDatabase()
+    await configure(url)
+    expect(await site.run('sync')).toMatchObject({ code: 0, stderr: '' })
+    await alter(url, 'drop schema bullmq cascade')
+    const before = await contentOf(url)
+    expect(await site.run('runs')).toMatchObject({ code: 0, stderr: '' })
+    expect(await contentOf(url)).toEqual(before)
+    expect(await site.run('undo', '1', '--yes')).toMatchObject({ code: 3, stderr: '' })
+    await alter(url, 'drop schema bullmq cascade')
+    const run = (await site.json('runs')).lines.find(({ hold }) => hold === 'open').run
+    expect(await site.run('approve', String(run))).toMatchObject({ code: 0, stderr: '' })
+  },
+)
 
 describe('an embedded store', () => {
   beforeEach(() => configure('embedded'))
@@ -246,8 +365,17 @@ describe('an embedded store', () => {
       code: 0,
       stdout: expect.stringContaining('There are no runs yet'),
     })
+    const empty =
+      /^The embedded store in .* is empty; the first dirsyncd start, sync or plan makes its tables\.\n$/
+    for (const command of NEED_A_STORE)
+      expect({ command, ...(await site.run(...command.split(' '))) }).toEqual({
+        command,
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(empty),
+      })
     const bundle = JSON.parse((await site.run('bundle', '-')).stdout)
-    expect(bundle.missing).toEqual([expect.stringMatching(/^The embedded store in .* is empty; /)])
+    expect(bundle.missing).toEqual([expect.stringMatching(empty.source.replace('\\n$', '$'))])
     const { lines } = await site.json('check')
     const detail = expect.stringMatching(
       /^embedded store, which is empty: .* which this user may; queue on the store$/,

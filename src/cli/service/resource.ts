@@ -3,7 +3,7 @@ import { type Flag, flagsOf, type Resource, type ResourceName } from '../../comp
 import { digits } from '../../directory/wording.ts'
 import { DirsyncdError } from '../../errors.ts'
 import { printable } from '../../printable.ts'
-import { repeated, wholeNumber } from '../arguments.ts'
+import { named, repeated, wholeNumber } from '../arguments.ts'
 import type { Runner, Session } from '../context.ts'
 import { printResult, printRows, withService } from './admin.ts'
 import { repeatedId } from './id.ts'
@@ -97,6 +97,7 @@ function parsed(option: Option, { kind, choices }: Flag): Option {
   if (choices !== undefined) return option.choices(choices)
   if (kind === 'number') return option.argParser(numberOf)
   if (kind === 'texts') return option.argParser(repeated)
+  if (kind === 'file') return option.argParser(named)
   if (kind === 'numbers') return option.argParser(repeatedId)
   return option
 }

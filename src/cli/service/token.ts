@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { parseDuration } from '../../duration.ts'
 import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
 import { isTimeOrDuration } from '../../compose/service-resources.ts'
-import { repeated, wholeNumber } from '../arguments.ts'
+import { named, repeated, wholeNumber } from '../arguments.ts'
 import type { Runner, Session } from '../context.ts'
 import { printable } from '../../printable.ts'
 import { pointInTime } from '../../directory/wording.ts'
@@ -50,7 +50,7 @@ export function addToken(service: Command, run: Runner): void {
     .requiredOption('--contact <number>', 'Whose token it is.', wholeNumber)
     .requiredOption('--scope <scope>', 'What it allows; once for each.', repeated)
     .option('--expires <when>', 'How long it is valid, or until when (default: 365d).', expiryOf)
-    .option('--file <path>', 'Write it into this new file, of mode 0600, instead of showing it.')
+    .option('--file <path>', 'Write it into this new file, of mode 0600, instead of showing it.', named)
     .addHelpText('after', CREATE_HELP)
     .action((options: CreateOptions) => run((session) => create(session, options)))
   group

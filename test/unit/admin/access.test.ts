@@ -11,6 +11,7 @@ const watching = {
 }
 const TOKEN = 'a-long-token:with-a-colon'
 const WITH_TOKEN: Access = {
+  port: 8080,
   hosts: [],
   token: async () => TOKEN,
   proxy: undefined,

@@ -42,8 +42,12 @@ export interface Shown {
 
 export const TOKEN = 'a-long-token-of-the-test'
 
+/** The listener's. */
+export const PORT = 8080
+
 export const WITH_TOKEN: Access = {
   hosts: [],
+  port: PORT,
   token: async () => TOKEN,
   proxy: undefined,
   wrongToken: () => {},
@@ -53,7 +57,7 @@ export const WITH_TOKEN: Access = {
 export const BEARER = { authorization: `Bearer ${TOKEN}` }
 
 /** What a browser shows in which ada has signed in. */
-export const SIGNED_IN = { cookie: signIn('ada', TOKEN, false).split(';')[0]! }
+export const SIGNED_IN = { cookie: signIn('ada', { port: PORT, token: TOKEN }, false).split(';')[0]! }
 
 /** Everything in one part, behind which something may fail. */
 async function* all<T>(items: readonly T[], cut: Error | undefined) {

@@ -3,7 +3,7 @@ import type { Access } from '../../../src/admin/access.ts'
 import { sessionUser, signIn } from '../../../src/admin/session.ts'
 import { SignInCode } from '../../../src/admin/sign-in-code.ts'
 import { runOf } from '../cli/runs-for-tests.ts'
-import { buildPagesForTests, TOKEN, WITH_TOKEN } from './pages-for-tests.ts'
+import { buildPagesForTests, PORT, TOKEN, WITH_TOKEN } from './pages-for-tests.ts'
 
 const BREACH = { guard: 'max-deletes', detail: 'many', changes: 9 }
 
@@ -51,7 +51,19 @@ test('a browser is led to the page for signing in, and from there to where it wa
   expect(approval.statusCode).toBe(303)
   expect(asked).toEqual([['approve', { run: 7, by: 'ada', reason: undefined, seen: 'open' }]])
   const left = await app.inject({ method: 'POST', url: '/sign-out', headers: { ...FORM, cookie } })
-  expect(left.headers['set-cookie']).toMatch(/^dirsyncd-session=; Max-Age=0/)
+  expect(left.headers['set-cookie']).toMatch(/^dirsyncd-session-8080=; Max-Age=0/)
+})
+
+test('two daemons on one host keep their sessions apart, which a browser sends to both', async () => {
+  const daemons = [8080, 8081].map((port) => open({ port, token: async () => `${TOKEN} of ${port}` }).app)
+  const [one, two] = await Promise.all(
+    daemons.map(async (app, at) => cookieOf(await signInWith(app, `${TOKEN} of ${8080 + at}`))),
+  )
+  expect(one!.split('=')[0]).not.toBe(two!.split('=')[0])
+  for (const app of daemons) {
+    const page = await app.inject({ url: '/', headers: { ...HTML, cookie: `${one}; ${two}` } })
+    expect([page.statusCode, page.body.includes('<bdi>ada</bdi>')]).toEqual([200, true])
+  }
 })
 
 test.each(['wrong', '', `${TOKEN}x`, TOKEN.slice(1)])('%j is not the token', async (token) => {
@@ -137,21 +149,23 @@ test('the link of the terminal works for an hour, and none where there is no ter
 })
 
 describe('a session', () => {
+  const PLACE = { port: PORT, token: TOKEN }
+
   test('ends with its time and with the token', () => {
-    const cookie = valueOf(signIn('ada', TOKEN, false, 0))
-    expect(sessionUser(cookie, TOKEN, 1)).toBe('ada')
-    expect(sessionUser(cookie, TOKEN, 12 * 3_600_000)).toBeUndefined()
-    expect(sessionUser(cookie, 'another token of the test', 1)).toBeUndefined()
+    const cookie = valueOf(signIn('ada', PLACE, false, 0))
+    expect(sessionUser(cookie, PLACE, 1)).toBe('ada')
+    expect(sessionUser(cookie, PLACE, 12 * 3_600_000)).toBeUndefined()
+    expect(sessionUser(cookie, { ...PLACE, token: 'another token of the test' }, 1)).toBeUndefined()
   })
 
   test('cannot be made or changed without the token', () => {
-    const [content, signature] = valueOf(signIn('ada', TOKEN, false, 0))
-      .slice('dirsyncd-session='.length)
+    const [content, signature] = valueOf(signIn('ada', PLACE, false, 0))
+      .slice('dirsyncd-session-8080='.length)
       .split('.')
     const other = Buffer.from(JSON.stringify({ user: 'root', ends: 9e15 })).toString('base64url')
     for (const forged of [`${other}.${signature}`, `${content}.`, content, '', '.', `.${signature}`, 'x'])
-      expect(sessionUser(`dirsyncd-session=${forged}`, TOKEN, 1)).toBeUndefined()
-    expect(sessionUser(undefined, TOKEN, 1)).toBeUndefined()
+      expect(sessionUser(`dirsyncd-session-8080=${forged}`, PLACE, 1)).toBeUndefined()
+    expect(sessionUser(undefined, PLACE, 1)).toBeUndefined()
   })
 })
 

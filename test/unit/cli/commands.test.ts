@@ -909,3 +909,31 @@ test('an empty reason is none, and a long one is wrong usage', async () => {
       stderr: 'A reason may have at most 500 characters, and this one has 1,501.\n',
     })
 })
+
+const EMPTY_NAMES = [
+  ['sync', '--config', ''],
+  ['sync', '--config='],
+  ['sync', 'corp', '--user', ''],
+  ['sync', 'corp', '--group', ' '],
+  ['runs', '--sync', ''],
+  ['approve', '12', '--id', ''],
+  ['undo', '12', '--id', 'u1', '--id', ''],
+  ['quarantine', 'list', '--sync', ''],
+  ['quarantine', 'release', '--user', ''],
+  ['quarantine', 'release', '--group', ''],
+  ['notify', '--test', '--channel', ''],
+  ['bundle', ''],
+  ['init', '--file', ''],
+  ['init', '--token-file', ''],
+  ['init', '--csv-users', ''],
+  ['service', 'token', 'create', '--contact', '1', '--scope', 'ORG', '--file', ''],
+]
+
+test.each(EMPTY_NAMES.map((argv) => ({ argv })))(
+  '$argv has an empty name, which is wrong usage',
+  async ({ argv }) => {
+    const { code, stdout, stderr, asked, performed } = await dirsyncd(argv)
+    expect({ code, stdout, asked, performed }).toEqual({ code: 64, stdout: '', asked: [], performed: [] })
+    expect(stderr).toMatch(/ is invalid[^.]*\. It must not be empty; see dirsyncd( \w+)* --help\.\n$/)
+  },
+)

@@ -1,4 +1,4 @@
-import { chown, mkdir, readdir } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,10 @@ beforeEach(async () => {
   stack = new AsyncDisposableStack()
   dir = stack.use(await tempDir()).path
 })
-afterEach(() => stack.disposeAsync())
+afterEach(() => {
+  process.seteuid!(process.getuid!())
+  return stack.disposeAsync()
+})
 
 const connect = (dataDir: string) =>
   connectSocket(socketPath(dataDir), { who: 'daemon', afterLoss: 'Nothing is lost.' })
@@ -44,6 +47,34 @@ test('a command reaches the daemon of a data directory whose path is longer than
 
 describe.runIf(process.geteuid?.() === 0)('a socket of another user', () => {
   const [OTHER, STRANGER] = [54_321, 12_345]
+
+  test('is not known to be there in a data directory that is closed to this user', async () => {
+    const dataDir = join(dir, 'data')
+    await mkdir(dataDir, { mode: 0o700 })
+    for (const path of [dir, dataDir]) await chown(path, OTHER, OTHER)
+    await chmod(dir, 0o755)
+    process.seteuid!(STRANGER)
+    const refused = connect(dataDir)
+    await expect(refused).rejects.toMatchObject({ code: 'daemon-unreachable' })
+    await expect(refused).rejects.toThrow(
+      `The data directory ${dataDir} belongs to user number ${OTHER}, and this user may not look into it; run the ` +
+        'command as that user.',
+    )
+    await expect(connect(join(dataDir, 'deeper', 'still'))).rejects.toThrow(
+      `The data directory ${dataDir}/deeper/still is in ${dataDir}, which belongs to user number ${OTHER}, and this user`,
+    )
+  })
+
+  test('that refuses this user is named', async () => {
+    await listen(dir)
+    for (const path of [dir, socketPath(dir)]) await chown(path, OTHER, OTHER)
+    await chmod(dir, 0o755)
+    await chmod(socketPath(dir), 0o600)
+    process.seteuid!(STRANGER)
+    await expect(connect(dir)).rejects.toThrow(
+      `The daemon's socket ${dir}/admin.sock belongs to another user; run the command as the user that the daemon runs as.`,
+    )
+  })
 
   test('is used where that user owns the folder', async () => {
     await listen(dir)

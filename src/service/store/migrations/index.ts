@@ -68,7 +68,8 @@ async function requireVersion(pool: Pool, rights: 'upgrade' | 'create'): Promise
   )
 }
 
-async function stepsMade(pool: Pool): Promise<readonly string[]> {
+/** The names of the migrations that the store has; none where it has no tables. */
+export async function stepsMade(pool: Pool): Promise<readonly string[]> {
   const { rows: tables } = await pool.query(`select to_regclass('${SCHEMA}.migrations') as made`)
   if (tables[0].made === null) return []
   const { rows } = await pool.query<{ name: string }>(`select name from ${SCHEMA}.migrations`)
