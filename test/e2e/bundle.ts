@@ -169,9 +169,14 @@ export function bundleTests(): void {
     expect(await site.run('bundle', path)).toEqual({
       code: 64,
       stdout: '',
-      stderr: `The file ${path} cannot be written: it exists already, and a bundle never overwrites a file; name another one.\n`,
+      stderr: `The bundle cannot be written into ${path}: it exists; remove it or name another one.\n`,
     })
     expect(await readFile(path, 'utf8')).toBe('mine')
+    expect(await site.run('bundle', join(site.dir, 'none', 'x.json'))).toEqual({
+      code: 64,
+      stdout: '',
+      stderr: `The bundle cannot be written into ${site.dir}/none/x.json: its folder does not exist; name another one.\n`,
+    })
   })
 }
 
