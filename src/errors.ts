@@ -88,7 +88,7 @@ export function systemCode(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
-/** Why a file cannot be opened, by the code of the system call. */
+/** Why a file cannot be read, by the code of the system call. */
 const FILE_REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   ENOTDIR: 'a part of its path is no folder',
@@ -100,6 +100,23 @@ const FILE_REASONS: Readonly<Record<string, string>> = {
 /** Why a file cannot be read, in words; the system's own message for other codes. */
 export function fileReason(error: unknown): string {
   return FILE_REASONS[systemCode(error) ?? ''] ?? sentence(error)
+}
+
+/** Why a file cannot be made or written, by the code of the system call. */
+const WRITE_REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'its folder does not exist',
+  ENOTDIR: 'a part of its path is no folder',
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EISDIR: 'it is a folder',
+  EROFS: 'it is on a disk that is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk has no room left for this user',
+}
+
+/** Why a file cannot be made or written, in words; the system's own message for other codes. */
+export function whyUnwritable(error: unknown): string {
+  return WRITE_REASONS[systemCode(error) ?? ''] ?? sentence(error)
 }
 
 interface OtherHost {

@@ -13,21 +13,33 @@ if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1
   const { beginWithLessMemory } = await import('./compose/heap.ts')
   beginWithLessMemory(process)
   await keepCompiled()
-  // A closed pipe, as in `dirsyncd runs | head`, or a closed terminal must not stop the work.
-  process.stdout.on('error', ignoreClosed)
-  process.stderr.on('error', ignoreClosed)
+  const { whyUnwritable } = await import('./errors.ts')
+  let isOutputLost = false
+  // A closed pipe, as in `dirsyncd runs | head`, a closed terminal or a full disk must not stop the work.
+  process.stdout.on('error', (error) => {
+    if (isClosed(error)) return
+    const why = `Standard output cannot be written: ${whyUnwritable(error)}; send it elsewhere.`
+    if (!isOutputLost) process.stderr.write(`${why}\n`)
+    isOutputLost = true
+    process.exitCode = 1
+  })
+  process.stderr.on('error', (error) => {
+    // Nobody can be told, and the work goes on; the log does when there is space again.
+    if (!isClosed(error) && !isDiskFull(error)) throw error
+  })
   process.on('uncaughtException', crash)
   const { runCli } = await import('./cli/run.ts')
   const { askOn } = await import('./cli/ask.ts')
   const { promptsOn } = await import('./cli/init/prompts.ts')
   const isForPerson = process.stdin.isTTY && process.stdout.isTTY
-  process.exitCode = await runCli({
+  const exitCode = await runCli({
     argv: process.argv.slice(2),
     stdout: process.stdout,
     stderr: process.stderr,
     ask: isForPerson ? askOn({ input: process.stdin, output: process.stderr }) : undefined,
     prompts: isForPerson ? promptsOn({ input: process.stdin, output: process.stdout }) : undefined,
   })
+  process.exitCode = isOutputLost ? 1 : exitCode
 }
 
 /** So that no command compiles its modules again. Where the directory cannot be written, it does. */
@@ -37,10 +49,13 @@ async function keepCompiled(): Promise<void> {
   enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/dirsyncd/compiled', import.meta.url)))
 }
 
-function ignoreClosed(error: NodeJS.ErrnoException): void {
+function isClosed({ code }: NodeJS.ErrnoException): boolean {
   // A terminal has no disk that could fail.
-  if (error.code === 'EPIPE' || (error.code === 'EIO' && process.stdout.isTTY)) return
-  throw error
+  return code === 'EPIPE' || (code === 'EIO' && process.stdout.isTTY)
+}
+
+function isDiskFull({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'ENOSPC' || code === 'EDQUOT'
 }
 
 /** No caller handles this error, so the state of the process is unknown and it ends. */

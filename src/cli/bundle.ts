@@ -1,9 +1,8 @@
-import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { amount } from '../directory/wording.ts'
-import { DirsyncdError, fileReason, systemCode } from '../errors.ts'
 import { named } from './arguments.ts'
 import type { BareSession, Runner } from './context.ts'
+import { writeNewFile } from './new-file.ts'
 
 const HELP = `
 The file has versions, the configuration without secrets, the last 20 runs of each sync with counts and errors, what is
@@ -38,7 +37,8 @@ async function writeBundle(session: BareSession, asked: string | undefined): Pro
     return 0
   }
   const path = asked ?? defaultName(new Date())
-  await createFile(path, text)
+  const file = { path, what: `The bundle cannot be written into ${path}` }
+  await writeNewFile(file, () => Promise.resolve(text), String)
   const bytes = Buffer.byteLength(text)
   if (session.json) session.printJson({ file: path, bytes, missing })
   else
@@ -53,17 +53,4 @@ async function writeBundle(session: BareSession, asked: string | undefined): Pro
 function defaultName(now: Date): string {
   const [day, time] = now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '').split('T')
   return `dirsyncd-bundle-${day}-${time}.json`
-}
-
-/** Only this user may read it. */
-async function createFile(path: string, text: string): Promise<void> {
-  try {
-    await writeFile(path, text, { flag: 'wx', mode: 0o600 })
-  } catch (error) {
-    const why =
-      systemCode(error) === 'EEXIST'
-        ? 'it exists already, and a bundle never overwrites a file; name another one'
-        : fileReason(error)
-    throw new DirsyncdError('usage', `The file ${path} cannot be written: ${why}.`)
-  }
 }

@@ -7,13 +7,20 @@ import { type ConfigPlace, loadConfig, type RawConfig, readRawConfig } from '../
 import { maskPlain } from '../config/masked-text.ts'
 import { maskConfig } from '../config/masked.ts'
 import { Cleaner } from '../control/bundle/clean.ts'
-import { type Diagnostics, type DiagnosticsRequest, diagnose } from '../control/bundle/diagnostics.ts'
+import type { Diagnostics, DiagnosticsRequest } from '../control/bundle/diagnostics.ts'
 import { programWords, WORDS_UNREAD } from '../control/bundle/words.ts'
 import { connectSocket } from '../control/socket-client.ts'
 import type { Log } from '../log.ts'
 import { openRedis } from '../queue/redis.ts'
 import { openStore } from '../store/open.ts'
-import { collectInto, type DaemonDiagnostics, type OrNothing, processFacts, redisFacts } from './diagnose.ts'
+import {
+  collectInto,
+  type DaemonDiagnostics,
+  diagnoseStore,
+  type OrNothing,
+  processFacts,
+  redisFacts,
+} from './diagnose.ts'
 import { storeOptions } from './site.ts'
 
 export type Bundle = Readonly<Record<string, unknown>>
@@ -134,7 +141,7 @@ async function readOwnStores(
     diagnostics: await orNothing(async () => {
       const options = storeOptions(config.store, config.dataDir, 'dirsyncd bundle', log)
       await using store = await openStore({ ...options, tables: 'keep' })
-      return await diagnose(store.db, request)
+      return await diagnoseStore(store, request)
     }),
   }
 }

@@ -2,9 +2,11 @@ import { arch, availableParallelism, release, totalmem, type as systemName, upti
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { type Diagnostics, type DiagnosticsRequest, diagnose } from '../control/bundle/diagnostics.ts'
-import { sentence } from '../errors.ts'
+import { DirsyncdError, sentence } from '../errors.ts'
+import { isAway, whyAway } from '../store/outage.ts'
 import { describeProcess, processName } from '../store/process-name.ts'
 import type { Site } from './site.ts'
+import { withinTime } from './within-time.ts'
 import { programVersion } from './version.ts'
 
 /** What a running daemon says of itself and of its stores; a part that could not be read is left out. */
@@ -40,9 +42,32 @@ export async function diagnoseDaemon(
   return {
     process: await orNothing(processFacts),
     queue: await orNothing(() => (redis === undefined ? { kind } : redisFacts(redis))),
-    diagnostics: await orNothing(() => diagnose(store.db, request)),
+    diagnostics: await orNothing(() => diagnoseStore(store, request)),
     missing,
   }
+}
+
+/** How long the store may take for its first answer, in milliseconds. */
+const STORE_WAIT_MS = 8000
+
+/** Throws `store-unavailable` where the store is away; one that hangs is not waited for. */
+export async function diagnoseStore(store: Site['store'], request: DiagnosticsRequest): Promise<Diagnostics> {
+  try {
+    await withinTime(store.pool.query('SELECT 1'), STORE_WAIT_MS)
+  } catch (error) {
+    throw storeIsAway(error)
+  }
+  try {
+    return await diagnose(store.db, request)
+  } catch (error) {
+    throw isAway(error) ? storeIsAway(error) : error
+  }
+}
+
+function storeIsAway(cause: unknown): DirsyncdError {
+  const why = isAway(cause) ? whyAway(cause) : sentence(cause)
+  const message = `The store does not answer: ${why}. Make another bundle when it does.`
+  return new DirsyncdError('store-unavailable', message, { cause })
 }
 
 export function processFacts(): Readonly<Record<string, unknown>> {

@@ -41,6 +41,17 @@ export function maskUrl(text: string, hide: Hide): string {
   return `${url.protocol}//${hasUser ? '<masked>@' : ''}${url.host}${path === '/' ? '' : path}${query}${fragment}`
 }
 
+/** The address without path and parameters, which of a webhook may be its secret; those of an LDAP server are none. */
+export function maskOrigin(text: string, hide: Hide): string {
+  const url = URL.parse(text)
+  if (url?.protocol.startsWith('ldap') === true) return maskUrl(text, hide)
+  if (url === null || url.host === '') return hide(text)
+  url.pathname = ''
+  url.search = ''
+  url.hash = ''
+  return maskUrl(url.href, hide)
+}
+
 /** Parts of a DN whose values are domains and branches of a tree, never people. */
 const BRANCHES: ReadonlySet<string> = new Set(['dc', 'ou', 'domaincomponent', 'organizationalunitname'])
 /** Containers that servers have from the beginning. */

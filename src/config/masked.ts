@@ -1,5 +1,14 @@
 import { maskMapping } from './masked-expression.ts'
-import { type Hide, maskAttribute, maskDn, maskFilter, maskPlain, maskUrl } from './masked-text.ts'
+import {
+  type Hide,
+  maskAttribute,
+  maskDn,
+  maskFilter,
+  maskOrigin,
+  maskPlain,
+  maskUrl,
+} from './masked-text.ts'
+import { secretOptions } from './secret-options.ts'
 
 const MASKED = '<masked>'
 
@@ -11,13 +20,15 @@ const PLAIN =
   watch timeout maxOutput maxEntries organizationId directoryId allowedDomains dropBadEmails readConcurrency writeConcurrency
   createBatch requests per membership emails policy deleteAfter runs maxDeletes maxDeletePercent maxDeletesPerDay
   maxUpdates maxUpdatePercent minSourceUsers maxSourceShrinkPercent maxMovedIds holdsExpireAfter keyFile trustedProxies fixture
-  hosts userHeader failuresInRow events host port security eventRetention requestLog faults uniqueExternalIds withDaemon file`)
+  hosts userHeader failuresInRow events host port security eventRetention requestLog faults uniqueExternalIds withDaemon`)
 /** Sections, which have options of their own. */
 const SECTIONS =
   words(`admin worker log notifications channels retention syncs source tls timeouts users groups members map trailer directory rateLimit
   entries guards memberships service`)
 const URLS = words('store queue url baseUrl publicUrl proxy')
-const SECRETS = words('token proxySecret secret password storePassword queuePassword key')
+const SECRETS = secretOptions()
+/** Paths of files in whose place a secret may stand. */
+const SECRET_FILES = words('file key')
 const EXPRESSIONS = words('name email employee_id external_id members value')
 const FILTERS = words('filter disabledWhen')
 const BASES = words('base')
@@ -31,7 +42,8 @@ export const DECIDED: ReadonlySet<string> = new Set([
   ...PLAIN,
   ...SECTIONS,
   ...URLS,
-  ...SECRETS,
+  ...SECRETS.names,
+  ...SECRET_FILES,
   ...EXPRESSIONS,
   ...FILTERS,
   ...BASES,
@@ -65,20 +77,22 @@ class Mask {
   /** `path` is that of the section, without places in lists. */
   value(value: unknown, path: readonly string[]): unknown {
     const key = path.at(-1) ?? ''
-    if (SECRETS.has(key)) return this.#secret(key, value)
+    if (SECRET_FILES.has(key)) return this.#secret(key, value)
     if (PEOPLE_LISTS.has(key)) return this.#people(value)
     if (key === 'command') return shownCommand(value, this.#hide)
     if (key === 'env') return Array.isArray(value) ? value.map(shownVariable) : shownVariable(value)
     if (Array.isArray(value)) return value.map((each) => this.value(each, path))
-    if (typeof value === 'object' && value !== null) return this.#section(value, path)
+    if (typeof value === 'object' && value !== null)
+      return URLS.has(key) ? this.#secret(key, value) : this.#section(value, path)
     return typeof value === 'string' ? this.#text(value, path) : isKnown(key) ? value : MASKED
   }
 
   #section(section: object, path: readonly string[]): unknown {
     return Object.fromEntries(
-      Object.entries(section).map(([key, value]) =>
-        DECIDED.has(key) ? [key, this.value(value, [...path, key])] : [this.#hide(key), MASKED],
-      ),
+      Object.entries(section).map(([key, value]) => {
+        if (SECRETS.isIn(section, key)) return [key, this.#secret(key, value)]
+        return DECIDED.has(key) ? [key, this.value(value, [...path, key])] : [this.#hide(key), MASKED]
+      }),
     )
   }
 
@@ -88,6 +102,7 @@ class Mask {
     if (FILTERS.has(key)) return maskFilter(text, this.#hide)
     if (BASES.has(key)) return maskDn(text, this.#hide)
     if (ATTRIBUTES.has(key)) return maskAttribute(text, this.#hide)
+    if (key === 'url') return maskOrigin(text, this.#hide)
     if (URLS.has(key)) return maskUrl(text, this.#hide)
     if (isNameOfSync(path)) return maskPlain(text, this.#hide)
     if (path.includes('map') || EXPRESSIONS.has(key)) return maskMapping(text, this.#hide)
@@ -96,7 +111,7 @@ class Mask {
 
   /** Where the secret is, and never what stands in its place. */
   #secret(key: string, value: unknown): unknown {
-    if (typeof value === 'string') return key === 'key' ? shownPath(value, this.#hide) : MASKED
+    if (typeof value === 'string') return SECRET_FILES.has(key) ? shownPath(value, this.#hide) : MASKED
     if (typeof value !== 'object' || value === null) return MASKED
     return Object.fromEntries(
       Object.entries(value).map(([kind, where]) => {
@@ -138,7 +153,7 @@ function shownVariable(name: unknown): string {
 function shownPath(path: unknown, hide: Hide): string {
   const isPath =
     typeof path === 'string' && /^(?:[\w. -]*\/[\w./ -]*|[\w.-]+\.(?:pem|key|crt|txt))$/.test(path)
-  return isPath && !/[A-Za-z0-9]{32}/.test(path) ? maskPlain(path, hide) : MASKED
+  return isPath && !/[A-Za-z0-9]{20}/.test(path) ? maskPlain(path, hide) : MASKED
 }
 
 /** Names end in what they are of; another text may be the secret itself. */

@@ -9,7 +9,7 @@ import { openEmbeddedPool } from './embedded.ts'
 import { createEmbeddedLeases, createServerLeases, type Leases } from './lease.ts'
 import { LeaseRenewer } from './lease-renewer.ts'
 import { emptyStore, mayBegin, migrate, type TableRights, tryMigration } from './migrate.ts'
-import { createOutage, type Outage } from './outage.ts'
+import { createOutage, type Outage, isAway, whyAway } from './outage.ts'
 import { acquireDataDir, ownerOf, requireUsable } from './owner.ts'
 import { filesOfOthers } from './ownership.ts'
 import type { Tables } from './tables.ts'
@@ -257,6 +257,6 @@ function reason(error: unknown): string {
     case '3D000':
       return 'that database does not exist. Create it or correct the address.'
     default:
-      return `${sentence(error).replace(/\.$/, '')}.`
+      return `${(isAway(error) ? whyAway(error) : sentence(error)).replace(/\.$/, '')}.`
   }
 }

@@ -1,4 +1,4 @@
-import { DirsyncdError, networkReason, sentence } from '../errors.ts'
+import { DirsyncdError, networkReason, sentence, systemCode } from '../errors.ts'
 import type { Log } from '../log.ts'
 
 /** Logs once that a server is away, and once that it is back, however many of its users find out. */
@@ -46,6 +46,14 @@ export function isAway(error: unknown): boolean {
   if (networkReason(error) !== undefined) return true
   if (!(error instanceof Error)) return false
   return ('code' in error && SQL_STATES.test(String(error.code))) || MESSAGES.test(error.message)
+}
+
+/** Why a server is away, in words that name nobody, for an error that {@link isAway} knows. */
+export function whyAway(error: unknown): string {
+  const code = systemCode(error) ?? ''
+  if (code === '53300') return 'it has no connection left'
+  if (code.startsWith('57P0')) return 'it stops or starts, or has crashed'
+  return networkReason(error) ?? 'the connection was lost or not made in time'
 }
 
 const DISK_FULL = '53100'

@@ -1,10 +1,13 @@
 import files, { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
 import { syncBuiltinESMExports } from 'node:module'
+import { type AddressInfo, createServer } from 'node:net'
 import os from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type ApiProxy, startApiProxy } from '../support/api-proxy.ts'
 import { FIXTURE } from '../support/fixture.ts'
+import { startPostgres } from '../support/postgres.ts'
 import { startRedis } from '../support/redis.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { embeddedConfig, directorySection } from '../support/sync-config.ts'
@@ -67,6 +70,19 @@ async function bundle(...args: readonly string[]): Promise<any> {
   return JSON.parse(written.stdout)
 }
 
+async function saysStoreIsAway(why: string): Promise<void> {
+  const path = join(site.dir, `${why}.json`)
+  const { stdout } = await site.run('bundle', path)
+  const sentence = `The store does not answer: ${why}. Make another bundle when it does.`
+  expect(stdout.split('\n').slice(1)).toEqual([`It lacks a part: ${sentence}`, ''])
+  const written = JSON.parse(await readFile(path, 'utf8'))
+  expect(written).toMatchObject({
+    missing: [sentence],
+    daemon: { dirsyncd: '0.1.0' },
+    config: { options: {} },
+  })
+}
+
 /** What `npm test` runs. */
 export function bundleTests(): void {
   hasTroubles('with a daemon')
@@ -81,6 +97,37 @@ export function bundleTests(): void {
       expect(written.config.options.syncs).toHaveLength(1)
       expect(JSON.stringify(written)).not.toMatch(SECRETS)
     })
+
+    test('when the store breaks the connection', async () => {
+      await using server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      await site.configure({ ...embeddedConfig([corp()]), store: `postgres://s3cret@127.0.0.1:${port}/none` })
+      expect((await bundle()).missing).toEqual([
+        expect.stringMatching(/PostgreSQL at .*: the connection was lost or not made in time\.$/),
+      ])
+    })
+
+    test(
+      'when the store of a daemon hangs or is down, with one sentence about it',
+      { timeout: 60_000 },
+      async () => {
+        const postgres = await startPostgres()
+        stack.defer(() => postgres.close())
+        await site.configure({ ...embeddedConfig([corp()]), store: postgres.url })
+        await stack.use(site.start('start')).waitForOutput(/daemon started/)
+        await postgres.freeze()
+        const began = performance.now()
+        try {
+          await saysStoreIsAway('no answer within 8 s')
+          expect(performance.now() - began).toBeLessThan(15_000)
+        } finally {
+          await postgres.resume()
+        }
+        await postgres.stop()
+        await saysStoreIsAway('connection refused')
+      },
+    )
 
     test.each([
       ["the program's own files cannot be read", 'readdir', /^The program's own texts could not be read/],
@@ -122,9 +169,14 @@ export function bundleTests(): void {
     expect(await site.run('bundle', path)).toEqual({
       code: 64,
       stdout: '',
-      stderr: `The file ${path} cannot be written: it exists already, and a bundle never overwrites a file; name another one.\n`,
+      stderr: `The bundle cannot be written into ${path}: it exists; remove it or name another one.\n`,
     })
     expect(await readFile(path, 'utf8')).toBe('mine')
+    expect(await site.run('bundle', join(site.dir, 'none', 'x.json'))).toEqual({
+      code: 64,
+      stdout: '',
+      stderr: `The bundle cannot be written into ${site.dir}/none/x.json: its folder does not exist; name another one.\n`,
+    })
   })
 }
 

@@ -1,8 +1,9 @@
-import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import { expect, test, vi } from 'vitest'
 import { diagnose } from '../../src/control/bundle/diagnostics.ts'
 import { storePlan } from '../../src/store/plans.ts'
 import { addRun, finishRun } from '../../src/store/runs.ts'
+import type { Tables } from '../../src/store/tables.ts'
 import { beginFenced } from '../support/fenced.ts'
 import { TARGET, useTestStore } from '../support/test-store.ts'
 
@@ -95,6 +96,31 @@ test('the facts of the store have nobody of those in its sentences, and all that
   })
   const hashes = sync.quarantine.newest.map(({ entry }: { entry: string }) => entry)
   for (const hash of hashes) expect(sync.runs[0].error).toContain(hash)
+})
+
+test('why parts could not be read is said once, in the words of the program', async () => {
+  const failing = new Kysely<Tables>({
+    dialect: new PostgresDialect({
+      pool: {
+        connect: () => Promise.reject(new Error('the store does not take the name "Zvonka"')),
+        options: {},
+        end: async () => {},
+      },
+    }),
+  })
+  const { errors } = await diagnose(failing, { salt: 'x'.repeat(32), shown: [] })
+  expect(errors).toEqual([expect.stringMatching(/^the store does not take the name \[hidden \w+\]$/)])
+})
+
+test('a store that is away is asked once', async () => {
+  const connect = vi.fn<() => Promise<never>>(() =>
+    Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })),
+  )
+  const away = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: { connect, options: {}, end: async () => {} } }),
+  })
+  await expect(diagnose(away, { salt: 'x'.repeat(32), shown: [] })).rejects.toThrow('refused')
+  expect(connect).toHaveBeenCalledOnce()
 })
 
 test('without the names of the store, no word of a sentence stays', async () => {

@@ -52,6 +52,31 @@ test('settings that somebody has made stay, and nothing begins again for them', 
   expect(stderr).toMatch(/^\d+ --import 4\n$/)
 })
 
+/** Runs the program with a stream on a disk that is full. */
+function runOnFullDisk(stream: '>' | '2>', argv: readonly string[]): ReturnType<typeof run> {
+  const command = [process.execPath, MAIN, ...argv].map((part) => `'${part}'`).join(' ')
+  return new Promise((resolve) => {
+    execFile('sh', ['-c', `exec ${command} ${stream} /dev/full`], (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : error.code, stdout, stderr })
+    })
+  })
+}
+
+test.each([[['--version']], [['runs', '--help']], [['bundle', '--config', '/none.yaml', '-']]])(
+  'standard output on a full disk is one sentence: %s',
+  async (argv) => {
+    expect(await runOnFullDisk('>', argv)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'Standard output cannot be written: the disk is full; send it elsewhere.\n',
+    })
+  },
+)
+
+test('a log on a full disk changes nothing of what a command does', async () => {
+  expect(await runOnFullDisk('2>', ['runs', '--config', '/none.yaml'])).toMatchObject({ code: 78 })
+})
+
 test('the exit code of a command is the exit code of the process', async () => {
   expect(await run(['--version'])).toMatchObject({ code: 0, stderr: '' })
   expect(await run(['no-such-command'])).toMatchObject({ code: 64, stdout: '' })

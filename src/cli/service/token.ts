@@ -1,12 +1,11 @@
-import { type FileHandle, open, rm } from 'node:fs/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import { parseDuration } from '../../duration.ts'
-import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
 import { isTimeOrDuration } from '../../compose/service-resources.ts'
 import { named, repeated, wholeNumber } from '../arguments.ts'
 import type { Runner, Session } from '../context.ts'
 import { printable } from '../../printable.ts'
 import { pointInTime } from '../../directory/wording.ts'
+import { writeNewFile } from '../new-file.ts'
 import { printResult, printRows, withService } from './admin.ts'
 
 const CREATE_HELP = `
@@ -90,7 +89,11 @@ async function create(session: Session, options: CreateOptions): Promise<number>
     if (!session.json) session.stderr.write(`${describe(view)} It is not shown again.\n`)
     return 0
   }
-  const { token: _, ...view } = await writeInto(file, () => createToken(session, options))
+  const { token: _, ...view } = await writeNewFile(
+    { path: file, what: `The token cannot be written into ${file}` },
+    () => createToken(session, options),
+    ({ token }) => `${token}\n`,
+  )
   printResult(session, { ...view, file }, `${describe(view)} It is in ${file}.`)
   return 0
 }
@@ -103,31 +106,6 @@ async function createToken(session: Session, { contact, scope, expires = expiryO
   return withService(session, (admin) =>
     admin.createToken({ contactId: contact, scopes, expiresAt: expires }),
   )
-}
-
-/** Creates the file first, so that no token is made that cannot be stored. */
-async function writeInto(path: string, make: () => Promise<Created>): Promise<Created> {
-  const file = await openNew(path)
-  try {
-    const created = await make()
-    await file.writeFile(`${created.token}\n`)
-    await file.sync()
-    return created
-  } catch (error) {
-    await rm(path, { force: true })
-    throw error
-  } finally {
-    await file.close()
-  }
-}
-
-async function openNew(path: string): Promise<FileHandle> {
-  try {
-    return await open(path, 'wx', 0o600)
-  } catch (cause) {
-    const why = systemCode(cause) === 'EEXIST' ? 'it exists; remove it or name another one' : sentence(cause)
-    throw new DirsyncdError('usage', `The token cannot be written into ${path}: ${why}.`, { cause })
-  }
 }
 
 function describe({ id, contactId, scopes, expiresAt }: Omit<Created, 'token'>): string {

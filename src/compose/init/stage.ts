@@ -15,7 +15,7 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { DirsyncdError, systemCode } from '../../errors.ts'
+import { DirsyncdError, systemCode, whyUnwritable } from '../../errors.ts'
 import { LOCK } from '../../store/ownership.ts'
 import { isCertainlyDead, processName } from '../../store/process-name.ts'
 import type { NewFile } from './draft.ts'
@@ -54,20 +54,17 @@ export async function requireNewFile(file: string): Promise<void> {
   }
 }
 
+/** Of a folder; the other reasons are those of a file. */
 const REASONS: ReadonlyMap<string, string> = new Map([
-  ['EACCES', 'this user may not write there'],
-  ['EPERM', 'this user may not write there'],
-  ['EROFS', 'it is on a disk that is read-only'],
-  ['ENOSPC', 'the disk is full'],
-  ['EDQUOT', 'the disk has no room left for this user'],
   ['ENOTDIR', 'it is a file and no folder'],
+  ['ENOENT', 'it is no place for files'],
 ])
 
 /** Any other error is returned as it is. */
 function notWritable(folder: string, error: unknown): unknown {
   const code = systemCode(error)
   if (code === undefined || error instanceof DirsyncdError) return error
-  const why = REASONS.get(code) ?? `it is no place for files (${code})`
+  const why = REASONS.get(code) ?? whyUnwritable(error)
   return new DirsyncdError(
     'usage',
     `The configuration cannot be written into ${folder}: ${why}; name another file with --file.`,

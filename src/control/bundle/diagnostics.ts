@@ -17,6 +17,7 @@ import {
   tokenFacts,
   troublesOf,
 } from '../../store/diagnostics.ts'
+import { isAway } from '../../store/outage.ts'
 import { describeProcess } from '../../store/process-name.ts'
 import { pausedSyncs } from '../../store/paused-syncs.ts'
 import type { SyncTarget } from '../../store/run-types.ts'
@@ -50,13 +51,17 @@ const QUARANTINED = 20
 /** Resolves with the first value where the read fails. */
 type OrElse = <T>(other: T, read: () => Promise<T>) => Promise<T>
 
-/** Reads what the store says of runs and syncs. A part that cannot be read is left out, and `errors` says why. */
+/**
+ * Reads what the store says of runs and syncs. A part that cannot be read is left out, and `errors` says why. Throws the
+ * error of a store that is away: each further read would wait for it, too.
+ */
 export async function diagnose(db: Db, { salt, shown }: DiagnosticsRequest): Promise<Diagnostics> {
   const errors: string[] = []
   const orElse: OrElse = async (other, read) => {
     try {
       return await read()
     } catch (error) {
+      if (isAway(error)) throw error
       errors.push(sentence(error))
       return other
     }
@@ -65,10 +70,13 @@ export async function diagnose(db: Db, { salt, shown }: DiagnosticsRequest): Pro
   const runs = facts.syncs.flatMap((sync) => sync.runs.map(({ run }) => run))
   const texts = textsOf(facts)
   const known = await orElse(undefined, () => findKnown(db, runs, texts))
-  // Without the known names a sentence might keep one.
-  const words = known === undefined ? new Set<string>() : await orElse(undefined, programWords)
-  const cleaner = new Cleaner({ salt, shown, words: words ?? new Set(), known: known ?? new Map() })
-  const cleaned = errors.map((error) => cleaner.sentence(error))
+  const words = await orElse(undefined, programWords)
+  const cleanerWith = (some: ReadonlySet<string> = new Set()) =>
+    new Cleaner({ salt, shown, words: some, known: known ?? new Map() })
+  // Without the known names a sentence of a run might keep one; why a read failed names people in quotes at most.
+  const cleaner = cleanerWith(known && words)
+  const ofErrors = cleanerWith(words)
+  const cleaned = [...new Set(errors)].map((error) => ofErrors.sentence(error))
   return {
     facts: describe(facts, cleaner),
     errors: words === undefined ? [WORDS_UNREAD, ...cleaned] : cleaned,

@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
-import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
+import { DirsyncdError, sentence, systemCode, whyUnwritable } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { FaultKind } from '../faults/faults.ts'
 
@@ -97,7 +97,7 @@ function openFile(path: string): number {
       const what = `The request log ${path} is a pipe that nobody reads: start its reader first, or set requestLog to a file.`
       throw new DirsyncdError('config-invalid', what, { cause })
     }
-    const what = `The request log ${path} cannot be opened (${sentence(cause)}): make its folder, or set requestLog to another file.`
+    const what = `The request log ${path} cannot be opened: ${whyUnwritable(cause)}; set requestLog to another file.`
     throw new DirsyncdError('config-invalid', what, { cause })
   }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, chown, link, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
-import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
+import { DirsyncdError, fileReason, systemCode, whyUnwritable } from '../../errors.ts'
 import { newKeyLine, openVault, type Vault } from './vault.ts'
 
 /** A vault whose key file may change while it is in use. */
@@ -94,7 +94,8 @@ function newId(now: Date): string {
 }
 
 function failed(path: string, done: 'read' | 'written', cause: unknown): DirsyncdError {
-  const what = `The key file ${path} cannot be ${done}: ${sentence(cause)}.`
+  const why = done === 'read' ? fileReason(cause) : whyUnwritable(cause)
+  const what = `The key file ${path} cannot be ${done}: ${why}; name another one.`
   return new DirsyncdError('secret-unavailable', what, { cause })
 }
 

@@ -16,6 +16,61 @@ test('every option of the schema is shown or masked knowingly', () => {
   expect([...DECIDED].filter((key) => !keys.has(key))).toEqual([])
 })
 
+/** Configurations that hold only this value, one for each secret option of the schema, with and without types. */
+function* inSecrets(schema: any, value: unknown): Generator<readonly [path: string, raw: unknown]> {
+  if (schema.$ref === '#/$defs/secret') yield ['', value]
+  for (const each of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) yield* inSecrets(each, value)
+  if (schema.items !== undefined)
+    for (const [path, raw] of inSecrets(schema.items, value)) yield [path, [raw]]
+  const { type, ...options } = schema.properties ?? {}
+  for (const [name, option] of Object.entries(options)) {
+    for (const [path, raw] of inSecrets(option, value)) {
+      yield [`${name} ${path}`, { [name]: raw }]
+      if (type !== undefined) yield [`${type.const} ${name} ${path}`, { type: type.const, [name]: raw }]
+    }
+  }
+}
+
+test('what a secret option of the schema holds literally is not shown', () => {
+  const schema = configJsonSchema()
+  const paths = new Set<string>()
+  for (const literal of [
+    's3cret',
+    'https://hooks.example.org/s3cret',
+    'hooks.example.org/T0/s3cret0123456789abcdef',
+  ])
+    for (const value of [
+      literal,
+      [literal],
+      { env: literal },
+      { file: literal },
+      { credential: literal },
+      { command: literal },
+      { value: literal },
+      { url: literal },
+    ])
+      for (const [path, raw] of inSecrets(schema, value)) {
+        expect(`${path}: ${masked(raw)}`).not.toContain('s3cret')
+        paths.add(path.trim())
+      }
+  expect(paths).toContain('notifications channels slack url')
+  expect(paths).toContain('service storePassword')
+})
+
+test('a channel shows where its secret is, and of an address only the origin', () => {
+  const shown = maskConfig(
+    [
+      { type: 'slack', url: { file: '/etc/dirsyncd/slack-url' } },
+      { type: 'webhook', url: 'https://u:p@hooks.example.org:8443/in/s3cret?k=s3cret#s3cret' },
+    ],
+    () => '#',
+  )
+  expect(shown).toEqual([
+    { type: 'slack', url: { file: '/etc/dirsyncd/slack-url' } },
+    { type: 'webhook', url: 'https://<masked>@hooks.example.org:8443' },
+  ])
+})
+
 test('the example keeps addresses, bases, filters and attributes', async () => {
   const example: unknown = parse(
     await readFile(new URL('../../../config/example.yaml', import.meta.url), 'utf8'),
@@ -113,6 +168,13 @@ describe('nothing of these is shown', () => {
     ['a program with its arguments in one text', { source: { command: ['export --user=s3cret'] } }],
     ['a name in an expression', { map: { name: '= uid == "s3cret" ? "s3cret s3cret" : cn' } }],
     ['an e-mail in an expression', { map: { email: '= first(mail, "s3cret@example.org")' } }],
+    [
+      'a secret URL in a channel of an unknown type',
+      { channels: [{ type: 'slak', url: 'https://h.example/s3cret' }] },
+    ],
+    ['a secret URL in the wrong section', { admin: { url: 'https://h.example/s3cret' } }],
+    ['a secret URL as the file of an address', { proxy: { file: 'https://h.example/s3cret' } }],
+    ['a secret as the file of a login', { source: { bind: { file: 's3cret' } } }],
     ['a default', { map: { name: { value: 'cn', default: 's3cret' } } }],
     ['a home folder', { dataDir: '/home/s3cret/data' }],
     ['an e-mail in any option', { syncs: [{ name: 's3cret@example.org', timezone: 's3cret@example.org' }] }],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createLog } from '../../../src/log.ts'
-import { createOutage, isAway } from '../../../src/store/outage.ts'
+import { createOutage, isAway, whyAway } from '../../../src/store/outage.ts'
 
 const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' })
 
@@ -31,6 +31,21 @@ test.each([
   ['no error', 'Connection terminated unexpectedly', false],
 ])('%s: away is %s', (_, error, away) => {
   expect(isAway(error)).toBe(away)
+})
+
+test.each([
+  ['connection refused', refused],
+  [
+    'it has no connection left',
+    Object.assign(new Error('too many connections for role "ana"'), { code: '53300' }),
+  ],
+  [
+    'it stops or starts, or has crashed',
+    Object.assign(new Error('the database is starting'), { code: '57P03' }),
+  ],
+  ['the connection was lost or not made in time', new Error('Connection terminated unexpectedly')],
+])('why a server is away is said in words of our own: %s', (why, error) => {
+  expect(whyAway(error)).toBe(why)
 })
 
 test('an outage is told once, and its end once', () => {

@@ -56,8 +56,8 @@ test('who comes while another one makes the file is told so', async () => {
 })
 
 test.each([
-  ['no/such/keys', /cannot be written: ENOENT/],
-  ['folder', /cannot be read: EISDIR/],
+  ['no/such/keys', /cannot be written: its folder does not exist; name another one\.$/],
+  ['folder', /cannot be read: it is a folder; name another one\.$/],
 ])('a path that cannot be one of a file: %s', async (name, sentence) => {
   await using dir = await tempDir()
   await mkdir(join(dir.path, 'folder'))
