@@ -8,7 +8,7 @@ const LONG = {
   globalSetup: 'test/support/global-setup.ts',
   provide: { long: true },
   expect: { poll: PATIENCE },
-  testTimeout: 600_000,
+  testTimeout: 1_800_000,
   hookTimeout: 300_000,
 }
 /** It says how long the service keeps others waiting, so nothing else may use the processor. */

@@ -75,7 +75,7 @@ test('on a terminal the daemon shows a link that signs in its operator', async (
     await terminal.answer(/./, KEYS.ctrlC)
     await terminal.ended
   })
-  await expect.poll(() => terminal.shown(), { timeout: 60_000 }).toContain('The token to sign in with is in')
+  await expect.poll(() => terminal.shown()).toContain('The token to sign in with is in')
   const [, name, link = ''] = /Sign in as (\S+): (\S+)/.exec(terminal.shown()) ?? []
   expect(terminal.shown()).not.toContain((await readFile(file, 'utf8')).trim())
   const entered = await fetch(link, { redirect: 'manual' })

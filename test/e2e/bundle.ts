@@ -108,26 +108,22 @@ export function bundleTests(): void {
       ])
     })
 
-    test(
-      'when the store of a daemon hangs or is down, with one sentence about it',
-      { timeout: 60_000 },
-      async () => {
-        const postgres = await startPostgres()
-        stack.defer(() => postgres.close())
-        await site.configure({ ...embeddedConfig([corp()]), store: postgres.url })
-        await stack.use(site.start('start')).waitForOutput(/daemon started/)
-        await postgres.freeze()
-        const began = performance.now()
-        try {
-          await saysStoreIsAway('no answer within 8 s')
-          expect(performance.now() - began).toBeLessThan(15_000)
-        } finally {
-          await postgres.resume()
-        }
-        await postgres.stop()
-        await saysStoreIsAway('connection refused')
-      },
-    )
+    test('when the store of a daemon hangs or is down, with one sentence about it', async () => {
+      const postgres = await startPostgres()
+      stack.defer(() => postgres.close())
+      await site.configure({ ...embeddedConfig([corp()]), store: postgres.url })
+      await stack.use(site.start('start')).waitForOutput(/daemon started/)
+      await postgres.freeze()
+      const began = performance.now()
+      try {
+        await saysStoreIsAway('no answer within 8 s')
+        expect(performance.now() - began).toBeLessThan(15_000)
+      } finally {
+        await postgres.resume()
+      }
+      await postgres.stop()
+      await saysStoreIsAway('connection refused')
+    })
 
     test.each([
       ["the program's own files cannot be read", 'readdir', /^The program's own texts could not be read/],
@@ -232,55 +228,51 @@ export function bundleLongTests(): void {
 }
 
 function hasTroubles(how: 'with a daemon' | 'without a daemon'): void {
-  test(
-    `a bundle ${how} has the troubles of the last runs, and no people and no secrets`,
-    { timeout: 60_000 },
-    async () => {
-      await site.configure(embeddedConfig([corp(), ldap()]))
-      api.intercept = ({ method, body }) => {
-        if (method !== 'POST') return undefined
-        const name = new URLSearchParams(body).get('users[][name]') ?? ''
-        return { status: 422, answer: { title: 'Refused', detail: `${name} (${name.toUpperCase()}) exists` } }
-      }
-      await site.write('ldap-password', 's3cret')
-      await site.write('users.csv', HEAD + PEOPLE)
-      expect(await site.run('sync', 'corp')).toMatchObject({ code: 4, stderr: '' })
-      await site.write('users.csv', `${HEAD}zvonka-731,"zvonka\n`)
-      expect((await site.run('sync', 'corp')).code).toBe(1)
-      if (how === 'with a daemon') await stack.use(site.start('start')).waitForOutput(/daemon started/)
-      const text = JSON.stringify(await bundle())
-      expect(text).not.toMatch(SECRETS)
-      expect(text).not.toContain(FIXTURE.token)
-      const written = JSON.parse(text)
-      const [sync] = written.syncs
-      expect(written).toMatchObject({
-        missing: [],
-        command: { dirsyncd: '0.1.0', node: process.versions.node },
-        daemon: how === 'with a daemon' ? { dirsyncd: '0.1.0' } : null,
-        config: { options: { syncs: [{ name: 'corp' }, { source: { url: 'ldaps://ldap.example.org' } }] } },
-        store: { server: expect.stringContaining('PostgreSQL') },
-        tables: expect.arrayContaining([{ table: 'dirsyncd.runs', rows: 2, bytes: expect.any(Number) }]),
-        tokens: [{ longestSeconds: expect.any(Number) }],
-      })
-      expect(sync).toMatchObject({
-        sync: 'corp',
-        quarantine: { counts: [{ op: 'create-user', status: 422, count: 3 }] },
-      })
-      const [failed, refused] = sync.runs
-      expect(failed).toMatchObject({ state: 'failed', error: expect.stringContaining('users.csv, row 2') })
-      expect(refused.troubles).toMatchObject([
-        {
-          op: 'create-user',
-          state: 'quarantined',
-          status: 422,
-          count: 3,
-          example: { detail: expect.stringContaining('422') },
-        },
-      ])
-      const entries = sync.quarantine.newest.map(({ entry }: { entry: string }) => entry)
-      expect(new Set(entries).size).toBe(3)
-      const [, number] = /\[user (\w+)\]/.exec(refused.troubles[0].example.entry) ?? []
-      expect(entries).toContain(`[user ${number}]`)
-    },
-  )
+  test(`a bundle ${how} has the troubles of the last runs, and no people and no secrets`, async () => {
+    await site.configure(embeddedConfig([corp(), ldap()]))
+    api.intercept = ({ method, body }) => {
+      if (method !== 'POST') return undefined
+      const name = new URLSearchParams(body).get('users[][name]') ?? ''
+      return { status: 422, answer: { title: 'Refused', detail: `${name} (${name.toUpperCase()}) exists` } }
+    }
+    await site.write('ldap-password', 's3cret')
+    await site.write('users.csv', HEAD + PEOPLE)
+    expect(await site.run('sync', 'corp')).toMatchObject({ code: 4, stderr: '' })
+    await site.write('users.csv', `${HEAD}zvonka-731,"zvonka\n`)
+    expect((await site.run('sync', 'corp')).code).toBe(1)
+    if (how === 'with a daemon') await stack.use(site.start('start')).waitForOutput(/daemon started/)
+    const text = JSON.stringify(await bundle())
+    expect(text).not.toMatch(SECRETS)
+    expect(text).not.toContain(FIXTURE.token)
+    const written = JSON.parse(text)
+    const [sync] = written.syncs
+    expect(written).toMatchObject({
+      missing: [],
+      command: { dirsyncd: '0.1.0', node: process.versions.node },
+      daemon: how === 'with a daemon' ? { dirsyncd: '0.1.0' } : null,
+      config: { options: { syncs: [{ name: 'corp' }, { source: { url: 'ldaps://ldap.example.org' } }] } },
+      store: { server: expect.stringContaining('PostgreSQL') },
+      tables: expect.arrayContaining([{ table: 'dirsyncd.runs', rows: 2, bytes: expect.any(Number) }]),
+      tokens: [{ longestSeconds: expect.any(Number) }],
+    })
+    expect(sync).toMatchObject({
+      sync: 'corp',
+      quarantine: { counts: [{ op: 'create-user', status: 422, count: 3 }] },
+    })
+    const [failed, refused] = sync.runs
+    expect(failed).toMatchObject({ state: 'failed', error: expect.stringContaining('users.csv, row 2') })
+    expect(refused.troubles).toMatchObject([
+      {
+        op: 'create-user',
+        state: 'quarantined',
+        status: 422,
+        count: 3,
+        example: { detail: expect.stringContaining('422') },
+      },
+    ])
+    const entries = sync.quarantine.newest.map(({ entry }: { entry: string }) => entry)
+    expect(new Set(entries).size).toBe(3)
+    const [, number] = /\[user (\w+)\]/.exec(refused.troubles[0].example.entry) ?? []
+    expect(entries).toContain(`[user ${number}]`)
+  })
 }

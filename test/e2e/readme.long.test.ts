@@ -25,7 +25,7 @@ async function copyDemo(dir: string): Promise<void> {
   await writeFile(join(dir, 'config/demo.yaml'), moved.replaceAll('127.0.0.1:8090', `127.0.0.1:${service}`))
 }
 
-test('the commands of "Try it" do what the README says', { timeout: 120_000 }, async () => {
+test('the commands of "Try it" do what the README says', async () => {
   const dir = await tempDir()
   onTestFinished(() => dir[Symbol.asyncDispose]())
   await copyDemo(dir.path)

@@ -15,7 +15,7 @@ beforeEach(async () => {
 })
 afterEach(() => stack.disposeAsync())
 
-test('a daemon that is killed in the middle of an undo goes on with it', { timeout: 120_000 }, async () => {
+test('a daemon that is killed in the middle of an undo goes on with it', async () => {
   const { site, service } = place
   const first = stack.use(site.start('start'))
   await first.waitForOutput(/daemon started/)

@@ -157,74 +157,66 @@ function expectOthersAlone({ before, written, changed, after }: States): void {
   }
 }
 
-test(
-  'an undo puts back what nobody else has touched since, and touches nothing else',
-  { timeout: 600_000 },
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        someCompany,
-        someCompany,
-        fc.array(interference, { maxLength: 3 }),
-        async (first, second, steps) => {
-          become(company, first)
-          await harness.sync()
-          become(company, second)
-          const before = await seen()
-          const run = await harness.sync()
-          expect(run.state).toBe('done')
-          const { applied = 0 } = run.counts?.outcomes ?? {}
-          if (applied === 0) return
-          const written = await seen()
-          for (const step of steps) await interfere(step)
-          const changed = await seen()
-          const left = await undo(run.run)
-          const states = { before, written, changed, after: await seen() }
-          expectOthersAlone(states)
-          for (const id of [...PEOPLE, 'stranger']) expectUserPutBack(states, left, id)
-          for (const group of GROUPS)
-            for (const user of PEOPLE) expectMembershipPutBack(states, left, group, user)
-          if (steps.length === 0) expect(states.after).toEqual(before)
-        },
-      ),
-      { numRuns: 400 },
-    )
-  },
-)
-
-test(
-  'two runs are undone, the newest first, and then an undo of the undo does them again',
-  { timeout: 600_000 },
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(someCompany, someCompany, someCompany, async (first, second, third) => {
+test('an undo puts back what nobody else has touched since, and touches nothing else', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      someCompany,
+      someCompany,
+      fc.array(interference, { maxLength: 3 }),
+      async (first, second, steps) => {
         become(company, first)
         await harness.sync()
-        const states: DirectoryContent[] = [await seen()]
-        const runs: number[] = []
-        for (const next of [second, third]) {
-          become(company, next)
-          const { run, counts } = await harness.sync()
-          if ((counts?.outcomes?.applied ?? 0) === 0) continue
-          runs.push(run)
-          states.push(await seen())
-        }
-        let last: number | undefined
-        for (const run of runs.toReversed()) {
-          states.pop()
-          const undone = await harness.undo(run)
-          await harness.control.resume({ sync: bed.sync, by: 'ana' })
-          expect(await seen()).toEqual(states.at(-1))
-          last = undone.run
-        }
-        if (last === undefined) return
-        const again = await harness.undo(last)
-        expect(again).toMatchObject({ state: 'done' })
-        await harness.undo(again.run)
+        become(company, second)
+        const before = await seen()
+        const run = await harness.sync()
+        expect(run.state).toBe('done')
+        const { applied = 0 } = run.counts?.outcomes ?? {}
+        if (applied === 0) return
+        const written = await seen()
+        for (const step of steps) await interfere(step)
+        const changed = await seen()
+        const left = await undo(run.run)
+        const states = { before, written, changed, after: await seen() }
+        expectOthersAlone(states)
+        for (const id of [...PEOPLE, 'stranger']) expectUserPutBack(states, left, id)
+        for (const group of GROUPS)
+          for (const user of PEOPLE) expectMembershipPutBack(states, left, group, user)
+        if (steps.length === 0) expect(states.after).toEqual(before)
+      },
+    ),
+    { numRuns: 400 },
+  )
+})
+
+test('two runs are undone, the newest first, and then an undo of the undo does them again', async () => {
+  await fc.assert(
+    fc.asyncProperty(someCompany, someCompany, someCompany, async (first, second, third) => {
+      become(company, first)
+      await harness.sync()
+      const states: DirectoryContent[] = [await seen()]
+      const runs: number[] = []
+      for (const next of [second, third]) {
+        become(company, next)
+        const { run, counts } = await harness.sync()
+        if ((counts?.outcomes?.applied ?? 0) === 0) continue
+        runs.push(run)
+        states.push(await seen())
+      }
+      let last: number | undefined
+      for (const run of runs.toReversed()) {
+        states.pop()
+        const undone = await harness.undo(run)
         await harness.control.resume({ sync: bed.sync, by: 'ana' })
-        expect(await seen()).toEqual(states[0])
-      }),
-      { numRuns: 100 },
-    )
-  },
-)
+        expect(await seen()).toEqual(states.at(-1))
+        last = undone.run
+      }
+      if (last === undefined) return
+      const again = await harness.undo(last)
+      expect(again).toMatchObject({ state: 'done' })
+      await harness.undo(again.run)
+      await harness.control.resume({ sync: bed.sync, by: 'ana' })
+      expect(await seen()).toEqual(states[0])
+    }),
+    { numRuns: 100 },
+  )
+})

@@ -131,7 +131,7 @@ const VERSIONS: readonly (readonly [which: string, make: () => Promise<string>, 
 ]
 
 describe.each(VERSIONS)('a store on PostgreSQL of %s', (which, make, said) => {
-  test('is refused by every command in one sentence, and is as it was', { timeout: 60_000 }, async () => {
+  test('is refused by every command in one sentence, and is as it was', async () => {
     const url = await make()
     await configure(url)
     const before = await contentOf(url)
@@ -174,19 +174,15 @@ describe.each(VERSIONS)('a store on PostgreSQL of %s', (which, make, said) => {
   })
 })
 
-test(
-  'the daemon upgrades a store of an older version, and commands work then',
-  { timeout: 60_000 },
-  async () => {
-    await configure(await createOlderStore(BEFORE_LAST))
-    {
-      await using daemon = site.start('start')
-      await daemon.waitForOutput(/daemon started/)
-    }
-    expect(await site.run('runs')).toMatchObject({ code: 0, stderr: '' })
-    expect((await site.run('plan')).stderr).toBe('')
-  },
-)
+test('the daemon upgrades a store of an older version, and commands work then', async () => {
+  await configure(await createOlderStore(BEFORE_LAST))
+  {
+    await using daemon = site.start('start')
+    await daemon.waitForOutput(/daemon started/)
+  }
+  expect(await site.run('runs')).toMatchObject({ code: 0, stderr: '' })
+  expect((await site.run('plan')).stderr).toBe('')
+})
 
 /** The URL of the database for a user who has no rights in it. */
 async function asLooker(url: string): Promise<string> {
@@ -338,23 +334,19 @@ describe('an empty database', () => {
   })
 })
 
-test(
-  'a store that has no tables of a queue yet gets them by what applies changes, and not by a look',
-  { timeout: 60_000 },
-  async () => {
-    const url = await createDatabase()
-    await configure(url)
-    expect(await site.run('sync')).toMatchObject({ code: 0, stderr: '' })
-    await alter(url, 'drop schema bullmq cascade')
-    const before = await contentOf(url)
-    expect(await site.run('runs')).toMatchObject({ code: 0, stderr: '' })
-    expect(await contentOf(url)).toEqual(before)
-    expect(await site.run('undo', '1', '--yes')).toMatchObject({ code: 3, stderr: '' })
-    await alter(url, 'drop schema bullmq cascade')
-    const run = (await site.json('runs')).lines.find(({ hold }) => hold === 'open').run
-    expect(await site.run('approve', String(run))).toMatchObject({ code: 0, stderr: '' })
-  },
-)
+test('a store that has no tables of a queue yet gets them by what applies changes, and not by a look', async () => {
+  const url = await createDatabase()
+  await configure(url)
+  expect(await site.run('sync')).toMatchObject({ code: 0, stderr: '' })
+  await alter(url, 'drop schema bullmq cascade')
+  const before = await contentOf(url)
+  expect(await site.run('runs')).toMatchObject({ code: 0, stderr: '' })
+  expect(await contentOf(url)).toEqual(before)
+  expect(await site.run('undo', '1', '--yes')).toMatchObject({ code: 3, stderr: '' })
+  await alter(url, 'drop schema bullmq cascade')
+  const run = (await site.json('runs')).lines.find(({ hold }) => hold === 'open').run
+  expect(await site.run('approve', String(run))).toMatchObject({ code: 0, stderr: '' })
+})
 
 describe('an embedded store', () => {
   beforeEach(() => configure('embedded'))
@@ -395,7 +387,7 @@ describe('an embedded store', () => {
     expect(lines).toContainEqual(expect.objectContaining({ label: 'stores', level: 'fail', detail }))
   })
 
-  test('of an older version is refused, but by the daemon', { timeout: 60_000 }, async () => {
+  test('of an older version is refused, but by the daemon', async () => {
     await rm(site.dataDir, { recursive: true })
     await putEmptyStore(site.dataDir)
     const steps = async () => {

@@ -129,7 +129,7 @@ export function systemdTests(): void {
     const { manager, until } = manage(600, [...asUser, ...start.split(' ')], env)
     await until(/^told READY=1$/)
     const directory = () => readService({ ...FIXTURE, baseUrl: service.baseUrl })
-    await expect.poll(async () => (await directory()).users.get('u1')?.name, { timeout: 120_000 }).toBe('Ana')
+    await expect.poll(async () => (await directory()).users.get('u1')?.name).toBe('Ana')
     manager.kill('SIGTERM')
     await until(/^ended/)
   })
