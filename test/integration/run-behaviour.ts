@@ -491,7 +491,8 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
           await gate.promise
           return { status: 503 }
         }
-        const { executor, requestRun, startWorker, getRun, waitForEnd } = harness()
+        let isDead = false
+        const { executor, requestRun, startWorker, getRun, waitForEnd } = harness({ isDead: () => isDead })
         await startWorker()
         const overtaken = await requestRun()
         const working = executor.work(name, { scheduled: false })
@@ -506,6 +507,8 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
         expect(writes()).toEqual([])
 
         proxy.intercept = () => undefined
+        // For one that may still send something the next run would wait.
+        isDead = true
         await giveFree()
         await executor.work(name, { scheduled: false })
         expect(await waitForEnd(overtaken + 1)).toMatchObject({ state: 'done' })

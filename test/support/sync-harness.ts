@@ -54,6 +54,8 @@ export interface SyncHarnessOptions {
   readonly options?: Options
   /** Whether the sync's creates count as sent several in one request; by default not. */
   readonly createsInLists?: boolean
+  /** Whether a process has certainly died; none has by default. */
+  readonly isDead?: () => boolean
   /** How long an outage lasts until the run gives up; 10 minutes by default. */
   readonly giveUpMs?: number
   /** Called before each read of the source. */
@@ -159,7 +161,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
       leases,
       syncs: new Map([[sync, setup]]),
       owner,
-      isDead: () => false,
+      isDead: options.isDead ?? (() => false),
       log,
       signal: stopping.signal,
       times: { ...QUICK, outage: { ...QUICK.outage, giveUp: options.giveUpMs ?? QUICK.outage.giveUp } },
