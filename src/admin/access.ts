@@ -10,7 +10,7 @@ import { clientReader, type TrustedProxy } from './trusted-proxy.ts'
 export interface Access {
   /** Names under which it may be asked for, besides addresses and `localhost`; lower case. */
   readonly hosts: readonly string[]
-  /** That of the listener, by which browsers tell its sessions from those of others on this host. */
+  /** The listener's port. It is part of the cookie's name, because browsers send a cookie to all ports of a host. */
   readonly port: number
   /** Reads the token that every request needs for which no trusted proxy names a user. */
   readonly token: () => Promise<string>

@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { parseCookie, stringifySetCookie } from 'cookie'
 
 /**
- * Cookies hold no secret: whoever has signed in, until when, and a signature with the token. Browsers send a cookie to all
- * ports of a host, so each listener has its own.
+ * A cookie holds no secret: the name of the user, the end of the session, and a signature with the token. Browsers send a
+ * cookie to all ports of a host, so each listener has its own.
  */
 function cookieOf(port: number): string {
   return `dirsyncd-session-${port}`

@@ -27,14 +27,14 @@ export async function ownToken(dataDir: string): Promise<OwnToken> {
   return { file, token }
 }
 
-/** Whoever made the file, or a link in its place, knows the token. Some file systems show all files as those of root. */
+/** Another user who made the file, or a link in its place, knows the token. Some file systems show root as every file's owner. */
 async function requireOwn(path: string): Promise<void> {
   const uid = await ownerOf(path)
   if (uid === undefined || uid === 0 || uid === process.geteuid?.()) return
   throw new DirsyncdError(
     'secret-unavailable',
     `The file ${path} belongs to user ${await userOf(uid)} and not to the user of this process, so its token is not ` +
-      'used: find out who made it, and remove it; the next start makes a new one.',
+      'used: ask that user why it is there, and remove it; the next start makes a new one.',
   )
 }
 

@@ -27,7 +27,7 @@ const SECTIONS =
   entries guards memberships service`)
 const URLS = words('store queue url baseUrl publicUrl proxy')
 const SECRETS = secretOptions()
-/** Paths of files in whose place a secret may stand. */
+/** Options that hold the path of a file; people sometimes write the secret itself there. */
 const SECRET_FILES = words('file key')
 const EXPRESSIONS = words('name email employee_id external_id members value')
 const FILTERS = words('filter disabledWhen')

@@ -5,8 +5,8 @@ interface SecretOptions {
   /** Each is a secret in some section. */
   readonly names: ReadonlySet<string>
   /**
-   * Whether the option of this section is a secret, also where the section is wrong: only the `type` of the section can
-   * say that an option of this name is something else there.
+   * An option that is a secret in one section counts as a secret in every section, also in a wrong one, unless the schema
+   * declares it as something else for the section's `type`.
    */
   isIn(section: object, name: string): boolean
 }

@@ -25,8 +25,8 @@ export async function whyRootStaysOut(dir: string): Promise<string | undefined> 
 }
 
 /**
- * Who, besides root and the user of this process, can replace what a data directory holds, and what to do about it, as a
- * sentence; `undefined` where nobody can.
+ * Says which other user can replace the files of a data directory, and how to prevent it; `undefined` if only root and
+ * the user of this process can.
  */
 export async function whoElseMayReplace(dir: string): Promise<string | undefined> {
   const { uid, mode } = await stat(dir)

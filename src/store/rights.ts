@@ -38,12 +38,12 @@ async function whatIsRefused({ steps }: MadeTables, user: string): Promise<strin
   }
 }
 
-/** What gives the user the right, by the code of PostgreSQL's error; `undefined` for other errors. */
+/** Says how to give the user the missing right; `undefined` if the error is about something else. */
 function adviceOn(error: unknown): string | undefined {
   const code = systemCode(error)
   if (code === '25006') return 'name the primary server, or set default_transaction_read_only to off'
   if (code !== '42501') return undefined
   return / for database /.test(sentence(error))
     ? 'grant it CREATE on the database'
-    : 'name the user who made the tables, or make this user their owner'
+    : 'connect as the user who made the tables, or make this user their owner'
 }

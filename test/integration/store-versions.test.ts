@@ -192,7 +192,7 @@ async function asLooker(url: string): Promise<string> {
 
 const CREATING = ['start', 'plan', 'sync', 'pause corp', 'worker']
 const THE_STORE = 'The store at 127\\.0\\.0\\.1:\\d+, database \\w+,'
-const AS_OWNER = 'name the user who made the tables, or make this user their owner\\.\n$'
+const AS_OWNER = 'connect as the user who made the tables, or make this user their owner\\.\n$'
 
 const REFUSED_RIGHTS: readonly {
   readonly which: string

@@ -54,7 +54,7 @@ export async function requireNewFile(file: string): Promise<void> {
   }
 }
 
-/** Of a folder; the other reasons are those of a file. */
+/** Reasons in the words of a folder; for other codes those of a file are right. */
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['ENOTDIR', 'it is a file and no folder'],
   ['ENOENT', 'it is no place for files'],
