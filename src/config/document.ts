@@ -1,5 +1,6 @@
 import {
   isAlias,
+  isCollection,
   isMap,
   isNode,
   isScalar,
@@ -35,6 +36,9 @@ export type YamlResult = YamlFile | { readonly faults: readonly (Position & { re
 const ALIAS =
   'a value that begins with * or & has a meaning of its own in YAML; put it in quotes, as in "*/15 * * * *"'
 
+const TEMPLATE =
+  'a key is a text, and this one is a list or has keys of its own; was a template, such as {{ name }}, not filled in?'
+
 /** Sentences for the parser's errors. Unlike the parser's own, they never quote the file, which may hold a secret. */
 const SENTENCES: Readonly<Record<string, string>> = {
   DUPLICATE_KEY: 'this key was already given above; keep one of them',
@@ -57,10 +61,12 @@ export function readYaml(text: string): YamlResult {
     return { line: Math.max(line, 1), column: Math.max(col, 1) }
   }
   const aliases = unresolvedAliases(document)
+  const maps = keysOfManyValues(document)
   const tooDeep = document.errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
-  const errors = aliases.length > 0 ? [] : tooDeep === undefined ? document.errors : [tooDeep]
+  const errors = aliases.length + maps.length > 0 ? [] : tooDeep === undefined ? document.errors : [tooDeep]
   const faults = [
     ...aliases.map((offset) => ({ ...at(offset), message: ALIAS })),
+    ...maps.map((offset) => ({ ...at(offset), message: TEMPLATE })),
     ...errors.map((error) => ({ ...at(error.pos[0]), message: sentenceOf(error) })),
   ]
   if (faults.length > 0) return { faults }
@@ -80,6 +86,16 @@ function unresolvedAliases(document: Document): number[] {
   visit(document, {
     Alias: (_, alias) => {
       if (alias.resolve(document) === undefined) offsets.push(alias.range?.[0] ?? 0)
+    },
+  })
+  return offsets
+}
+
+function keysOfManyValues(document: Document): number[] {
+  const offsets: number[] = []
+  visit(document, {
+    Pair: (_, { key }) => {
+      if (isCollection(key)) offsets.push(key.range?.[0] ?? 0)
     },
   })
   return offsets

@@ -104,6 +104,7 @@ class Mask {
     if (ATTRIBUTES.has(key)) return maskAttribute(text, this.#hide)
     if (key === 'url') return maskOrigin(text, this.#hide)
     if (URLS.has(key)) return maskUrl(text, this.#hide)
+    if (key === 'bind' && path.at(-2) !== 'timeouts') return MASKED
     if (isNameOfSync(path)) return maskPlain(text, this.#hide)
     if (path.includes('map') || EXPRESSIONS.has(key)) return maskMapping(text, this.#hide)
     return PLAIN.has(key) ? maskPlain(text, this.#hide) : MASKED

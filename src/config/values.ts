@@ -86,7 +86,14 @@ function secretSentence({ input }: { readonly input?: unknown }): string {
   const remedy =
     'write { env: NAME }, { file: PATH }, { credential: NAME } or { command: [program, argument] }'
   if (input === undefined || input === null) return `is missing; ${remedy}`
+  if (hasNoTextsAsCommand(input))
+    return 'has a command with a part that is no text; put it in quotes, as in "100"'
   return `must say where the secret is, not the secret itself; ${remedy}`
+}
+
+function hasNoTextsAsCommand(input: unknown): boolean {
+  if (typeof input !== 'object' || input === null || !('command' in input)) return false
+  return Array.isArray(input.command) && input.command.some((part) => typeof part !== 'string')
 }
 
 const CREDENTIAL_HELP = 'must be the plain name of a file, such as ldap-password'

@@ -122,6 +122,16 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
     text: CORP.replace('{ env: TOKEN }', 'hunter2-hunter2'),
     line: `dirsyncd.yaml:8:90: syncs[0].directory.token: must say where the secret is, not the secret itself; ${SECRET_REMEDY}`,
   },
+  {
+    name: 'a number in the command of a secret',
+    text: CORP.replace('{ env: TOKEN }', '{ command: [sleep, 100] }'),
+    line: 'dirsyncd.yaml:8:90: syncs[0].directory.token: has a command with a part that is no text; put it in quotes, as in "100"',
+  },
+  {
+    name: 'a template that was not filled in',
+    text: CORP.replace('{ env: TOKEN }', '{{ hunter2 }}'),
+    line: `dirsyncd.yaml:8:98: a key is a text, and this one is a list or has keys of its own; was a template, such as {{ name }}, not filled in?`,
+  },
   ...['/api/v2', '/api/v2/', '/gateway/api/v2/organizations/1'].map((path) => ({
     name: `a base URL with ${path}`,
     text: CORP.replace('https://access.example.com', `https://access.example.com${path}`),

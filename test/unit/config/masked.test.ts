@@ -114,6 +114,7 @@ describe('nothing of these is shown', () => {
     ['a URL that does not parse', { queue: 'redis//s3cret' }],
     ['arguments of a source', { source: { command: ['/bin/export', '--password=s3cret'] } }],
     ['a variable of a source with a value', { source: { env: ['PASSWORD=s3cret'] } }],
+    ['a login that is no section', { source: { bind: 's3cret' } }],
     ['a bind DN', { source: { bind: { dn: 'uid=s3cret,ou=people,dc=example,dc=org' } } }],
     [
       'lists of ids',
