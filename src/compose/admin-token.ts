@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { chmod, lstat, rename, writeFile } from 'node:fs/promises'
+import { existsSync, lstatSync } from 'node:fs'
+import { chmod, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createSecretReader, type SecretReader } from '../config/secret.ts'
-import { DirsyncdError, systemCode } from '../errors.ts'
+import { DirsyncdError } from '../errors.ts'
 import { userOf } from '../store/ownership.ts'
 
 /** The token of a daemon whose configuration names none. */
@@ -29,20 +29,15 @@ export async function ownToken(dataDir: string): Promise<OwnToken> {
 
 /** Another user who made the file, or a link in its place, knows the token. Some file systems show root as every file's owner. */
 async function requireOwn(path: string): Promise<void> {
-  const uid = await ownerOf(path)
-  if (uid === undefined || uid === 0 || uid === process.geteuid?.()) return
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  if (stats === undefined) return
+  const isOwn = stats.uid === 0 || stats.uid === process.geteuid?.()
+  if (isOwn && stats.isFile()) return
+  const what = isOwn
+    ? 'is no plain file'
+    : `belongs to user ${await userOf(stats.uid)} and not to the user of this process`
   throw new DirsyncdError(
     'secret-unavailable',
-    `The file ${path} belongs to user ${await userOf(uid)} and not to the user of this process, so its token is not ` +
-      'used: ask that user why it is there, and remove it; the next start makes a new one.',
+    `The file ${path} ${what}, so its token is not used: ask who put it there, and remove it; the next start makes a new one.`,
   )
-}
-
-async function ownerOf(path: string): Promise<number | undefined> {
-  try {
-    return (await lstat(path)).uid
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined
-    throw error
-  }
 }

@@ -28,8 +28,19 @@ export function whyUntrustedProgram(
 
 /** Folders further above are not looked at, because a checkout may be anywhere. */
 function whyAllDecide(path: string): string | undefined {
-  const real = realpathSync(path)
+  const real = realPath(path)
+  if (real === undefined) return undefined
   return whyAllMayWrite(dirname(path)) ?? whyAllMayWrite(dirname(real)) ?? whyAllMayWrite(real)
+}
+
+/** `undefined` for a pipe that the caller has opened, such as `<(…)` of a shell: nobody can put another in its place. */
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    throw error
+  }
 }
 
 /** Write access to a folder or a link on the way to the file replaces the file. */
@@ -49,7 +60,7 @@ function whyOthersDecide(path: string): string | undefined {
     : why
 }
 
-function whyAllMayWrite(path: string): string | undefined {
+export function whyAllMayWrite(path: string): string | undefined {
   const stats = statSync(path)
   if ((stats.mode & constants.S_IWOTH) === 0 || isProtected(path, stats)) return undefined
   const replaces = stats.isDirectory() ? ', and so replace what is in it' : ''

@@ -15,6 +15,7 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { whyAllMayWrite } from '../../config/trust.ts'
 import { DirsyncdError, systemCode, whyUnwritable } from '../../errors.ts'
 import { LOCK } from '../../store/ownership.ts'
 import { isCertainlyDead, processName } from '../../store/process-name.ts'
@@ -52,6 +53,12 @@ export async function requireNewFile(file: string): Promise<void> {
   } catch (error) {
     throw notWritable(folder, error)
   }
+  const why = folder === dirname(file) ? whyAllMayWrite(folder) : undefined
+  if (why === undefined) return
+  throw new DirsyncdError(
+    'usage',
+    `A configuration in ${folder} would not be used: ${why}, or name another file with --file.`,
+  )
 }
 
 /** Reasons in the words of a folder; for other codes those of a file are right. */

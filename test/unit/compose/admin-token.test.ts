@@ -43,9 +43,14 @@ describe.runIf(process.getuid?.() === 0)('a token in the data directory that ano
     await expect(refused).rejects.toMatchObject({ code: 'secret-unavailable' })
     await expect(refused).rejects.toThrow(
       `The file ${path} belongs to user number ${STRANGER} and not to the user of this process, so its token is not used: ` +
-        'ask that user why it is there, and remove it; the next start makes a new one.',
+        'ask who put it there, and remove it; the next start makes a new one.',
     )
     expect(await readdir(dir)).toEqual([name])
+  })
+
+  test('is refused as a link of root to the file of somebody else', async () => {
+    await symlink(join(temp.path, 'other'), join(dir, 'admin-token'))
+    await expect(ownToken(dir)).rejects.toThrow('is no plain file, so its token is not used')
   })
 
   test('is refused to root as well, and is used where its owner is this user', async () => {

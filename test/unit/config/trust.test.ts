@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { loadConfig, readRawConfig, type Config } from '../../../src/config/load.ts'
@@ -198,4 +207,13 @@ test('a program that came, or was opened to every user, after the start is refus
   expect(() => source.type === 'command' && source.options.environment()).toThrow(
     `every user may write ${at('bin')}, and so replace what is in it; run chmod o-w ${at('bin')}.`,
   )
+})
+
+test('what the caller has opened, and has no path, is read where it is named', async () => {
+  const opened = openSync(at('etc/dirsyncd.yaml'), 'r')
+  rmSync(at('etc/dirsyncd.yaml'))
+  expect(await loadConfig({ env: {}, file: `/proc/self/fd/${opened}` })).toMatchObject({
+    syncs: [{ name: 'corp' }],
+  })
+  closeSync(opened)
 })

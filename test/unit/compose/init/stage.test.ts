@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import {
@@ -110,6 +110,11 @@ test('a configuration that exists, or cannot be made, is refused', async () => {
     `cannot be written into ${file}: it is a file and no folder;`,
   )
   await symlink(join(path, 'nowhere'), join(path, 'link.yaml'))
+  await mkdir(join(path, 'shared'))
+  await chmod(join(path, 'shared'), 0o777)
+  await expect(requireNewFile(join(path, 'shared/dirsyncd.yaml'))).rejects.toThrow(
+    `A configuration in ${join(path, 'shared')} would not be used: every user may write`,
+  )
   await expect(requireNewFile(join(path, 'link.yaml'))).rejects.toThrow(/There is a file \S+ already/)
 })
 
