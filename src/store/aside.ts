@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from '../errors.ts'
@@ -10,12 +10,23 @@ export function hasEmbeddedStore(dataDir: string): boolean {
   return existsSync(join(dataDir, 'store', 'PG_VERSION'))
 }
 
-/** False where there certainly is none; a directory that is closed to this user may have one. */
+/**
+ * False where there certainly is none. A directory that is closed to this user may have one, and so may one that a link
+ * names and that is not there: its disk may not be mounted.
+ */
 export async function mayHaveStore(dataDir: string): Promise<boolean> {
   return stat(join(dataDir, 'store', 'PG_VERSION')).then(
     () => true,
-    (error: unknown) => !['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? ''),
+    (error: unknown) => systemCode(error) !== 'ENOENT' || isDanglingLink(dataDir),
   )
+}
+
+export function isDanglingLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink() && !existsSync(path)
+  } catch {
+    return false
+  }
 }
 
 /** Where an embedded store is put aside when it has been moved to a server. */

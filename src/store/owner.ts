@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { DirsyncdError, sentence, systemCode } from '../errors.ts'
+import { isDanglingLink } from './aside.ts'
 import { filesOfOthers, LOCK, userName, whyRootStaysOut } from './ownership.ts'
 import { isCertainlyDead, processName } from './process-name.ts'
 
@@ -76,10 +77,9 @@ async function refuseRoot(dir: string): Promise<void> {
 export async function requireUsable(dir: string): Promise<void> {
   await refuseRoot(dir)
   let place = resolve(dir)
-  while (!existsSync(place)) place = dirname(place)
+  while (!existsSync(place) && !isDanglingLink(place)) place = dirname(place)
   try {
-    if (!(await stat(place)).isDirectory()) throw new Error(`${place} is no folder`)
-    await access(place, constants.R_OK | constants.W_OK | constants.X_OK)
+    await requireWritable(place)
   } catch (error) {
     throw unusable(dir, error)
   }
@@ -95,10 +95,16 @@ async function requireOwnLock(dir: string): Promise<void> {
 async function ensureWritable(dir: string): Promise<void> {
   try {
     await makeDir(dir)
-    await access(dir, constants.R_OK | constants.W_OK | constants.X_OK)
+    await requireWritable(dir)
   } catch (error) {
     throw unusable(dir, error)
   }
+}
+
+async function requireWritable(folder: string): Promise<void> {
+  if (isDanglingLink(folder)) throw new Error(`${folder} is a link to nothing`)
+  if (!(await stat(folder)).isDirectory()) throw new Error(`${folder} is no folder`)
+  await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
 }
 
 /** Node's own recursive mkdir never ends where a file system answers "no such file" to every mkdir, as /proc does. */
@@ -128,7 +134,7 @@ function unusable(dir: string, cause: unknown): DirsyncdError {
   return new DirsyncdError(
     'store-unavailable',
     `The data directory ${dir} cannot be written by user ${userName()} (${reason}): ` +
-      'give that user the directory, or set dataDir to another one.',
+      `${systemCode(cause) === 'EACCES' ? 'give that user the directory, or ' : ''}set dataDir to another one.`,
     { cause },
   )
 }

@@ -1,7 +1,8 @@
 import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { acquireDataDir, ownerOf } from '../../../src/store/owner.ts'
+import { mayHaveStore } from '../../../src/store/aside.ts'
+import { acquireDataDir, ownerOf, requireUsable } from '../../../src/store/owner.ts'
 import { tempDir } from '../../support/temp.ts'
 
 const IMPATIENT = { patienceMs: 50 }
@@ -56,10 +57,14 @@ test('a directory that does not exist is made, with its parents, for this user o
 test.each([
   ['a file in its place', 'file'],
   ['a file above it', 'file/data'],
+  ['a link to nothing', 'link'],
 ])('%s: one sentence with the directory and the user', async (_case, path) => {
   await using temp = await tempDir()
   await writeFile(join(temp.path, 'file'), '')
+  await symlink('nothing', join(temp.path, 'link'))
   const dir = join(temp.path, path)
+  expect(await mayHaveStore(dir)).toBe(true)
+  await expect(requireUsable(dir)).rejects.toThrow(`The data directory ${dir} cannot be written by user `)
   const opening = acquireDataDir(dir)
   await expect(opening).rejects.toMatchObject({ code: 'store-unavailable' })
   await expect(opening).rejects.toThrow(`The data directory ${dir} cannot be written by user `)
