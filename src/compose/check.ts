@@ -18,6 +18,7 @@ import {
   type SourceCounts,
 } from '../source/statistics.ts'
 import { Logins } from '../source/ldap/connection/logins.ts'
+import { explainStoreError } from '../store/outage.ts'
 import { refusedLogins } from '../store/refused-logins.ts'
 import { mayHaveEmail } from '../plan/diff.ts'
 import { domainsInWords, type EmailTally, tallyEmails } from '../source/email-tally.ts'
@@ -141,7 +142,10 @@ async function checkEmpty(config: Config, log: Log): Promise<Pick<CheckLine, 'le
     const detail = `${what}: the first dirsyncd start, sync or plan makes its tables, which this user may; ${queueText(config)}`
     return { level: 'ok', detail }
   } catch (error) {
-    return { level: 'fail', detail: `${what}, and the first start would fail: ${sentence(error)}` }
+    return {
+      level: 'fail',
+      detail: `${what}, and the first start would fail: ${sentence(explainStoreError(error))}`,
+    }
   }
 }
 

@@ -2,9 +2,9 @@ import type { Pool, PoolClient } from 'pg'
 import type { Config, ServiceConfig } from '../config/config.ts'
 import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { migrateService, stepsMade } from '../service/store/migrations/index.ts'
+import { migrateService, MIGRATIONS, stepsMade } from '../service/store/migrations/index.ts'
 import { openPool } from '../store/open.ts'
-import { withRights } from '../store/rights.ts'
+import { versionOf, withRights } from '../store/rights.ts'
 import { storeOptions } from './site.ts'
 
 export function requireService(config: Config): ServiceConfig {
@@ -30,8 +30,8 @@ export async function openServicePool(
 
 /** As `migrateService`. Throws a sentence where the user of the database may not. */
 export function makeServiceTables(pool: Pool, rights: 'upgrade' | 'create'): Promise<void> {
-  const tables = { where: serviceStore, steps: () => stepsMade(pool) }
-  return withRights(pool, tables, () => migrateService(pool, rights))
+  const version = async () => versionOf(await stepsMade(pool), MIGRATIONS)
+  return withRights(pool, { where: serviceStore, version }, () => migrateService(pool, rights))
 }
 
 function serviceStore(database: string): string {

@@ -3,7 +3,7 @@ import { DirsyncdError, sentence } from '../errors.ts'
 import { undecidedOf } from '../store/held-changes.ts'
 import { endedHolds } from '../store/holds.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
-import { isAway } from '../store/outage.ts'
+import { explainStoreError, isAway } from '../store/outage.ts'
 import { type Pause, pausesOf } from '../store/pause.ts'
 import { pausedSyncs, pauseOfSync, pauseSync } from '../store/paused-syncs.ts'
 import { changesOf, countChanges } from '../store/change-list.ts'
@@ -139,7 +139,7 @@ export function explainingOutage<Args extends unknown[], T>(
     try {
       return await operate(...args)
     } catch (error) {
-      if (!isAway(error)) throw error
+      if (!isAway(error)) throw explainStoreError(error)
       const why = `The store or the queue does not answer (${sentence(error)}).`
       throw new DirsyncdError('store-unavailable', why, { cause: error })
     }

@@ -20,7 +20,7 @@ import { DirsyncdError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { type TableRights, withMigrationLock } from '../store/migrate.ts'
 import type { Store } from '../store/open.ts'
-import { withRights } from '../store/rights.ts'
+import { type MadeTables, requireWrites, withRights } from '../store/rights.ts'
 import type { Outage } from '../store/outage.ts'
 import { openRedis, type RedisLink } from './redis.ts'
 import { type JobTimes, TIMES } from './times.ts'
@@ -91,12 +91,19 @@ async function openInStore(
 
 async function makeTables(store: Store, rights: TableRights): Promise<void> {
   const { pool } = store
-  const steps = async () => ((await queueVersion(pool)) === undefined ? [] : ['version'])
-  const tables = { where: (database: string) => `The queue in the store, database ${database},`, steps }
-  await withRights(pool, { ...tables, code: 'queue-unavailable' }, async () => {
-    if (!(await lacksTables(store, rights))) return
+  const tables: MadeTables = {
+    where: (database) => `The queue in the store, database ${database},`,
+    async version() {
+      const found = await queueVersion(pool)
+      return found === undefined ? 'none' : found < LATEST_SCHEMA_VERSION ? 'older' : 'this'
+    },
+    code: 'queue-unavailable',
+  }
+  await withRights(pool, tables, async () => {
     // BullMQ takes its own lock within a transaction, which does not see a schema that was made while it waited.
-    await withMigrationLock(pool, (client) => runMigrations(client, 'bullmq'))
+    if (await lacksTables(store, rights))
+      await withMigrationLock(pool, (client) => runMigrations(client, 'bullmq'))
+    await requireWrites(pool, 'bullmq')
   })
 }
 

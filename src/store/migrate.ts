@@ -3,7 +3,7 @@ import { Migrator } from 'kysely/migration'
 import type { Pool, PoolClient } from 'pg'
 import { DirsyncdError } from '../errors.ts'
 import { migrations } from './migrations/index.ts'
-import { withRights } from './rights.ts'
+import { requireWrites, versionOf, withRights } from './rights.ts'
 import type { Tables } from './tables.ts'
 
 /** Any number that nobody else locks; while one process migrates the others wait. */
@@ -32,8 +32,11 @@ interface Store {
  * database may not.
  */
 export function migrate(pool: Pool, db: Kysely<Tables>, store: Store): Promise<void> {
-  const tables = { where: () => store.where, steps: () => stepsMade(pool) }
-  return withRights(pool, tables, () => makeTables(pool, db, store))
+  const version = async () => versionOf(await stepsMade(pool), migrations)
+  return withRights(pool, { where: () => store.where, version }, async () => {
+    await makeTables(pool, db, store)
+    await requireWrites(pool, 'dirsyncd')
+  })
 }
 
 async function makeTables(pool: Pool, db: Kysely<Tables>, store: Store): Promise<void> {

@@ -254,6 +254,8 @@ function reason(error: unknown): string {
     case '28P01':
     case '28000':
       return 'the server refused the login. Correct the user or the password.'
+    case '42501':
+      return `${sentence(error).replace(/\.$/, '')}. Grant this user CONNECT on the database.`
     case '3D000':
       return 'that database does not exist. Create it or correct the address.'
     default:

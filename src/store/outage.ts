@@ -1,5 +1,6 @@
 import { DirsyncdError, networkReason, sentence, systemCode } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { adviceOn } from './rights.ts'
 
 /** Logs once that a server is away, and once that it is back, however many of its users find out. */
 export interface Outage {
@@ -73,5 +74,6 @@ export function explainStoreError(error: unknown): unknown {
       `The store is damaged, or its disk is: ${sentence(error)}. Check the disk, and restore a backup; moving an ` +
         'embedded store away starts with an empty history.',
     )
-  return error
+  const advice = adviceOn(error)
+  return advice === undefined ? error : explained(`The store cannot be used: ${sentence(error)}; ${advice}.`)
 }

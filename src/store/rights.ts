@@ -1,14 +1,20 @@
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { DirsyncdError, type ErrorCode, sentence, systemCode } from '../errors.ts'
 
 /** Tables that a process makes or upgrades. */
 export interface MadeTables {
   /** Names them, as the beginning of a sentence. */
   readonly where: (database: string) => string
-  /** The steps that were made; none where there are no tables. Throws where the user may not look. */
-  readonly steps: () => Promise<readonly unknown[]>
+  /** Of which version they are. Throws where the user may not look. */
+  readonly version: () => Promise<'none' | 'older' | 'this'>
   /** `store-unavailable` if left out. */
   readonly code?: ErrorCode
+}
+
+/** By the names of the steps that were made, and of all. */
+export function versionOf(made: readonly string[], all: object): 'none' | 'older' | 'this' {
+  if (made.length === 0) return 'none'
+  return Object.keys(all).every((name) => made.includes(name)) ? 'this' : 'older'
 }
 
 /** Does the work on tables. Throws a sentence where the user of the database may not, and other errors as they are. */
@@ -28,22 +34,45 @@ export async function withRights<T>(pool: Pool, tables: MadeTables, work: () => 
   }
 }
 
-async function whatIsRefused({ steps }: MadeTables, user: string): Promise<string> {
-  try {
-    return (await steps()).length === 0
-      ? `is empty, and its user ${user} may not make the tables`
-      : `was last used by an older dirsyncd, and its user ${user} may not upgrade the tables`
-  } catch {
-    return `has tables that its user ${user} may not use`
+/**
+ * Throws what the server would say to the first writes, so that no command says that all is well, or begins what it cannot
+ * end.
+ */
+export async function requireWrites(db: Pool | PoolClient, schema: 'dirsyncd' | 'bullmq'): Promise<void> {
+  const { rows } = await db.query<{ isReadOnly: boolean; refused: string | null }>(REFUSED, [schema])
+  const [{ isReadOnly, refused } = { isReadOnly: false, refused: null }] = rows
+  if (isReadOnly) throw serverError('25006', 'the database is read-only')
+  if (refused !== null) throw serverError('42501', `permission denied for ${refused}`)
+}
+
+const REFUSED = `SELECT current_setting('transaction_read_only') = 'on' AS "isReadOnly",
+  (SELECT string_agg(tablename, ', ' ORDER BY tablename) FROM pg_tables
+    WHERE schemaname = $1 AND tablename !~ 'migration'
+      AND NOT (SELECT bool_and(has_table_privilege(format('%I.%I', schemaname, tablename), needed))
+        FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) needed)) AS refused`
+
+function serverError(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code })
+}
+
+async function whatIsRefused({ version }: MadeTables, user: string): Promise<string> {
+  // Where the user may not look, there are tables.
+  switch (await version().catch(() => 'this' as const)) {
+    case 'none':
+      return `is empty, and its user ${user} may not make the tables`
+    case 'older':
+      return `was last used by an older dirsyncd, and its user ${user} may not upgrade the tables`
+    case 'this':
+      return `has tables that its user ${user} may not use`
   }
 }
 
 /** Says how to give the user the missing right; `undefined` if the error is about something else. */
-function adviceOn(error: unknown): string | undefined {
+export function adviceOn(error: unknown): string | undefined {
   const code = systemCode(error)
   if (code === '25006') return 'name the primary server, or set default_transaction_read_only to off'
   if (code !== '42501') return undefined
   return / for database /.test(sentence(error))
-    ? 'grant it CREATE on the database'
+    ? 'grant the user CREATE on the database'
     : 'connect as the user who made the tables, or make this user their owner'
 }

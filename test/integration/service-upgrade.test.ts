@@ -112,7 +112,7 @@ test('a user who may not make the tables of the service is told what is missing'
     const { code, stderr } = await site.run(...command, '--log-level', 'error')
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      /^The store of the service, database \w+, is empty, and its user looker may not make the tables: permission denied for database \w+; grant it CREATE on the database\.\n$/,
+      /^The store of the service, database \w+, is empty, and its user looker may not make the tables: permission denied for database \w+; grant the user CREATE on the database\.\n$/,
     )
   }
 })

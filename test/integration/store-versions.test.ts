@@ -204,7 +204,7 @@ const REFUSED_RIGHTS: readonly {
     which: 'an empty database in which the user may not create',
     make: async () => asLooker(await createDatabase()),
     commands: CREATING,
-    said: `^${THE_STORE} is empty, and its user looker may not make the tables: permission denied for database \\w+; grant it CREATE on the database\\.\n$`,
+    said: `^${THE_STORE} is empty, and its user looker may not make the tables: permission denied for database \\w+; grant the user CREATE on the database\\.\n$`,
   },
   {
     which: 'an empty database that is read-only',
@@ -242,6 +242,34 @@ const REFUSED_RIGHTS: readonly {
     said: `^${THE_STORE} has tables that its user looker may not use: permission denied for schema dirsyncd; ${AS_OWNER}`,
   },
   {
+    which: 'a store that the user may only read',
+    make: async () => {
+      const url = await createDatabase(STORE_TEMPLATE)
+      const looker = await asLooker(url)
+      await alter(
+        url,
+        `grant usage on schema dirsyncd to looker; grant select, insert on all tables in schema dirsyncd to looker;
+        grant update, delete on dirsyncd.changes to looker`,
+      )
+      return looker
+    },
+    commands: ['start', 'plan', 'runs', 'approve 1'],
+    said: `^${THE_STORE} has tables that its user looker may not use: permission denied for (?!.* changes,).*, runs.*; ${AS_OWNER}`,
+  },
+  {
+    which: 'a store on a server that is read-only',
+    make: async () => {
+      const url = await createDatabase(STORE_TEMPLATE)
+      await alter(
+        url,
+        `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`,
+      )
+      return url
+    },
+    commands: ['start', 'plan', 'runs', 'approve 1'],
+    said: `^${THE_STORE} has tables that its user \\w+ may not use: the database is read-only; name the primary server, or set default_transaction_read_only to off\\.\n$`,
+  },
+  {
     which: 'a store in whose database the user may not make the tables of the queue',
     make: async () => {
       const url = await createDatabase(STORE_TEMPLATE)
@@ -254,7 +282,7 @@ const REFUSED_RIGHTS: readonly {
       return looker
     },
     commands: ['start', 'plan', 'approve 1'],
-    said: '^The queue in the store, database \\w+, is empty, and its user looker may not make the tables: permission denied for database \\w+; grant it CREATE on the database\\.\n$',
+    said: '^The queue in the store, database \\w+, is empty, and its user looker may not make the tables: permission denied for database \\w+; grant the user CREATE on the database\\.\n$',
   },
 ]
 
@@ -315,7 +343,7 @@ describe('an empty database', () => {
         label: 'stores',
         level: 'fail',
         detail: expect.stringMatching(
-          /^postgres store, which is empty, and the first start would fail: permission denied for database/,
+          /^postgres store, which is empty, and the first start would fail: The store cannot be used: permission denied for database \w+; grant the user CREATE/,
         ),
       }),
     )
@@ -382,7 +410,7 @@ describe('an embedded store', () => {
     const { code, lines } = await site.json('check')
     expect(code).toBe(1)
     const detail = expect.stringMatching(
-      /^embedded store, which is empty, and the first start would fail: The data directory/,
+      /^The data directory .* is no folder\): set dataDir to another one\.$/,
     )
     expect(lines).toContainEqual(expect.objectContaining({ label: 'stores', level: 'fail', detail }))
   })

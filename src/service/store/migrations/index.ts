@@ -16,7 +16,7 @@ import { rememberRemoved } from './0009-removed.ts'
  * Run in the order of their names. Never edit a released migration: add the next one. The migrator's connection ignores
  * the default schema of the queries, so migrations write names in full.
  */
-const MIGRATIONS: Record<string, Migration> = {
+export const MIGRATIONS: Record<string, Migration> = {
   '0001-organizations': { up: createOrganizations },
   '0002-entries': { up: createEntries },
   '0003-subscriptions': { up: createSubscriptions },
