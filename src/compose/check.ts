@@ -24,6 +24,7 @@ import { mayHaveEmail } from '../plan/diff.ts'
 import { domainsInWords, type EmailTally, tallyEmails } from '../source/email-tally.ts'
 import { checkAccess } from '../target/check-access.ts'
 import { findLeftBehind, type LeftBehind, leftBehindText } from '../target/left-behind.ts'
+import { whyStoresAreAway } from './readiness.ts'
 import { createLimit } from './limit.ts'
 import { openClient, openSite, openSource, type Site, tryEmptySite } from './site.ts'
 import { isThisMachine } from '../this-machine.ts'
@@ -124,8 +125,12 @@ async function checkStores(
       }
     }
     const site = stack.use(await openSite(config, COMMAND, log, { tables: 'keep' }))
-    const detail = `${config.store.kind} store, ${queueText(config)}`
-    return { line: { ...base, level: 'ok', detail }, site, paused: await listPaused(site.store.db) }
+    const away = await whyStoresAreAway(site)
+    const tested =
+      away === undefined
+        ? ({ level: 'ok', detail: `${config.store.kind} store, ${queueText(config)}` } as const)
+        : ({ level: 'fail', detail: `${away.why}: ${away.error}` } as const)
+    return { line: { ...base, ...tested }, site, paused: await listPaused(site.store.db) }
   } catch (error) {
     const isEmpty = error instanceof DirsyncdError && error.code === 'store-empty'
     const tested = isEmpty

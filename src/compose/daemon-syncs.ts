@@ -4,6 +4,7 @@ import type { Config, SyncConfig } from '../config/config.ts'
 import { sentence } from '../errors.ts'
 import { openRunsQueue, startRunsWorker, wake, type WakeJob } from '../queue/runs.ts'
 import { endRunsOfRemoved } from '../store/interruptions.ts'
+import { isAway } from '../store/outage.ts'
 import { addRun, hasRuns, withLease } from '../store/runs.ts'
 import { Executor } from '../sync/executor.ts'
 import type { SyncSetup } from '../sync/pass.ts'
@@ -100,13 +101,18 @@ export class DaemonSyncs implements AsyncDisposable {
     // While Redis is away, this takes until it is back.
     await Promise.race([
       this.schedules.change(config.syncs).catch(() => undefined),
-      sleep(SCHEDULES_MS, undefined, { ref: false }),
+      sleep(REDIS_MS, undefined, { ref: false }),
     ])
     return changed
   }
 
-  /** Tells whoever works on runs that one of this sync waits. */
-  readonly wake = (sync: string): Promise<void> => wake(this.#runs, sync)
+  /** Tells whoever works on runs that one of this sync waits. While Redis is away, the next look for work finds it. */
+  readonly wake = async (sync: string): Promise<void> => {
+    const woken = wake(this.#runs, sync).catch((error: unknown) => {
+      if (!isAway(error)) throw error
+    })
+    await Promise.race([woken, sleep(REDIS_MS, undefined, { ref: false })])
+  }
 
   /** What is open for each sync, once this one is not being changed any more. */
   readonly partsFor = async (sync: string): Promise<ReadonlyMap<string, SyncParts>> => {
@@ -186,8 +192,8 @@ export class DaemonSyncs implements AsyncDisposable {
   }
 }
 
-/** How long a change waits for the schedules; `Schedules.restore` sets them later. */
-const SCHEDULES_MS = 5000
+/** How long Redis is waited for; what it has not taken by then is done by `Schedules.restore` and the next look for work. */
+const REDIS_MS = 5000
 
 /** Enough for every sync, so that a long run of one keeps no other waiting. */
 function slotsOf(syncs: readonly SyncConfig[]): number {

@@ -1,6 +1,7 @@
 import type { Config, SyncConfig } from '../config/config.ts'
 import { sentence } from '../errors.ts'
 import { figuresOf, isPastDue, type SyncFigures } from '../store/figures.ts'
+import { takesNoWrites } from '../store/outage.ts'
 import { pastDue } from '../sync/schedule.ts'
 import { type Site, watchedSyncs } from './site.ts'
 import { withinTime } from './within-time.ts'
@@ -31,7 +32,8 @@ async function away(what: 'store' | 'queue', work: Promise<unknown>): Promise<Ob
     await withinTime(work, PATIENCE_MS)
     return undefined
   } catch (error) {
-    return { why: `the ${what} does not answer`, error: sentence(error) }
+    const does = takesNoWrites(error) ? 'takes no writes' : 'does not answer'
+    return { why: `the ${what} ${does}`, error: sentence(error) }
   }
 }
 

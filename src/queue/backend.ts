@@ -14,6 +14,7 @@ import {
   Worker,
   type WorkerOptions,
 } from 'bullmq'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import type { Pool } from 'pg'
 import { DirsyncdError } from '../errors.ts'
@@ -30,7 +31,7 @@ export type QueueBackend = AsyncDisposable & {
   readonly kind: 'redis' | 'postgres' | 'embedded'
   /** The connection for everything but BullMQ, when the queue is on Redis. */
   readonly redis?: Redis
-  /** Resolves when the queue's server answers; waits for as long as it is away. */
+  /** Resolves when the queue's server answers and, where it is Redis, takes writes; waits for as long as it is away. */
   ping(): Promise<void>
   createQueue<D>(name: string, options?: Omit<QueueOptions, 'connection' | 'prefix'>): Queue<D>
   createWorker<D>(
@@ -145,7 +146,7 @@ async function openOnRedis(options: RedisOptions, maker: Maker): Promise<QueueBa
   return {
     kind: 'redis',
     redis,
-    ping: async () => void (await redis.ping()),
+    ping: async () => void (await redis.set(`${prefix}:ping`, '', 'PX', 1)),
     createQueue: made.createQueue,
     createWorker: made.createWorker,
     async [Symbol.asyncDispose]() {
@@ -203,7 +204,22 @@ function makeAll({ factory, ...where }: Where, outage: Outage, { log, times }: M
   const queues = new Set<Queue>()
   const workers = new Set<Worker>()
   const waits = { lockDuration: times.lock, stalledInterval: times.stalled, runRetryDelay: times.askAgain }
-  const backendFactory = factory as BackendFactory<IQueueBackend, unknown>
+  /** BullMQ asks again at once where the server answers with an error, as a Redis that takes no writes does. */
+  const backendFactory: BackendFactory<IQueueBackend, unknown> = (...asked) => {
+    const backend = (factory as BackendFactory<IQueueBackend, unknown>)(...asked)
+    const takeJob = backend.moveToActive.bind(backend)
+    backend.moveToActive = async (...worker) => {
+      try {
+        const job = await takeJob(...worker)
+        outage.over()
+        return job
+      } catch (error) {
+        await sleep(times.askAgain, undefined, { ref: false })
+        throw error
+      }
+    }
+    return backend
+  }
 
   function createQueue<D>(name: string, options: Omit<QueueOptions, 'connection' | 'prefix'> = {}): Queue<D> {
     const defaultJobOptions = { ...JOB_DEFAULTS, ...options.defaultJobOptions }

@@ -42,11 +42,23 @@ const SQL_STATES = /^(08\w{3}|57P0[123]|53300|25P03)$/
 const MESSAGES =
   /^(Connection terminated|Client (has encountered a connection error|was closed) and is not queryable|timeout exceeded when trying to connect|Connection is closed|LOADING )/
 
-/** Whether a query failed because the server is away or broke the connection; it may answer again in a moment. */
+/** Of a Redis that has become a replica, or whose memory or disk is full. Its scripts quote it after a minus. */
+const NO_WRITES = /(^|-)(READONLY|UNBLOCKED|OOM|MISCONF) /
+
+/**
+ * Whether a query failed because the server is away, broke the connection or takes no writes for now; it may answer again
+ * in a moment.
+ */
 export function isAway(error: unknown): boolean {
   if (networkReason(error) !== undefined) return true
   if (!(error instanceof Error)) return false
-  return ('code' in error && SQL_STATES.test(String(error.code))) || MESSAGES.test(error.message)
+  if ('code' in error && SQL_STATES.test(String(error.code))) return true
+  return MESSAGES.test(error.message) || takesNoWrites(error)
+}
+
+/** Whether a server answers, but refuses to write. */
+export function takesNoWrites(error: unknown): boolean {
+  return NO_WRITES.test(sentence(error))
 }
 
 /** Why a server is away, in words that name nobody, for an error that {@link isAway} knows. */
@@ -54,6 +66,7 @@ export function whyAway(error: unknown): string {
   const code = systemCode(error) ?? ''
   if (code === '53300') return 'it has no connection left'
   if (code.startsWith('57P0')) return 'it stops or starts, or has crashed'
+  if (takesNoWrites(error)) return 'it takes no writes'
   return networkReason(error) ?? 'the connection was lost or not made in time'
 }
 

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
 import { people } from '../support/company.ts'
 import { type CompanySite, expectDirectory, openCompanySite, RUN_DONE } from '../support/company-site.ts'
+import { eventually } from '../support/eventually.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 import type { Program } from '../support/program.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
@@ -35,14 +36,19 @@ afterEach(() => stack.disposeAsync())
 
 type Queue = 'redis' | 'postgres' | 'embedded'
 
-/** A daemon in the middle of a run that creates people. */
-async function startRun(queue: Queue): Promise<Program> {
+async function startDaemon(queue: Queue): Promise<Program> {
   companySite = stack.use(await openCompanySite(await placesOf(queue), BEFORE))
   const { site } = companySite
   expect(await site.run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })
   await companySite.setSource(AFTER)
   const daemon = stack.use(site.start('start'))
   await daemon.waitForOutput(/daemon started/)
+  return daemon
+}
+
+/** A daemon in the middle of a run that creates people. */
+async function startRun(queue: Queue): Promise<Program> {
+  const daemon = await startDaemon(queue)
   await companySite.requestRun()
   await companySite.waitForWrites(CHANGES / 4)
   return daemon
@@ -93,6 +99,28 @@ describe('in the middle of a run', () => {
     await redis.start()
     await expectSameRun(daemon)
     expect(messages(daemon).join('; ')).toMatch(outageOf('Redis'))
+    await expectDone()
+  })
+
+  test('Redis takes no writes: what is asked for meanwhile is answered, and is done', async () => {
+    const daemon = await startDaemon('redis')
+    await redis.refuseWrites(true)
+    const { site } = companySite
+    const asked = site.run('sync', 'corp')
+    await eventually(async () => expect((await site.run('runs')).stdout).toMatch(/2 .*applying/))
+    expect((await site.run('check', 'corp')).stdout).toMatch(
+      /FAIL +stores +the queue takes no writes: .*READONLY/,
+    )
+    await redis.refuseWrites(false)
+    expect(await asked).toMatchObject({ code: 0, stdout: expect.stringContaining(`${CHANGES} applied`) })
+    expect(daemon.output()).not.toContain('run interrupted')
+    expect(daemon.output().match(/.*"level":"(warn|error)".*/g)).toEqual([
+      expect.stringContaining('Redis does not answer'),
+    ])
+    await redis.stop()
+    // Answered before Redis is back.
+    await companySite.requestRun()
+    await redis.start()
     await expectDone()
   })
 

@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createLog } from '../../src/log.ts'
 import { openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts'
 import { openRunsQueue, restoreSchedules, setSchedules, startRunsWorker } from '../../src/queue/runs.ts'
+import { TIMES } from '../../src/queue/times.ts'
+import { isAway, takesNoWrites } from '../../src/store/outage.ts'
 import { openStore } from '../../src/store/open.ts'
 import { allBackends, type OpenBackend } from '../support/backends.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -159,6 +161,42 @@ async function doneOverRestart(backend: QueueBackend, server: Restartable): Prom
   await eventually(() => expect(done).toHaveLength(3))
   return done.toSorted()
 }
+
+test('a Redis that takes no writes is asked now and then, is told of once, and is taken as away', async () => {
+  const server = await startRedis()
+  onTestFinished(() => server.close())
+  const lines: string[] = []
+  const log = createLog('info', { destination: { write: (line: string) => lines.push(line) } })
+  const times = { ...TIMES, jobs: { ...TIMES.jobs, askAgain: 20 } }
+  await using backend = await openQueueBackend({ kind: 'redis', url: server.url, log, times: times.jobs })
+  const queue = backend.createQueue('refused')
+  const [started, gate, done] = [1, 2, 3].map(() => Promise.withResolvers<string>())
+  let refusals = 0
+  const worker = backend.createWorker('refused', async ({ name }) => {
+    started!.resolve(name)
+    if (name === 'first') await gate!.promise
+    if (name === 'last') done!.resolve(name)
+  })
+  worker.on('error', () => (refusals += 1))
+  await queue.addBulk(['first', 'second'].map((name) => ({ name, data: {} })))
+  await started!.promise
+  await server.refuseWrites(true)
+  gate!.resolve('')
+  await expect(queue.add('lost', {})).rejects.toSatisfy(isAway)
+  await expect(backend.ping()).rejects.toSatisfy(takesNoWrites)
+  const begun = performance.now()
+  await eventually(() => expect(refusals).toBeGreaterThan(3))
+  expect(refusals * 20).toBeLessThan(performance.now() - begun + 100)
+  await server.refuseWrites(false)
+  await queue.add('last', {})
+  await done!.promise
+  await eventually(() =>
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+      'Redis does not answer',
+      'Redis answers again',
+    ]),
+  )
+})
 
 test('schedules of a Redis that was emptied come back with the next check', async () => {
   const server = await startRedis()

@@ -12,6 +12,8 @@ export type RedisServer = {
   start(): Promise<void>
   /** Deletes all data, as an operator may do by mistake. */
   flush(): Promise<void>
+  /** Makes it a replica of a server that is not there, as after a failover, or the primary again. */
+  refuseWrites(isRefusing: boolean): Promise<void>
   close(): Promise<void>
 }
 
@@ -47,7 +49,9 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     async start() {
       server = await launch()
     },
-    flush: () => flush(url),
+    flush: () => command(url, 'FLUSHALL'),
+    refuseWrites: (isRefusing) =>
+      command(url, 'REPLICAOF', ...(isRefusing ? ['127.0.0.1', '1'] : ['NO', 'ONE'])),
     async close() {
       await server.stop()
       await dir[Symbol.asyncDispose]()
@@ -55,9 +59,9 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   }
 }
 
-async function flush(url: string): Promise<void> {
+async function command(url: string, name: string, ...args: string[]): Promise<void> {
   const redis = new Redis(url)
-  await redis.flushall()
+  await redis.call(name, ...args)
   redis.disconnect()
 }
 
