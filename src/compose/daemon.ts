@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { join } from 'node:path'
 import type { Watching } from '../admin/watching.ts'
 import type { Config } from '../config/config.ts'
 import type { RunView } from '../control/control.ts'
@@ -10,13 +9,12 @@ import { loggingDecisions } from '../control/log-decisions.ts'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { Metrics } from '../metrics/metrics.ts'
-import { hasEmbeddedStore, lastAside } from '../store/aside.ts'
 import { freeDeadLeases } from '../store/lease.ts'
 import { freeLeasesOf } from '../store/lease-rows.ts'
 import { acquireDataDir, DAEMON } from '../store/owner.ts'
 import { whoElseMayReplace } from '../store/ownership.ts'
 import type { Times } from '../queue/times.ts'
-import { isWithoutRuns, syncsWithWork } from '../store/runs.ts'
+import { syncsWithWork } from '../store/runs.ts'
 import { onHangup } from '../shutdown.ts'
 import { listenForAdmin, metricsText } from './admin.ts'
 import { DaemonFigures } from './daemon-figures.ts'
@@ -125,22 +123,7 @@ async function openOwnSite(
   if (others !== undefined) site.log.warn({ dataDir: config.dataDir }, others)
   if (owned?.died !== undefined) await freeLeasesOf(site.store.db, owned.died)
   await freeDeadLeases(site.store.db)
-  await warnOfUnmoved(config, site)
   return site
-}
-
-/** Who has named a server in `store` may take the daemon for the old one, which it is only once the store is moved. */
-async function warnOfUnmoved({ dataDir, service }: Config, { store, log }: Site): Promise<void> {
-  if (store.kind === 'embedded') return
-  const isOfService =
-    service?.withDaemon === true && service.store.kind === 'embedded' && service.dataDir === dataDir
-  const files = hasEmbeddedStore(dataDir) && !isOfService ? join(dataDir, 'store') : lastAside(dataDir)
-  if (files === undefined || !(await isWithoutRuns(store.db))) return
-  log.warn(
-    { files },
-    'the PostgreSQL store has no runs, while the data directory has an embedded store: end the daemon and run ' +
-      'dirsyncd store move to go on with its history and holds',
-  )
 }
 
 function watchingOf(site: Site, metrics: Metrics, syncs: DaemonSyncs): Watching {

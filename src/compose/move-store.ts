@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { hasEmbeddedStore, lastAside, newAside } from '../store/aside.ts'
-import { type CopiedTable, copyStore, hasCopyOf } from '../store/copy.ts'
+import { type CopiedTable, copyStore, hasCopyOf, storeHasRuns } from '../store/copy.ts'
 import { deviceId } from '../store/device-id.ts'
 import { openEmbeddedPool } from '../store/embedded.ts'
 import { openStore, type Store } from '../store/open.ts'
@@ -60,7 +60,7 @@ async function moveTo(move: Move): Promise<MovedStore> {
   const aside = lastAside(dataDir)
   if (!hasEmbeddedStore(dataDir) && aside !== undefined) {
     if (await hasCopyOf(await deviceOf(aside), to.pool)) return { tables: [], kept: aside }
-    if (!(await isWithoutRuns(to.db))) throw nothingToMove(dataDir)
+    if (!(await isWithoutRuns(to.db))) throw storeHasRuns()
     await rename(aside, files)
   }
   const kept = newAside(dataDir)

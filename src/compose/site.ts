@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { AccessManagementClient } from '../client/client.ts'
 import type { ClientOptions, SharedPause } from '../client/options.ts'
 import type { Config, QueueConfig, SourceConfig, StoreConfig, SyncConfig } from '../config/config.ts'
@@ -12,11 +13,13 @@ import { createCsvSource } from '../source/csv/csv-source.ts'
 import { createLdapSource, type LdapShared } from '../source/ldap/ldap-source.ts'
 import { Logins } from '../source/ldap/connection/logins.ts'
 import type { Source } from '../source/source.ts'
+import { hasEmbeddedStore, lastAside } from '../store/aside.ts'
 import type { TableRights } from '../store/migrate.ts'
 import { openStore, type Store, type StoreOptions, tryEmptyStore } from '../store/open.ts'
 import { isCertainlyDead, processName } from '../store/process-name.ts'
 import { refusedLogins } from '../store/refused-logins.ts'
 import type { Retention } from '../store/retention.ts'
+import { isWithoutRuns } from '../store/runs.ts'
 import { deviceId } from '../store/device-id.ts'
 import type { WatchedSync } from '../store/figures.ts'
 import type { TokenPlace } from '../store/token-watch.ts'
@@ -55,7 +58,7 @@ export async function openSite(
   keepHeapSmall()
   await using stack = new AsyncDisposableStack()
   const options = storeOptions(config.store, config.dataDir, command, log)
-  const store = stack.use(await openStore({ ...options, tables, idleMs: times.fence.idle }))
+  const store = stack.use(await openMoved(config, { ...options, tables, idleMs: times.fence.idle }))
   const { queue } = config
   const backend = stack.use(
     await openQueueBackend(
@@ -80,6 +83,36 @@ export async function openSite(
     times,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
+}
+
+/**
+ * Who names a server in `store` would begin without the decisions of the embedded store until that is moved there: nothing
+ * is opened then but by `store move`.
+ */
+async function openMoved(config: Config, options: StoreOptions): Promise<Store> {
+  const files = options.kind === 'embedded' ? undefined : filesToMove(config)
+  if (files === undefined) return openStore(options)
+  await using stack = new AsyncDisposableStack()
+  try {
+    const store = stack.use(await openStore(options))
+    if (!(await isWithoutRuns(store.db))) {
+      stack.move()
+      return store
+    }
+  } catch (error) {
+    if (!(error instanceof DirsyncdError && error.code === 'store-empty')) throw error
+  }
+  throw new DirsyncdError(
+    'store-unavailable',
+    `The PostgreSQL store has no runs, while the embedded store is in ${files} and not moved, or not to the end: run ` +
+      `dirsyncd store move to go on with its history and holds, or move ${files} elsewhere to begin without them.`,
+  )
+}
+
+function filesToMove({ dataDir, service }: Config): string | undefined {
+  const isOfService =
+    service?.withDaemon === true && service.store.kind === 'embedded' && service.dataDir === dataDir
+  return hasEmbeddedStore(dataDir) && !isOfService ? join(dataDir, 'store') : lastAside(dataDir)
 }
 
 /** Tests whether the first start could make the tables, and whether Redis answers, where the queue is there. */

@@ -70,7 +70,11 @@ async function requireEmpty(target: PoolClient): Promise<void> {
     await target.query('DELETE FROM dirsyncd.leases')
     return
   }
-  throw new DirsyncdError(
+  throw storeHasRuns()
+}
+
+export function storeHasRuns(): DirsyncdError {
+  return new DirsyncdError(
     'store-unavailable',
     'The store that `store` names has runs already, so nothing was moved into it: name an empty database, or go on with what it has.',
   )

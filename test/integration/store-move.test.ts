@@ -74,12 +74,6 @@ test('the history, holds and quarantine of an embedded store go on in PostgreSQL
     code: 0,
     stdout: expect.stringMatching(/^All is in PostgreSQL already\.\nThe files .*store\.moved-/),
   })
-  await configure({ store: await createDatabase(STORE_TEMPLATE) })
-  await site.run('plan', 'corp')
-  expect(await site.run('store', 'move')).toMatchObject({
-    code: 64,
-    stderr: expect.stringContaining('nothing to move'),
-  })
 })
 
 /** Has each commit of a run wait for longer than the test takes. */
@@ -88,6 +82,17 @@ async function holdCommits(pool: Pool): Promise<void> {
     $$ BEGIN PERFORM pg_sleep(3600); RETURN NULL; END $$`)
   await pool.query(`CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON dirsyncd.runs DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION public.wait()`)
+}
+
+/** Nothing but the move opens the empty store beside the one that has all decisions. */
+async function expectUnmoved(files: string): Promise<void> {
+  for (const command of ['runs', 'plan', 'sync', 'start', 'worker'])
+    expect(await site.run(command)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        `^The PostgreSQL store has no runs, while the embedded store is in ${files}.* and not moved, or not to the end: run dirsyncd store move `,
+      ),
+    })
 }
 
 /** Resolves with the connection whose commit waits. */
@@ -134,6 +139,7 @@ test('while the commit waits, neither store can be taken for the one that counts
   await breakConnection(pool, commit)
   expect([existsSync(store), asides().length]).toEqual([false, 1])
   await pool.query('DROP TRIGGER wait ON dirsyncd.runs')
+  await expectUnmoved(`${store}.moved-`)
   expect((await site.run('store', 'move')).stdout).toMatch(/\n {2}runs: 1\n/)
   expect([existsSync(store), asides().length]).toEqual([false, 1])
 })
@@ -144,17 +150,11 @@ test('a store that was moved is not opened again by an old configuration, and on
   await site.run('plan', 'corp')
   await configure({ store: database })
   const store = join(site.dataDir, 'store')
-  const first = stack.use(site.start('start'))
-  await first.waitForOutput(/daemon started/)
-  expect(first.output()).toMatch(
-    /"warn".*\/store".*the PostgreSQL store has no runs.*run dirsyncd store move/,
-  )
-  await first[Symbol.asyncDispose]()
+  await expectUnmoved(store)
   expect((await site.run('store', 'move')).code).toBe(0)
-  const second = stack.use(site.start('start'))
-  await second.waitForOutput(/daemon started/)
-  expect(second.output()).not.toMatch(/no runs/)
-  await second[Symbol.asyncDispose]()
+  const daemon = stack.use(site.start('start'))
+  await daemon.waitForOutput(/daemon started/)
+  await daemon[Symbol.asyncDispose]()
 
   const aside = readdirSync(site.dataDir).find((name) => name.startsWith('store.moved-')) ?? ''
   // Without what configuring an embedded store of a test makes.
@@ -185,7 +185,10 @@ test('nothing is moved into a database that has runs, nor while a daemon has the
     code: 1,
     stderr: expect.stringContaining('has runs already, so nothing was moved'),
   })
-  expect(existsSync(join(site.dataDir, 'store'))).toBe(true)
+  const [store, aside] = [join(site.dataDir, 'store'), join(site.dataDir, 'store.moved-1')]
+  await rename(store, aside)
+  expect(await site.run('store', 'move')).toEqual(refused)
+  await rename(aside, store)
   const pool = new Pool({ connectionString: database })
   expect((await pool.query('SELECT run FROM dirsyncd.runs')).rows).toEqual([{ run: 1 }])
   await pool.end()
