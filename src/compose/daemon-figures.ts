@@ -8,7 +8,7 @@ import { figuresOf, hasTimeAgain, storeBytes, type SyncFigures } from '../store/
 import { dueOf } from './readiness.ts'
 import { channelOfKey } from './routes.ts'
 import { type Site, watchedSyncs } from './site.ts'
-import { withinTime } from './within-time.ts'
+import { withinTime } from '../within-time.ts'
 
 /** How long the store may take, in milliseconds: Prometheus waits for 10 seconds. */
 const PATIENCE_MS = 5000

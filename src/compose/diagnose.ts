@@ -6,7 +6,7 @@ import { DirsyncdError, sentence } from '../errors.ts'
 import { isAway, whyAway } from '../store/outage.ts'
 import { describeProcess, processName } from '../store/process-name.ts'
 import type { Site } from './site.ts'
-import { withinTime } from './within-time.ts'
+import { withinTime } from '../within-time.ts'
 import { programVersion } from './version.ts'
 
 /** What a running daemon says of itself and of its stores; a part that could not be read is left out. */

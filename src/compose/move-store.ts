@@ -4,7 +4,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import type { Config } from '../config/config.ts'
 import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { hasEmbeddedStore, lastAside, newAside } from '../store/aside.ts'
+import { hasEmbeddedStore, lastAside, movingPlace, newAside } from '../store/aside.ts'
 import { type CopiedTable, copyStore, hasCopyOf, storeHasRuns } from '../store/copy.ts'
 import { deviceId } from '../store/device-id.ts'
 import { openEmbeddedPool } from '../store/embedded.ts'
@@ -56,15 +56,23 @@ export async function moveStore({ store, dataDir }: Config, log: Log): Promise<M
 
 async function moveTo(move: Move): Promise<MovedStore> {
   const { dataDir, to } = move
-  const files = join(dataDir, 'store')
   const aside = lastAside(dataDir)
   if (!hasEmbeddedStore(dataDir) && aside !== undefined) {
-    if (await hasCopyOf(await deviceOf(aside), to.pool)) return { tables: [], kept: aside }
+    if (await hasCopyOf(await deviceOf(aside), to.pool))
+      return { tables: [], kept: await putAside(dataDir, aside) }
     if (!(await isWithoutRuns(to.db))) throw storeHasRuns()
-    await rename(aside, files)
+    await rename(aside, join(dataDir, 'store'))
   }
+  const tables = await copyAll(move)
+  return { tables, kept: await putAside(dataDir, movingPlace(dataDir)) }
+}
+
+/** Names what is moved after the time. Says where it is. */
+async function putAside(dataDir: string, files: string): Promise<string> {
+  if (files !== movingPlace(dataDir)) return files
   const kept = newAside(dataDir)
-  return { tables: await copyAll(move, files, kept), kept }
+  await rename(files, kept)
+  return kept
 }
 
 /** The device id of a store that was put aside; a server with the same one has all that it had. */
@@ -73,11 +81,9 @@ async function deviceOf(aside: string): Promise<string> {
   return await deviceId(new Kysely({ dialect: new PostgresDialect({ pool }) }))
 }
 
-async function copyAll(
-  { dataDir, log, to }: Move,
-  files: string,
-  kept: string,
-): Promise<readonly CopiedTable[]> {
+/** Copies all, and has the files where those of a move are. */
+async function copyAll({ dataDir, log, to }: Move): Promise<readonly CopiedTable[]> {
+  const [files, moving] = [join(dataDir, 'store'), movingPlace(dataDir)]
   await using stack = new AsyncDisposableStack()
   const from = stack.use(await openOwned(dataDir, log))
   const device = await deviceId(from.db)
@@ -85,13 +91,13 @@ async function copyAll(
   try {
     return await copyStore(from.pool, to.pool, async () => {
       await stack.disposeAsync()
-      await rename(files, kept)
+      await rename(files, moving)
       isAside = true
     })
   } catch (error) {
     if (!isAside) throw error
     if (await wasCommitted(device, to)) return []
-    await rename(kept, files)
+    await rename(moving, files)
     throw error
   }
 }

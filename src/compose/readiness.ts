@@ -4,7 +4,7 @@ import { figuresOf, isPastDue, type SyncFigures } from '../store/figures.ts'
 import { takesNoWrites } from '../store/outage.ts'
 import { pastDue } from '../sync/schedule.ts'
 import { type Site, watchedSyncs } from './site.ts'
-import { withinTime } from './within-time.ts'
+import { withinTime } from '../within-time.ts'
 
 /** How long store and queue may take, in milliseconds. */
 const PATIENCE_MS = 3000

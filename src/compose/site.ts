@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { AccessManagementClient } from '../client/client.ts'
 import type { ClientOptions, SharedPause } from '../client/options.ts'
@@ -13,7 +14,7 @@ import { createCsvSource } from '../source/csv/csv-source.ts'
 import { createLdapSource, type LdapShared } from '../source/ldap/ldap-source.ts'
 import { Logins } from '../source/ldap/connection/logins.ts'
 import type { Source } from '../source/source.ts'
-import { hasEmbeddedStore, lastAside } from '../store/aside.ts'
+import { hasEmbeddedStore, movingPlace } from '../store/aside.ts'
 import type { TableRights } from '../store/migrate.ts'
 import { openStore, type Store, type StoreOptions, tryEmptyStore } from '../store/open.ts'
 import { isCertainlyDead, processName } from '../store/process-name.ts'
@@ -112,7 +113,9 @@ async function openMoved(config: Config, options: StoreOptions): Promise<Store> 
 function filesToMove({ dataDir, service }: Config): string | undefined {
   const isOfService =
     service?.withDaemon === true && service.store.kind === 'embedded' && service.dataDir === dataDir
-  return hasEmbeddedStore(dataDir) && !isOfService ? join(dataDir, 'store') : lastAside(dataDir)
+  if (hasEmbeddedStore(dataDir) && !isOfService) return join(dataDir, 'store')
+  const moving = movingPlace(dataDir)
+  return existsSync(moving) ? moving : undefined
 }
 
 /** Tests whether the first start could make the tables, and whether Redis answers, where the queue is there. */

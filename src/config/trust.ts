@@ -36,7 +36,7 @@ function whyAllDecide(path: string): string | undefined {
 /** `undefined` for a pipe that the caller has opened, such as `<(…)` of a shell: nobody can put another in its place. */
 function realPath(path: string): string | undefined {
   try {
-    return realpathSync(path)
+    return realpathSync.native(path)
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
     throw error

@@ -139,7 +139,7 @@ async function queueVersion(pool: Pool): Promise<number | undefined> {
 }
 
 async function openOnRedis(options: RedisOptions, maker: Maker): Promise<QueueBackend> {
-  const link = await openRedis(options, maker.log)
+  const link = await openRedis(options, maker.log, maker.times.open)
   const { redis } = link
   const prefix = options.prefix ?? 'dirsyncd'
   const made = makeAll({ factory: createRedisBackend, connection: redis, prefix }, link.outage, maker)
@@ -196,6 +196,30 @@ type Maker = { readonly log: Log | undefined; readonly times: JobTimes }
 
 type Where = { factory: unknown; connection: unknown; prefix?: string }
 
+/** BullMQ asks again at once where the server answers with an error, as a Redis that takes no writes does. */
+function paced(
+  factory: BackendFactory<IQueueBackend, unknown>,
+  outage: Outage,
+  pauseMs: number,
+): BackendFactory<IQueueBackend, unknown> {
+  return (...asked) => {
+    const backend = factory(...asked)
+    const takeJob = backend.moveToActive.bind(backend)
+    backend.moveToActive = async (...worker) => {
+      try {
+        const job = await takeJob(...worker)
+        // Where there is none, nothing was written.
+        if (job[0]) outage.over()
+        return job
+      } catch (error) {
+        await sleep(pauseMs, undefined, { ref: false })
+        throw error
+      }
+    }
+    return backend
+  }
+}
+
 /**
  * The class of the backend is a type parameter of BullMQ's classes; callers must not care, so the types are those
  * of BullMQ's default.
@@ -204,22 +228,7 @@ function makeAll({ factory, ...where }: Where, outage: Outage, { log, times }: M
   const queues = new Set<Queue>()
   const workers = new Set<Worker>()
   const waits = { lockDuration: times.lock, stalledInterval: times.stalled, runRetryDelay: times.askAgain }
-  /** BullMQ asks again at once where the server answers with an error, as a Redis that takes no writes does. */
-  const backendFactory: BackendFactory<IQueueBackend, unknown> = (...asked) => {
-    const backend = (factory as BackendFactory<IQueueBackend, unknown>)(...asked)
-    const takeJob = backend.moveToActive.bind(backend)
-    backend.moveToActive = async (...worker) => {
-      try {
-        const job = await takeJob(...worker)
-        outage.over()
-        return job
-      } catch (error) {
-        await sleep(times.askAgain, undefined, { ref: false })
-        throw error
-      }
-    }
-    return backend
-  }
+  const backendFactory = paced(factory as BackendFactory<IQueueBackend, unknown>, outage, times.askAgain)
 
   function createQueue<D>(name: string, options: Omit<QueueOptions, 'connection' | 'prefix'> = {}): Queue<D> {
     const defaultJobOptions = { ...JOB_DEFAULTS, ...options.defaultJobOptions }

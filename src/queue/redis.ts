@@ -2,6 +2,8 @@ import { Redis } from 'ioredis'
 import { DirsyncdError, sentence } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { createOutage, type Outage } from '../store/outage.ts'
+import { withinTime } from '../within-time.ts'
+import { TIMES } from './times.ts'
 
 export type RedisPlace = { url: string; password?: () => Promise<string> }
 
@@ -17,7 +19,11 @@ export type RedisLink = {
  *
  * @throws DirsyncdError `queue-unavailable` when the first connection fails
  */
-export async function openRedis({ url, password }: RedisPlace, log: Log | undefined): Promise<RedisLink> {
+export async function openRedis(
+  { url, password }: RedisPlace,
+  log: Log | undefined,
+  openMs = TIMES.jobs.open,
+): Promise<RedisLink> {
   let state: 'opening' | 'open' | 'ending' = 'opening'
   let firstError: Error | undefined
   const redis = new Redis(url, {
@@ -38,7 +44,8 @@ export async function openRedis({ url, password }: RedisPlace, log: Log | undefi
   })
   redis.on('ready', () => outage.over())
   try {
-    await redis.connect()
+    // Its own time-out ends with the connection, and a server that hangs takes it.
+    await withinTime(redis.connect(), openMs)
     await warnOfEviction(redis, log)
   } catch (error) {
     redis.disconnect()

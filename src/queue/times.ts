@@ -65,6 +65,8 @@ export interface CanaryTimes {
 export interface JobTimes {
   readonly lock: number
   readonly stalled: number
+  /** For how long a Redis that takes connections is waited for. */
+  readonly open: number
   /** How soon after a failure of the queue's server a worker asks it again. */
   readonly askAgain: number
   /** Without progress for so long, jobs that vanished are added again. */
@@ -104,7 +106,14 @@ export const TIMES: Times = {
   limited: { longest: LONGEST_MS },
   outage: { firstProbe: 2000, lastProbe: 60_000, giveUp: 600_000 },
   canary: { look: { first: 250, giveUp: 8000 } },
-  jobs: { lock: 10_000, stalled: 5000, askAgain: 1000, sweep: 5000, count: { moving: 200, idle: 1000 } },
+  jobs: {
+    lock: 10_000,
+    stalled: 5000,
+    open: 8000,
+    askAgain: 1000,
+    sweep: 5000,
+    count: { moving: 200, idle: 1000 },
+  },
   daemon: { lookForWork: 1000, restoreSchedules: 30_000, starting: 15_000, storeAway: 1000 },
   notify: {
     look: 60_000,

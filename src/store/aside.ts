@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { systemCode } from '../errors.ts'
 
 const ASIDE = 'store.moved-'
@@ -17,10 +17,18 @@ export function hasEmbeddedStore(dataDir: string): boolean {
 export async function mayHaveStore(dataDir: string): Promise<boolean> {
   return stat(join(dataDir, 'store', 'PG_VERSION')).then(
     () => true,
-    (error: unknown) => systemCode(error) !== 'ENOENT' || isDanglingLink(dataDir),
+    (error: unknown) => systemCode(error) !== 'ENOENT' || isDanglingLink(nearestPlace(dataDir)),
   )
 }
 
+/** The folder, or what there is of the way to it. */
+export function nearestPlace(folder: string): string {
+  let place = resolve(folder)
+  while (!existsSync(place) && !isDanglingLink(place)) place = dirname(place)
+  return place
+}
+
+/** Whether a path is a link that leads to nothing. */
 export function isDanglingLink(path: string): boolean {
   try {
     return lstatSync(path).isSymbolicLink() && !existsSync(path)
@@ -29,13 +37,20 @@ export function isDanglingLink(path: string): boolean {
   }
 }
 
-/** Where an embedded store is put aside when it has been moved to a server. */
+/** Where an embedded store is put aside once it has been moved to a server. */
 export function newAside(dataDir: string): string {
   return join(dataDir, `${ASIDE}${new Date().toISOString().slice(0, 19).replaceAll(':', '')}`)
 }
 
-/** The embedded store of a data directory that was put aside last. */
+/** Where its files are while nobody knows whether their copy was committed. */
+export function movingPlace(dataDir: string): string {
+  return join(dataDir, 'store.moving')
+}
+
+/** The embedded store of a data directory that is being moved, or was put aside last. */
 export function lastAside(dataDir: string): string | undefined {
+  const moving = movingPlace(dataDir)
+  if (existsSync(moving)) return moving
   const last = namesIn(dataDir)
     .filter((name) => name.startsWith(ASIDE))
     .toSorted()

@@ -9,7 +9,7 @@ import { openEmbeddedPool } from './embedded.ts'
 import { createEmbeddedLeases, createServerLeases, type Leases } from './lease.ts'
 import { LeaseRenewer } from './lease-renewer.ts'
 import { emptyStore, mayBegin, migrate, type TableRights, tryMigration } from './migrate.ts'
-import { createOutage, type Outage, isAway, whyAway } from './outage.ts'
+import { createOutage, type Outage, isAway, takesNoWrites, whyAway } from './outage.ts'
 import { acquireDataDir, ownerOf, requireUsable } from './owner.ts'
 import { filesOfOthers } from './ownership.ts'
 import type { Tables } from './tables.ts'
@@ -113,7 +113,9 @@ function describe(options: StoreOptions): string {
 }
 
 function createStoreOutage(log: Log | undefined): Outage {
-  return createOutage(log, { away: 'the store does not answer', back: 'the store answers again' })
+  const outage = createOutage(log, { away: 'the store does not answer', back: 'the store answers again' })
+  // Whoever has a queue on Redis hears of it from there.
+  return { ...outage, explains: (error) => takesNoWrites(error) || outage.explains(error) }
 }
 
 /** Without listeners a broken connection would end the process. Whoever uses it gets the error of the query anyway. */

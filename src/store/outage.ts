@@ -42,8 +42,8 @@ const SQL_STATES = /^(08\w{3}|57P0[123]|53300|25P03)$/
 const MESSAGES =
   /^(Connection terminated|Client (has encountered a connection error|was closed) and is not queryable|timeout exceeded when trying to connect|Connection is closed|LOADING )/
 
-/** Of a Redis that has become a replica, or whose memory or disk is full. Its scripts quote it after a minus. */
-const NO_WRITES = /(^|-)(READONLY|UNBLOCKED|OOM|MISCONF) /
+/** Of a Redis that has become a replica, has too few, or whose memory or disk is full. */
+const NO_WRITES = /\b(READONLY|UNBLOCKED|NOREPLICAS|MASTERDOWN|OOM|MISCONF) /
 
 /**
  * Whether a query failed because the server is away, broke the connection or takes no writes for now; it may answer again
@@ -56,9 +56,10 @@ export function isAway(error: unknown): boolean {
   return MESSAGES.test(error.message) || takesNoWrites(error)
 }
 
-/** Whether a server answers, but refuses to write. */
+/** Whether Redis answers, but refuses to write. BullMQ puts some of its answers into errors of its own. */
 export function takesNoWrites(error: unknown): boolean {
-  return NO_WRITES.test(sentence(error))
+  if (!(error instanceof Error) || !NO_WRITES.test(error.message)) return false
+  return error.name === 'ReplyError' || error.message.startsWith('Failed to add repeatable job')
 }
 
 /** Why a server is away, in words that name nobody, for an error that {@link isAway} knows. */

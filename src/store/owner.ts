@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { access, constants, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { DirsyncdError, sentence, systemCode } from '../errors.ts'
-import { isDanglingLink } from './aside.ts'
+import { isDanglingLink, nearestPlace } from './aside.ts'
 import { filesOfOthers, LOCK, userName, whyRootStaysOut } from './ownership.ts'
 import { isCertainlyDead, processName } from './process-name.ts'
 
@@ -76,10 +76,8 @@ async function refuseRoot(dir: string): Promise<void> {
  */
 export async function requireUsable(dir: string): Promise<void> {
   await refuseRoot(dir)
-  let place = resolve(dir)
-  while (!existsSync(place) && !isDanglingLink(place)) place = dirname(place)
   try {
-    await requireWritable(place)
+    await requireWritable(nearestPlace(dir))
   } catch (error) {
     throw unusable(dir, error)
   }
@@ -94,6 +92,7 @@ async function requireOwnLock(dir: string): Promise<void> {
 
 async function ensureWritable(dir: string): Promise<void> {
   try {
+    await requireWritable(nearestPlace(dir))
     await makeDir(dir)
     await requireWritable(dir)
   } catch (error) {

@@ -43,6 +43,11 @@ export async function requireWrites(db: Pool | PoolClient, schema: 'dirsyncd' | 
   const [{ isReadOnly, refused } = { isReadOnly: false, refused: null }] = rows
   if (isReadOnly) throw serverError('25006', 'the database is read-only')
   if (refused !== null) throw serverError('42501', `permission denied for ${refused}`)
+  if (schema === 'dirsyncd') return
+  // BullMQ makes a sequence for each queue.
+  const { rows: others } = await db.query<{ may: boolean }>(MAY_NUMBER)
+  if (others[0]?.may === false)
+    throw serverError('42501', 'permission denied for schema bullmq or a sequence in it')
 }
 
 const REFUSED = `SELECT current_setting('transaction_read_only') = 'on' AS "isReadOnly",
@@ -50,6 +55,10 @@ const REFUSED = `SELECT current_setting('transaction_read_only') = 'on' AS "isRe
     WHERE schemaname = $1 AND tablename !~ 'migration'
       AND NOT (SELECT bool_and(has_table_privilege(format('%I.%I', schemaname, tablename), needed))
         FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) needed)) AS refused`
+
+const MAY_NUMBER = `SELECT has_schema_privilege(to_regnamespace('bullmq')::oid, 'CREATE') AND NOT EXISTS (
+    SELECT FROM pg_sequences WHERE schemaname = 'bullmq'
+      AND NOT has_sequence_privilege(format('%I.%I', schemaname, sequencename), 'USAGE')) AS may`
 
 function serverError(code: string, message: string): Error {
   return Object.assign(new Error(message), { code })

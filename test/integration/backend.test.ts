@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { type Job, Worker } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createLog } from '../../src/log.ts'
@@ -239,6 +240,16 @@ describe('a Redis that cannot be used', () => {
     await using _backend = await openQueueBackend({ kind: 'redis', url: server.url, log })
     expect(lines.join('')).toMatch(/allkeys-lru.*set maxmemory-policy to noeviction/)
   })
+})
+
+test('a Redis that hangs is waited for only so long when it is opened', async () => {
+  const silent = createServer(() => undefined).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  onTestFinished(() => void silent.close())
+  const { port } = silent.address() as AddressInfo
+  const times = { ...TIMES.jobs, open: 50 }
+  const opening = openQueueBackend({ kind: 'redis', url: `redis://127.0.0.1:${port}`, times })
+  await expect(opening).rejects.toThrow(`(Redis at 127.0.0.1:${port}): no answer within 0.05 s.`)
 })
 
 describe('closing does not wait for a server that is away', () => {

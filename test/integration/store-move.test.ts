@@ -117,7 +117,7 @@ test('while the commit waits, neither store can be taken for the one that counts
   const pool = stack.adopt(new Pool({ connectionString: database }), (opened) => opened.end())
   await holdCommits(pool)
   const store = join(site.dataDir, 'store')
-  const asides = () => readdirSync(site.dataDir).filter((name) => name.startsWith('store.moved-'))
+  const asides = () => readdirSync(site.dataDir).filter((name) => name.startsWith('store.mov'))
   const untilAside = () => eventually(() => expect([existsSync(store), asides().length]).toEqual([false, 1]))
 
   const moving = site.run('store', 'move')
@@ -139,7 +139,7 @@ test('while the commit waits, neither store can be taken for the one that counts
   await breakConnection(pool, commit)
   expect([existsSync(store), asides().length]).toEqual([false, 1])
   await pool.query('DROP TRIGGER wait ON dirsyncd.runs')
-  await expectUnmoved(`${store}.moved-`)
+  await expectUnmoved(`${store}.moving`)
   expect((await site.run('store', 'move')).stdout).toMatch(/\n {2}runs: 1\n/)
   expect([existsSync(store), asides().length]).toEqual([false, 1])
 })
@@ -170,6 +170,14 @@ test('a store that was moved is not opened again by an old configuration, and on
   expect(existsSync(store)).toBe(false)
   await rename(join(site.dataDir, aside), store)
   expect(await site.run('runs')).toMatchObject({ code: 0, stderr: '' })
+})
+
+test('a store that has only a pause is moved, and is open then', async () => {
+  await configure()
+  await site.run('pause', 'corp')
+  await configure({ store: database })
+  expect((await site.run('store', 'move')).stdout).toMatch(/\n {2}paused syncs: 1\n/)
+  expect(await site.run('pause', 'corp')).toMatchObject({ code: 0, stderr: '' })
 })
 
 test('nothing is moved into a database that has runs, nor while a daemon has the store', async () => {

@@ -257,6 +257,21 @@ const REFUSED_RIGHTS: readonly {
     said: `^${THE_STORE} has tables that its user looker may not use: permission denied for (?!.* changes,).*, runs.*; ${AS_OWNER}`,
   },
   {
+    which: 'a store whose queue the user may not number',
+    make: async () => {
+      const url = await createDatabase(STORE_TEMPLATE)
+      const looker = await asLooker(url)
+      await alter(
+        url,
+        `grant usage on schema dirsyncd, bullmq to looker;
+        grant all on all tables in schema dirsyncd to looker; grant all on all tables in schema bullmq to looker`,
+      )
+      return looker
+    },
+    commands: ['start', 'approve 1'],
+    said: `^The queue in the store, database \\w+, has tables that its user looker may not use: permission denied for schema bullmq or a sequence in it; ${AS_OWNER}`,
+  },
+  {
     which: 'a store on a server that is read-only',
     make: async () => {
       const url = await createDatabase(STORE_TEMPLATE)

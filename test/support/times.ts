@@ -12,7 +12,14 @@ export const QUICK: Times = {
   limited: TIMES.limited,
   outage: { firstProbe: 200, lastProbe: 2000, giveUp: 600_000 },
   canary: { look: { first: 50, giveUp: 800 } },
-  jobs: { lock: 10_000, stalled: 5000, askAgain: 100, sweep: 500, count: { moving: 40, idle: 200 } },
+  jobs: {
+    lock: 10_000,
+    stalled: 5000,
+    open: 8000,
+    askAgain: 100,
+    sweep: 500,
+    count: { moving: 40, idle: 200 },
+  },
   notify: { look: 500, claim: 5000, firstRetry: 200, lastRetry: 2000, giveUp: 60_000, settled: 0 },
   daemon: { lookForWork: 100, restoreSchedules: 3000, starting: TIMES.daemon.starting, storeAway: 100 },
 }

@@ -1,17 +1,10 @@
-import {
-  chmodSync,
-  chownSync,
-  closeSync,
-  mkdirSync,
-  openSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { spawn } from 'node:child_process'
+import { chmodSync, chownSync, mkdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { loadConfig, readRawConfig, type Config } from '../../../src/config/load.ts'
 import { DirsyncdError } from '../../../src/errors.ts'
+import { eventually } from '../../support/eventually.ts'
 import { createFolder, type Folder } from './folder.ts'
 
 /** A user and a group that the test is not run by. */
@@ -209,11 +202,10 @@ test('a program that came, or was opened to every user, after the start is refus
   )
 })
 
-test('what the caller has opened, and has no path, is read where it is named', async () => {
-  const opened = openSync(at('etc/dirsyncd.yaml'), 'r')
-  rmSync(at('etc/dirsyncd.yaml'))
-  expect(await loadConfig({ env: {}, file: `/proc/self/fd/${opened}` })).toMatchObject({
-    syncs: [{ name: 'corp' }],
-  })
-  closeSync(opened)
+test('a pipe that a shell has opened is read where it is named', async () => {
+  const reader = spawn('bash', ['-c', `exec sleep 60 < <(cat ${at('etc/dirsyncd.yaml')})`])
+  onTestFinished(() => void reader.kill())
+  const input = `/proc/${reader.pid}/fd/0`
+  await eventually(() => expect(readlinkSync(input)).toMatch(/^pipe:/))
+  expect(await loadConfig({ env: {}, file: input })).toMatchObject({ syncs: [{ name: 'corp' }] })
 })

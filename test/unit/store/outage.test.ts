@@ -26,6 +26,8 @@ test.each([
   ],
   ['a server that takes no connection', new Error('timeout exceeded when trying to connect'), true],
   ['a Redis that reads its data', new Error('LOADING Redis is loading the dataset in memory'), true],
+  ['a Redis that is a replica', Object.assign(new Error('READONLY You'), { name: 'ReplyError' }), true],
+  ['a program that says the same', new Error('it said: volume hr01-READONLY mode, OOM killer'), false],
   ['a wrong statement', Object.assign(new Error('syntax error'), { code: '42601' }), false],
   ['a full disk', Object.assign(new Error('could not extend file'), { code: '53100' }), false],
   ['no error', 'Connection terminated unexpectedly', false],

@@ -58,6 +58,7 @@ test.each([
   ['a file in its place', 'file'],
   ['a file above it', 'file/data'],
   ['a link to nothing', 'link'],
+  ['a link to nothing above it', 'link/data'],
 ])('%s: one sentence with the directory and the user', async (_case, path) => {
   await using temp = await tempDir()
   await writeFile(join(temp.path, 'file'), '')
