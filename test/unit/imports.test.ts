@@ -13,6 +13,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   duration: { values: '' },
   'issue-sentence': { values: '' },
   'this-machine': { values: '' },
+  'within-time': { values: '' },
   log: { values: '' },
   shutdown: { values: '' },
   'service-manager': { values: '' },
@@ -43,7 +44,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   main: { values: 'cli compose config shutdown' },
 }
 
-const ALLOWED_EVERYWHERE = ['errors', 'log', 'printable']
+const ALLOWED_EVERYWHERE = ['errors', 'log', 'printable', 'within-time']
 
 /** Parts of one unit that know nothing of each other, although the unit's other files may be shared. */
 const APART: readonly (readonly [string, string])[] = [
@@ -282,7 +283,7 @@ describe('this test itself', () => {
     [
       'the client from the service',
       { from: 'service/app.ts', to: 'client/client.ts' },
-      'service may import contract, duration, issue-sentence, turns, types of directory, errors, log, printable',
+      'service may import contract, duration, issue-sentence, turns, types of directory, errors, log, printable, within-time',
     ],
     [
       'a value where only types are allowed',
