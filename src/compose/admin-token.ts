@@ -27,7 +27,7 @@ export async function ownToken(dataDir: string): Promise<OwnToken> {
   return { file, token }
 }
 
-/** Another user who made the file, or a link in its place, knows the token. Some file systems show root as every file's owner. */
+/** The token is known to the user who made the file, or a link in its place. Some file systems show root as every file's owner. */
 async function requireOwn(path: string): Promise<void> {
   const stats = lstatSync(path, { throwIfNoEntry: false })
   if (stats === undefined) return
@@ -38,6 +38,6 @@ async function requireOwn(path: string): Promise<void> {
     : `belongs to user ${await userOf(stats.uid)} and not to the user of this process`
   throw new DirsyncdError(
     'secret-unavailable',
-    `The file ${path} ${what}, so its token is not used: ask who put it there, and remove it; the next start makes a new one.`,
+    `The file ${path} ${what}, so its token is not used: find out who made it, and remove it; the next start makes a new one.`,
   )
 }

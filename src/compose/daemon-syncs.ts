@@ -106,7 +106,7 @@ export class DaemonSyncs implements AsyncDisposable {
     return changed
   }
 
-  /** Tells whoever works on runs that one of this sync waits. While Redis is away, the next look for work finds it. */
+  /** Wakes a worker for a waiting run of this sync. While Redis is away, the next look for work finds the run. */
   readonly wake = async (sync: string): Promise<void> => {
     const woken = wake(this.#runs, sync).catch((error: unknown) => {
       if (!isAway(error)) throw error

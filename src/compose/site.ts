@@ -87,8 +87,8 @@ export async function openSite(
 }
 
 /**
- * Who names a server in `store` would begin without the decisions of the embedded store until that is moved there: nothing
- * is opened then but by `store move`.
+ * A PostgreSQL store without runs is not opened before the embedded store is moved into it: a run would begin without the
+ * decisions of the embedded one. Only `store move` opens both.
  */
 async function openMoved(config: Config, options: StoreOptions): Promise<Store> {
   const files = options.kind === 'embedded' ? undefined : filesToMove(config)
@@ -105,8 +105,8 @@ async function openMoved(config: Config, options: StoreOptions): Promise<Store> 
   }
   throw new DirsyncdError(
     'store-unavailable',
-    `The PostgreSQL store has no runs, while the embedded store is in ${files} and not moved, or not to the end: run ` +
-      `dirsyncd store move to go on with its history and holds, or move ${files} elsewhere to begin without them.`,
+    `The PostgreSQL store has no runs, and the embedded store in ${files} was not moved, or not completely: run ` +
+      `dirsyncd store move to keep its history and holds, or move ${files} elsewhere to begin without them.`,
   )
 }
 

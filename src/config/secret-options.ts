@@ -5,8 +5,8 @@ interface SecretOptions {
   /** Each is a secret in some section. */
   readonly names: ReadonlySet<string>
   /**
-   * An option that is a secret in one section counts as a secret in every section, also in a wrong one, unless the schema
-   * declares it as something else for the section's `type`.
+   * An option that is a secret in one section is a secret in all of them, because people misplace options. The schema can
+   * declare the same name as something else for the `type` of a section.
    */
   isIn(section: object, name: string): boolean
 }

@@ -208,7 +208,7 @@ function paced(
     backend.moveToActive = async (...worker) => {
       try {
         const job = await takeJob(...worker)
-        // Where there is none, nothing was written.
+        // An answer without a job needed no write.
         if (job[0]) outage.over()
         return job
       } catch (error) {

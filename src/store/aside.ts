@@ -37,12 +37,12 @@ export function isDanglingLink(path: string): boolean {
   }
 }
 
-/** Where an embedded store is put aside once it has been moved to a server. */
+/** The place for the files of an embedded store that was moved to a server. */
 export function newAside(dataDir: string): string {
   return join(dataDir, `${ASIDE}${new Date().toISOString().slice(0, 19).replaceAll(':', '')}`)
 }
 
-/** Where its files are while nobody knows whether their copy was committed. */
+/** The place of the files during a move, until it is known that their copy was committed. */
 export function movingPlace(dataDir: string): string {
   return join(dataDir, 'store.moving')
 }

@@ -114,7 +114,7 @@ function describe(options: StoreOptions): string {
 
 function createStoreOutage(log: Log | undefined): Outage {
   const outage = createOutage(log, { away: 'the store does not answer', back: 'the store answers again' })
-  // Whoever has a queue on Redis hears of it from there.
+  // The outage of the queue reports Redis.
   return { ...outage, explains: (error) => takesNoWrites(error) || outage.explains(error) }
 }
 

@@ -42,7 +42,7 @@ const SQL_STATES = /^(08\w{3}|57P0[123]|53300|25P03)$/
 const MESSAGES =
   /^(Connection terminated|Client (has encountered a connection error|was closed) and is not queryable|timeout exceeded when trying to connect|Connection is closed|LOADING )/
 
-/** Of a Redis that has become a replica, has too few, or whose memory or disk is full. */
+/** Answers of a Redis that is a replica, has too few replicas, or whose memory or disk is full. */
 const NO_WRITES = /\b(READONLY|UNBLOCKED|NOREPLICAS|MASTERDOWN|OOM|MISCONF) /
 
 /**

@@ -1,11 +1,11 @@
-import type { Pool, PoolClient } from 'pg'
+import type { Pool } from 'pg'
 import { DirsyncdError, type ErrorCode, sentence, systemCode } from '../errors.ts'
 
 /** Tables that a process makes or upgrades. */
 export interface MadeTables {
   /** Names them, as the beginning of a sentence. */
   readonly where: (database: string) => string
-  /** Of which version they are. Throws where the user may not look. */
+  /** Which version of dirsyncd made them. Throws if the user may not look. */
   readonly version: () => Promise<'none' | 'older' | 'this'>
   /** `store-unavailable` if left out. */
   readonly code?: ErrorCode
@@ -38,7 +38,7 @@ export async function withRights<T>(pool: Pool, tables: MadeTables, work: () => 
  * Throws what the server would say to the first writes, so that no command says that all is well, or begins what it cannot
  * end.
  */
-export async function requireWrites(db: Pool | PoolClient, schema: 'dirsyncd' | 'bullmq'): Promise<void> {
+export async function requireWrites(db: Pool, schema: 'dirsyncd' | 'bullmq'): Promise<void> {
   const { rows } = await db.query<{ isReadOnly: boolean; refused: string | null }>(REFUSED, [schema])
   const [{ isReadOnly, refused } = { isReadOnly: false, refused: null }] = rows
   if (isReadOnly) throw serverError('25006', 'the database is read-only')
@@ -65,7 +65,7 @@ function serverError(code: string, message: string): Error {
 }
 
 async function whatIsRefused({ version }: MadeTables, user: string): Promise<string> {
-  // Where the user may not look, there are tables.
+  // Only tables that exist can be closed to the user.
   switch (await version().catch(() => 'this' as const)) {
     case 'none':
       return `is empty, and its user ${user} may not make the tables`

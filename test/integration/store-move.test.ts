@@ -90,7 +90,7 @@ async function expectUnmoved(files: string): Promise<void> {
     expect(await site.run(command)).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
-        `^The PostgreSQL store has no runs, while the embedded store is in ${files}.* and not moved, or not to the end: run dirsyncd store move `,
+        `^The PostgreSQL store has no runs, and the embedded store in ${files}.* was not moved, or not completely: run dirsyncd store move `,
       ),
     })
 }

@@ -190,6 +190,20 @@ async function asLooker(url: string): Promise<string> {
   return url.replace(/\/\/[^@]*@/, `//looker@`)
 }
 
+/** The URL of a store for a user who has these rights only. */
+async function storeWith(rights: string): Promise<string> {
+  const url = await createDatabase(STORE_TEMPLATE)
+  const looker = await asLooker(url)
+  await alter(url, rights)
+  return looker
+}
+
+async function readOnly(made: Promise<string>): Promise<string> {
+  const url = await made
+  await alter(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)
+  return url
+}
+
 const CREATING = ['start', 'plan', 'sync', 'pause corp', 'worker']
 const THE_STORE = 'The store at 127\\.0\\.0\\.1:\\d+, database \\w+,'
 const AS_OWNER = 'connect as the user who made the tables, or make this user their owner\\.\n$'
@@ -208,14 +222,7 @@ const REFUSED_RIGHTS: readonly {
   },
   {
     which: 'an empty database that is read-only',
-    make: async () => {
-      const url = await createDatabase()
-      await alter(
-        url,
-        `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`,
-      )
-      return url
-    },
+    make: () => readOnly(createDatabase()),
     commands: CREATING,
     said: `^${THE_STORE} is empty, and its user \\w+ may not make the tables: cannot execute CREATE SCHEMA in a read-only transaction; name the primary server, or set default_transaction_read_only to off\\.\n$`,
   },
@@ -242,60 +249,32 @@ const REFUSED_RIGHTS: readonly {
     said: `^${THE_STORE} has tables that its user looker may not use: permission denied for schema dirsyncd; ${AS_OWNER}`,
   },
   {
-    which: 'a store that the user may only read',
-    make: async () => {
-      const url = await createDatabase(STORE_TEMPLATE)
-      const looker = await asLooker(url)
-      await alter(
-        url,
-        `grant usage on schema dirsyncd to looker; grant select, insert on all tables in schema dirsyncd to looker;
-        grant update, delete on dirsyncd.changes to looker`,
-      )
-      return looker
-    },
+    which: 'a store of whose tables the user may change only one',
+    make: () =>
+      storeWith(`grant usage on schema dirsyncd to looker; grant select, insert on all tables in schema dirsyncd to looker;
+        grant update, delete on dirsyncd.changes to looker`),
     commands: ['start', 'plan', 'runs', 'approve 1'],
     said: `^${THE_STORE} has tables that its user looker may not use: permission denied for (?!.* changes,).*, runs.*; ${AS_OWNER}`,
   },
   {
     which: 'a store whose queue the user may not number',
-    make: async () => {
-      const url = await createDatabase(STORE_TEMPLATE)
-      const looker = await asLooker(url)
-      await alter(
-        url,
-        `grant usage on schema dirsyncd, bullmq to looker;
-        grant all on all tables in schema dirsyncd to looker; grant all on all tables in schema bullmq to looker`,
-      )
-      return looker
-    },
+    make: () =>
+      storeWith(`grant usage on schema dirsyncd, bullmq to looker;
+        grant all on all tables in schema dirsyncd to looker; grant all on all tables in schema bullmq to looker`),
     commands: ['start', 'approve 1'],
     said: `^The queue in the store, database \\w+, has tables that its user looker may not use: permission denied for schema bullmq or a sequence in it; ${AS_OWNER}`,
   },
   {
     which: 'a store on a server that is read-only',
-    make: async () => {
-      const url = await createDatabase(STORE_TEMPLATE)
-      await alter(
-        url,
-        `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`,
-      )
-      return url
-    },
+    make: () => readOnly(createDatabase(STORE_TEMPLATE)),
     commands: ['start', 'plan', 'runs', 'approve 1'],
     said: `^${THE_STORE} has tables that its user \\w+ may not use: the database is read-only; name the primary server, or set default_transaction_read_only to off\\.\n$`,
   },
   {
     which: 'a store in whose database the user may not make the tables of the queue',
-    make: async () => {
-      const url = await createDatabase(STORE_TEMPLATE)
-      const looker = await asLooker(url)
-      await alter(
-        url,
-        `drop schema bullmq cascade; grant usage on schema dirsyncd to looker;
-        grant all on all tables in schema dirsyncd to looker`,
-      )
-      return looker
-    },
+    make: () =>
+      storeWith(`drop schema bullmq cascade; grant usage on schema dirsyncd to looker;
+        grant all on all tables in schema dirsyncd to looker`),
     commands: ['start', 'plan', 'approve 1'],
     said: '^The queue in the store, database \\w+, is empty, and its user looker may not make the tables: permission denied for database \\w+; grant the user CREATE on the database\\.\n$',
   },

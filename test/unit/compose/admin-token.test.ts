@@ -43,7 +43,7 @@ describe.runIf(process.getuid?.() === 0)('a token in the data directory that ano
     await expect(refused).rejects.toMatchObject({ code: 'secret-unavailable' })
     await expect(refused).rejects.toThrow(
       `The file ${path} belongs to user number ${STRANGER} and not to the user of this process, so its token is not used: ` +
-        'ask who put it there, and remove it; the next start makes a new one.',
+        'find out who made it, and remove it; the next start makes a new one.',
     )
     expect(await readdir(dir)).toEqual([name])
   })
