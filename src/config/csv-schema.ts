@@ -105,7 +105,7 @@ export const csvSource = z
     badRows: z
       .enum(['skip', 'refuse'])
       .default('skip')
-      .describe('A row that cannot be understood: the run goes on and deletes nothing, or it stops.'),
+      .describe('A row that cannot be understood: skip continues the run without deletes, refuse stops it.'),
     settle: timeout
       .exactOptional()
       .describe('The files are read when none of them has changed for this long. Left out: at once.'),

@@ -6,7 +6,7 @@ const events = z
   .array(z.enum(EVENTS, { error: `must be one of ${EVENTS.join(', ')}` }))
   .min(1, { error: 'must name an event; leave it out for all of them' })
   .default([...EVENTS])
-  .describe('What it is told of. Left out: everything.')
+  .describe('Events that the channel gets. Left out: all.')
 
 const name = z
   .string()
@@ -30,7 +30,9 @@ const webhook = z
     url: url(['http', 'https'], { password: 'the secret goes into secret: { file: PATH }' }).describe(
       'Receives signed JSON, as standardwebhooks.com says.',
     ),
-    secret: secret.describe('What it is signed with: whsec_ and the base64 of 24 bytes or more.'),
+    secret: secret.describe(
+      'Where the signing key is, as printf whsec_%s "$(openssl rand -base64 32)" makes one.',
+    ),
     ca,
     proxy,
     events,
@@ -41,7 +43,9 @@ const slack = z
   .strictObject({
     name,
     type: z.literal('slack'),
-    url: secret.describe('Where the https URL of the incoming webhook is: who knows it may write.'),
+    url: secret.describe(
+      'Where the https URL of the incoming webhook is. It is a secret: it grants write access to the chat.',
+    ),
     ca,
     proxy,
     events,
@@ -60,7 +64,7 @@ const email = z
     name,
     type: z.literal('email'),
     host: text.describe('The mail server (SMTP).'),
-    port: z.int().min(1).max(65_535).default(587).describe('Its port.'),
+    port: z.int().min(1).max(65_535).default(587).describe('Port of the mail server.'),
     security: z
       .enum(['starttls', 'tls', 'none'])
       .default('starttls')
@@ -69,13 +73,13 @@ const email = z
           'password only for a server on this machine.',
       ),
     ca,
-    user: text.optional().describe('The login at the mail server, where it wants one.'),
-    password: secret.optional().describe('Its password.'),
+    user: text.optional().describe('Login at the mail server, if it needs one.'),
+    password: secret.optional().describe('Password of this login.'),
     from: mailAddress.describe('The sender.'),
     to: z
       .array(mailAddress)
       .min(1, { error: 'must name a receiver' })
-      .describe('The receivers; each gets a mail of his own.'),
+      .describe('The receivers; each gets a separate mail.'),
     events,
   })
   .refine(({ user, password }) => (user === undefined) === (password === undefined), {
@@ -85,11 +89,7 @@ const email = z
 
 export const notifications = z
   .strictObject({
-    failuresInRow: z
-      .int()
-      .min(1)
-      .default(3)
-      .describe('How many runs in a row must fail before somebody is told.'),
+    failuresInRow: z.int().min(1).default(3).describe('Failed runs in a row before a notification.'),
     channels: z
       .array(
         z.discriminatedUnion('type', [webhook, slack, email], {
@@ -100,4 +100,4 @@ export const notifications = z
       .describe('Where notifications go.'),
   })
   .prefault({})
-  .describe('Whom the daemon tells when a person is needed.')
+  .describe('Notifications of the daemon when a person is needed.')

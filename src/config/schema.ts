@@ -93,11 +93,11 @@ const guards = z
     maxMovedIds: count
       .default(10)
       .describe(
-        'Most ids in one run that seem to belong to another person now: the whole name and e-mail change at once.',
+        'Most ids in one run that seem to belong to another person now, because name and e-mail change completely.',
       ),
     holdsExpireAfter: retentionTime()
       .prefault('7d')
-      .describe('How long somebody may decide about a held run; then the next run asks again.'),
+      .describe('A held run expires after this time without a decision, and the next run asks again.'),
   })
   .prefault({})
   .describe('Limits beyond which a run is held until a person approves it.')
@@ -140,7 +140,7 @@ const directory = z
       .min(1, { error: 'must name a domain; leave it out to allow every domain' })
       .optional()
       .describe(
-        'E-mail domains that the organization allows. Users with others are skipped and reported, unless dropBadEmails is true.',
+        'E-mail domains that the organization allows. Users with others are skipped and reported, unless dropBadEmails is true. Left out: every domain.',
       ),
     dropBadEmails: z
       .boolean()
@@ -160,8 +160,8 @@ const directory = z
       ),
     rateLimit: z
       .strictObject({
-        requests: z.int().min(1).describe('Most requests …'),
-        per: duration.prefault('1s').describe('… in this time.'),
+        requests: z.int().min(1).describe('Most requests within the time of per.'),
+        per: duration.prefault('1s').describe('Time for these requests.'),
       })
       .optional()
       .describe(
@@ -258,8 +258,8 @@ const service = z
       .describe('Injected faults, for tests and trials, such as "500=0.1,429=0.1:1s,drop-after=0.05".'),
     rateLimit: z
       .strictObject({
-        requests: z.int().min(1).describe('Most requests …'),
-        per: duration.prefault('1s').describe('… in this time.'),
+        requests: z.int().min(1).describe('Most requests within the time of per.'),
+        per: duration.prefault('1s').describe('Time for these requests.'),
       })
       .nullable()
       .prefault({ requests: 10_000, per: '10s' })
@@ -297,7 +297,7 @@ export const configSchema = z
         hosts: z
           .array(hostName)
           .default([])
-          .describe('Names by which it may be asked for, besides addresses and localhost.'),
+          .describe('Host names that the pages answer to, besides addresses and localhost.'),
         token: secret
           .optional()
           .describe(
@@ -329,23 +329,21 @@ export const configSchema = z
           .describe('Address of /metrics, /healthz and /readyz of a worker; false turns it off.'),
       })
       .prefault({})
-      .describe('What dirsyncd worker shows. Who may see it, admin says.'),
+      .describe('Health and metrics of dirsyncd worker; /metrics needs admin.token.'),
     log: z
       .strictObject({
         level: z.enum(LOG_LEVELS).default('info').describe('The least important message that is logged.'),
         people: z
           .boolean()
           .default(false)
-          .describe(
-            'Also logs what may name a person besides ids: e-mails, names, what the service says of entries.',
-          ),
+          .describe('Also logs e-mails, names and answers about single entries, not only ids.'),
       })
       .prefault({})
       .describe('The log, JSON lines on standard error.'),
     notifications,
     retention: z
       .strictObject({
-        time: retentionTime().prefault('90d').describe('How long they are kept.'),
+        time: retentionTime().prefault('90d').describe('Older runs are removed.'),
         rows: z
           .int()
           .min(1000)

@@ -27,7 +27,7 @@ export const attribute = text
 export const userMap = z
   .strictObject({
     external_id: attribute.describe(
-      'Attribute or column of the id. It must never change and never be used again for another person, such as entryUUID.',
+      'Attribute or column of the id, such as entryUUID. An id must never change, and never be used again for another person.',
     ),
     email: expression.exactOptional().describe('Where the e-mail address comes from.'),
     name: expression.exactOptional().describe('Where the full name comes from.'),
@@ -49,7 +49,7 @@ const ldapUserMap = userMap
     external_id: attribute
       .exactOptional()
       .describe(
-        'Attribute of the id, which must never change and never be used again for another person. Left out: that of the vendor, such as entryUUID or objectGUID.',
+        'Attribute of the id. An id must never change, and never be used again for another person. Left out: that of the vendor, such as entryUUID or objectGUID.',
       ),
   })
   .describe('Which attribute becomes which field.')
@@ -63,7 +63,7 @@ const ldapGroupMap = groupMap
       })
       .exactOptional()
       .describe(
-        'Attribute with the members, or a list of such attributes: DNs (member, uniqueMember) or user names (memberUid; in another case than the uid only where one user has it, and DNs too). Left out: that of the vendor.',
+        'Attribute with the members, or a list of such attributes. Their values are DNs (member, uniqueMember) or user names (memberUid). Left out: that of the vendor.',
       ),
   })
   .describe('Which attribute becomes which field.')
@@ -171,8 +171,8 @@ export const ldapSource = z
               .literal(false)
               .optional()
               .describe('true binds with tls.certificate (SASL EXTERNAL) instead of dn and password.'),
-            dn: text.describe('DN of a user that may read everything that the sync needs.'),
-            password: secret.describe('Where its password is.'),
+            dn: text.describe('DN of an account with read access to everything that the sync needs.'),
+            password: secret.describe('Where the password of this account is.'),
             allowPlainText: z
               .boolean()
               .default(false)
@@ -188,7 +188,7 @@ export const ldapSource = z
         { error: 'must be dn and password, or external: true' },
       )
       .exactOptional()
-      .describe('The user that reads. Left out: an anonymous bind.'),
+      .describe('The account that reads. Left out: an anonymous bind.'),
     pageSize: z.int().min(1).max(100_000).default(1000).describe('Entries on one page of a search.'),
     timeouts: z
       .strictObject({
@@ -214,9 +214,7 @@ export const ldapSource = z
     confirmAfter: duration
       .exactOptional()
       .describe(
-        'For servers that do not show how new their data is: how long after the first read without an entry a second one must ' +
-          'confirm it before the delete. Set it where a load balancer hides several servers. Left out: 1h where url stands for ' +
-          'several servers, and no such wait for one.',
+        'For servers that do not show how new their data is: a read that is so much later must confirm an absence before the delete. Set it if a load balancer hides several servers. Left out: 1h if url stands for several servers, otherwise no wait.',
       ),
     referrals: z
       .enum(['report', 'refuse'])

@@ -1,4 +1,5 @@
-import { Document, isMap, isScalar, isSeq, Scalar, visit, YAMLMap, type YAMLSeq } from 'yaml'
+import { isDeepStrictEqual } from 'node:util'
+import { Document, Scalar, visit } from 'yaml'
 import { configJsonSchema, type RawSync } from '../../config/schema.ts'
 
 /** The whole of a configuration that is written anew. */
@@ -8,21 +9,115 @@ export interface RawConfiguration {
   readonly syncs: readonly [RawSync]
 }
 
-const HEAD = ` Written by dirsyncd init. Each comment describes the option below it. What is left out has its default;
- config/example.yaml, which comes with the program, explains every option.`
+const HEAD = `# Written by dirsyncd init. Each comment describes the option below it. What is left out has its default;
+# config/example.yaml, which comes with the program, explains every option.
+`
 
 /** The configuration as YAML, with a comment above each option: its description in the schema. */
 export function configurationText(configuration: RawConfiguration): string {
-  const document = new Document(configuration)
-  const schema = configJsonSchema() as Schema
-  const definitions = schema.$defs ?? {}
-  describe(document.contents, schema, definitions)
+  return [HEAD, ...sectionLines(configJsonSchema(), { ...configuration }), ''].join('\n')
+}
+
+/**
+ * An example of every option. What `values` lacks is commented out (`#name: value`), with the value of `#name` in
+ * `values` or with its default. A description that was written once is not repeated.
+ */
+export function exampleText(schema: object, head: string, values: Values): string {
+  return [head, ...sectionLines(schema, values, new Set()), ''].join('\n')
+}
+
+/** What is used of a JSON schema. */
+interface Schema {
+  readonly description?: string
+  readonly default?: unknown
+  readonly const?: unknown
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
+}
+
+type Values = Readonly<Record<string, unknown>>
+
+/** @param written the descriptions so far, where every option is shown */
+function sectionLines(schema: Schema, values: Values, written?: Set<string>): readonly string[] {
+  const form = formOf(schema, values)
+  const blocks: (readonly string[])[] = []
+  const repeated: string[] = []
+  for (const [name, option] of Object.entries(form.properties ?? {})) {
+    const isGiven = values[name] !== undefined
+    if (written === undefined && !isGiven) continue
+    const key = JSON.stringify([name, option.description, option.default])
+    const isRepeated = written?.has(key) === true
+    if (isRepeated && !isGiven && !(`#${name}` in values)) {
+      repeated.push(name)
+      continue
+    }
+    written?.add(key)
+    const candidates = [values[name], values[`#${name}`], option.default, isSection(option) ? {} : undefined]
+    const value = candidates.find((candidate) => candidate !== undefined)
+    if (value === undefined) throw new Error(`The example has no value for ${name}.`)
+    const description = written === undefined ? option.description : withDefault(option, value, form, name)
+    const own = optionLines(name, option, value, written)
+    blocks.push([...(isRepeated ? [] : comment(description)), ...(isGiven ? own : own.map(off))])
+  }
+  if (repeated.length > 0) blocks.push(comment(`As above: ${repeated.join(', ')}.`))
+  if (written === undefined) return blocks.flat()
+  return [...(form === schema ? [] : comment(form.description)), ...spaced(blocks)]
+}
+
+function isLong(block: readonly string[] = []): boolean {
+  return block.length > 4
+}
+
+/** With a blank line around what is long. */
+function spaced(blocks: readonly (readonly string[])[]): readonly string[] {
+  return blocks.flatMap((block, at) =>
+    at > 0 && (isLong(block) || isLong(blocks[at - 1])) ? ['', ...block] : block,
+  )
+}
+
+function optionLines(name: string, option: Schema, value: unknown, written?: Set<string>): readonly string[] {
+  if (isSection(option)) return [`${name}:`, ...sectionLines(option, value as Values, written).map(indent)]
+  const { items } = option
+  if (items === undefined || !isSection(items)) return valueLines(name, value)
+  const elements = (value as Values[]).map((each) => asElement(sectionLines(items, each, written)))
+  return [`${name}:`, ...(written === undefined ? elements.flat() : spaced(elements))]
+}
+
+function isSection({ properties, oneOf, anyOf }: Schema): boolean {
+  return properties !== undefined || (oneOf ?? anyOf)?.every((form) => form.properties !== undefined) === true
+}
+
+/** Of several forms of a section, the one that has these options: by its constant, such as `type`, and by their names. */
+function formOf(schema: Schema, values: Values): Schema {
+  const fits = ({ properties = {} }: Schema) =>
+    Object.entries(values).every(([key, value]) => {
+      const option = properties[key.replace('#', '')]
+      return option !== undefined && (option.const === undefined || option.const === value)
+    })
+  return (schema.oneOf ?? schema.anyOf)?.find(fits) ?? schema
+}
+
+function withDefault(option: Schema, value: unknown, section: Schema, name: string): string | undefined {
+  const { description = '', default: byDefault } = option
+  if (section.required?.includes(name) === true || description.includes('Left out')) return option.description
+  if (value === (byDefault ?? false) || isSection(option) || isDeepStrictEqual(value, byDefault))
+    return option.description
+  const [shown = ''] = Array.isArray(byDefault ?? []) ? ['none'] : valueLines('', byDefault)
+  return `${description} Default: ${shown.replace(/^.*: /, '')}.`
+}
+
+/** An option in YAML; what is shorter than a line stays in one. */
+function valueLines(name: string, value: unknown): readonly string[] {
+  const document = new Document({ [name]: value })
   visit(document, {
-    Map: (_key, map) => {
-      if (isShort(map)) map.flow = true
+    Map: (_key, map, { length }) => {
+      if (length > 1) map.flow = true
     },
     Seq: (_key, seq) => {
-      if (isSeqOfLine(seq)) seq.flow = true
+      if (JSON.stringify(seq).length < LINE) seq.flow = true
     },
     Scalar: (key, scalar) => {
       // As docs/mapping.md writes expressions.
@@ -30,90 +125,28 @@ export function configurationText(configuration: RawConfiguration): string {
         scalar.type = Scalar.QUOTE_SINGLE
     },
   })
-  document.commentBefore = HEAD
-  return document.toString({ lineWidth: 0, flowCollectionPadding: true })
-}
-
-/** What is used of a JSON schema. */
-interface Schema {
-  readonly description?: string
-  readonly const?: unknown
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly items?: Schema
-  readonly anyOf?: readonly Schema[]
-  readonly oneOf?: readonly Schema[]
-  readonly $ref?: string
-  readonly $defs?: Readonly<Record<string, Schema>>
-}
-
-type Definitions = Readonly<Record<string, Schema>>
-
-function describe(node: unknown, schema: Schema | undefined, definitions: Definitions): void {
-  if (schema === undefined) return
-  if (isSeq(node)) {
-    for (const item of node.items) describe(item, branchOf(schema, item, definitions)?.items, definitions)
-    if (schema.items !== undefined) for (const item of node.items) describe(item, schema.items, definitions)
-    return
-  }
-  if (!isMap(node)) return
-  const { properties = {} } = branchOf(schema, node, definitions) ?? {}
-  for (const pair of node.items) {
-    if (!isScalar(pair.key)) continue
-    const option = properties[String(pair.key.value)]
-    const isFlow = pair.value instanceof YAMLMap && isShort(pair.value)
-    if (option?.description !== undefined) pair.key.commentBefore = commentOf(option.description)
-    if (!isFlow) describe(pair.value, option, definitions)
-  }
-}
-
-/** Of several forms of a section, the one that this node has: by its constant, such as `type`, and else by its keys. */
-function branchOf(schema: Schema, node: unknown, definitions: Definitions): Schema | undefined {
-  const found = schema.$ref === undefined ? schema : definitions[schema.$ref.replace(/^.*\//, '')]
-  const forms = found?.anyOf ?? found?.oneOf
-  if (forms === undefined || !isMap(node)) return found
-  const fits = ({ properties = {} }: Schema) =>
-    node.items.every(({ key, value }) => {
-      const option = isScalar(key) ? properties[String(key.value)] : undefined
-      return (
-        option !== undefined &&
-        (option.const === undefined || (isScalar(value) && value.value === option.const))
-      )
-    })
-  return forms.map((form) => branchOf(form, undefined, definitions) ?? form).find(fits)
-}
-
-/** Such as `{ file: secrets/token }`. */
-function isShort(map: YAMLMap): boolean {
-  return (
-    map.items.length === 1 &&
-    map.items.every(({ value }) => isScalar(value) || value === null) &&
-    isSecret(map)
-  )
-}
-
-function isSecret(map: YAMLMap): boolean {
-  return ['file', 'env'].some((key) => map.has(key))
-}
-
-/** A list of short texts; several DNs have a line each. */
-function isSeqOfLine({ items }: YAMLSeq): boolean {
-  return items.every(isScalar) && JSON.stringify(items).length < LINE
+  return document.toString({ lineWidth: 0 }).trimEnd().split('\n')
 }
 
 const LINE = 80
 
-const WIDTH = 100
+function indent(line: string): string {
+  return line === '' ? '' : `  ${line}`
+}
 
-/** Lines of a comment, without `#`. */
-function commentOf(text: string): string {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + word.length > WIDTH) {
-      lines.push(line)
-      line = ''
-    }
-    line += ` ${word}`
-  }
-  return [...lines, line].join('\n')
+/** The lines of a section as an element of a list: its first option has the hyphen. */
+function asElement(lines: readonly string[]): readonly string[] {
+  const first = lines.findIndex((line) => !line.startsWith('# '))
+  return lines.map((line, at) => {
+    if (at === first) return indent(line.replace(/^#?/, '$&- '))
+    return at < first ? indent(line) : indent(indent(line))
+  })
+}
+
+function off(line: string): string {
+  return line.replace(/^( *)(?=[^ #])/, '$1#')
+}
+
+function comment(text = ''): string[] {
+  return (text.match(/\S.{0,107}(?=\s|$)/g) ?? []).map((line) => `# ${line}`)
 }

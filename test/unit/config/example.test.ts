@@ -1,7 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { exampleConfiguration } from '../../../scripts/example-configuration.ts'
+import { checkConfig } from '../../../src/config/check.ts'
+import { readYaml } from '../../../src/config/document.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { configJsonSchema } from '../../../src/config/schema.ts'
+import { wholeExample } from '../../support/example-configuration.ts'
 
 const EXAMPLE = 'config/example.yaml'
 
@@ -10,10 +14,21 @@ test('the example is a valid configuration', async () => {
   expect(config.syncs.map(({ name }) => name)).toEqual(['corp', 'contractors', 'payroll'])
 })
 
-test('the example shows every option', async () => {
-  const text = await readFile(EXAMPLE, 'utf8')
+test('the example is what the schema says; npm run configuration writes it', async () => {
+  expect(await readFile(EXAMPLE, 'utf8')).toBe(exampleConfiguration())
+})
+
+test('the example shows every option', () => {
+  const text = exampleConfiguration()
   const missing = optionsOf(configJsonSchema()).filter((option) => !new RegExp(`\\b${option}:`).test(text))
   expect(missing).toEqual([])
+})
+
+test('what the example has commented out is valid, too', () => {
+  const insteadOfFile = /^ *(column: teams|separator:|name: Team).*\n/gm
+  const read = readYaml(wholeExample().replaceAll(insteadOfFile, ''))
+  if (!('value' in read)) throw new Error(JSON.stringify(read.faults))
+  expect(checkConfig(read.value).faults).toEqual([])
 })
 
 test('every option has a description', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { readFile } from 'node:fs/promises'
 import { parse } from 'yaml'
 import { DECIDED, maskConfig } from '../../../src/config/masked.ts'
 import { configJsonSchema } from '../../../src/config/schema.ts'
+import { wholeExample } from '../../support/example-configuration.ts'
 
 const masked = (raw: unknown) => JSON.stringify(maskConfig(raw, () => '#'))
 
@@ -71,11 +71,8 @@ test('a channel shows where its secret is, and of an address only the origin', (
   ])
 })
 
-test('the example keeps addresses, bases, filters and attributes', async () => {
-  const example: unknown = parse(
-    await readFile(new URL('../../../config/example.yaml', import.meta.url), 'utf8'),
-  )
-  const text = masked(example)
+test('the example keeps addresses, bases, filters and attributes', () => {
+  const text = masked(parse(wholeExample()))
   for (const kept of [
     'ldaps://ldap.example.org:636',
     'ou=people,dc=example,dc=org',
