@@ -5,7 +5,7 @@ import { createDispatcher } from './dispatcher.ts'
 import { type Expiry, watchExpiry } from './expiry.ts'
 import { ClientClosed } from './failure.ts'
 import type { EachOptions, Iterators, Methods, Page } from './methods.ts'
-import { type ClientOptions, DEFAULT_RETRIES, type Settings, settingsOf } from './options.ts'
+import { type ClientOptions, type Settings, settingsOf } from './options.ts'
 import { eachItem } from './pages.ts'
 import type { CallParams } from './query.ts'
 import { createSender, type Sender } from './send.ts'
@@ -122,16 +122,4 @@ function createIterator(list: AnyMethod, keyField: string) {
       signal: options.signal,
     })
   }
-}
-
-/**
- * The most requests that one call sends: the first one, `attempts` retries, and one more after a 401. A write also runs
- * `confirm`, which is such a read, before each retry. A read that waits for 429 adds up to `rateLimitWaits`.
- */
-export function worstCaseRequests(
-  kind: 'read' | 'write',
-  attempts: number = DEFAULT_RETRIES.attempts,
-): number {
-  const read = attempts + 1 + 1
-  return kind === 'read' ? read : read + attempts * read
 }

@@ -96,7 +96,7 @@ export const DEFAULT_TIMEOUTS: Timeouts = {
   writeMs: 15_000,
 }
 
-export const DEFAULT_RETRIES: Retries = {
+const DEFAULT_RETRIES: Retries = {
   attempts: 3,
   minDelayMs: 300,
   maxDelayMs: 5_000,

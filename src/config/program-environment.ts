@@ -4,18 +4,17 @@ import type { Env } from './secret.ts'
 /** The variables that every program gets; none is secret. */
 const ALWAYS = ['PATH', 'HOME', 'LANG', 'TZ']
 
-/** The environment of a program of the configuration: a few variables that it always gets, and those that are named. */
-export interface ProgramEnvironment {
-  /** Throws `secret-unavailable` where a variable that is named is not set. */
-  (): Readonly<Record<string, string>>
-  /** The names, for people who read the configuration: values may be secrets. */
-  describe(): string
-}
-
-/** `option` is the option with the names, for messages: `syncs[0].source.env`. */
-export function programEnvironment(names: readonly string[], env: Env, option: string): ProgramEnvironment {
+/**
+ * The environment of a program of the configuration: a few variables that it always gets, and those that are named.
+ * `option` is the option with the names, for messages: `syncs[0].source.env`.
+ */
+export function programEnvironment(
+  names: readonly string[],
+  env: Env,
+  option: string,
+): () => Readonly<Record<string, string>> {
   const all = [...new Set([...ALWAYS, ...names])]
-  function read(): Record<string, string> {
+  return () => {
     const missing = names.find((name) => env[name] === undefined)
     if (missing !== undefined) {
       const why = `the environment variable ${missing} is not set`
@@ -23,5 +22,4 @@ export function programEnvironment(names: readonly string[], env: Env, option: s
     }
     return Object.fromEntries(all.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])))
   }
-  return Object.assign(read, { describe: () => all.join(', ') })
 }

@@ -89,8 +89,7 @@ function channelConfig(
   context: ResolveContext,
 ): ChannelConfig {
   const ca = channel.ca === undefined ? undefined : context.caFiles.get(channel.ca)
-  const read = (source: SecretSource, key: string) =>
-    secretFunction(reader(source, `${option}.${key}`, context))
+  const read = (source: SecretSource, key: string) => reader(source, `${option}.${key}`, context).read
   switch (channel.type) {
     case 'webhook':
       return { ...channel, ca, proxy: channel.proxy, secret: read(channel.secret, 'secret') }
@@ -238,7 +237,7 @@ function passwordBind(
   option: string,
   context: ResolveContext,
 ): NonNullable<LdapSourceOptions['bind']> {
-  return { dn, password: secretFunction(reader(password, `${option}.password`, context)), allowPlainText }
+  return { dn, password: reader(password, `${option}.password`, context).read, allowPlainText }
 }
 
 /** Client certificates are often short-lived, so the file is read again like a secret. */
@@ -249,9 +248,7 @@ function tlsOptions(
 ): LdapSourceOptions['tls'] {
   const ca = path === undefined ? undefined : context.caFiles.get(path)
   const pem = (source: string | SecretSource, name: string) =>
-    secretFunction(
-      reader(typeof source === 'string' ? { file: source } : source, `${option}.${name}`, context),
-    )
+    reader(typeof source === 'string' ? { file: source } : source, `${option}.${name}`, context).read
   return {
     startTls,
     ...(ca !== undefined && { ca }),
@@ -315,16 +312,15 @@ function commandOptions(
   const { type: _, timeout, env: names, ...others } = source
   const problem = programProblem(source.command, `${option}.command`, context)
   const environment = programEnvironment(names, context.env, `${option}.env`)
-  const read = () => {
-    const why = problem()
-    if (why !== undefined) throw new DirsyncdError('config-invalid', `${option}.command: ${why}.`)
-    return environment()
-  }
   return {
     ...others,
     folder: context.folder,
     timeoutMs: timeout,
-    environment: Object.assign(read, { describe: () => environment.describe() }),
+    environment: () => {
+      const why = problem()
+      if (why !== undefined) throw new DirsyncdError('config-invalid', `${option}.command: ${why}.`)
+      return environment()
+    },
     secretNames: names,
   }
 }
@@ -377,10 +373,4 @@ function optionalReader(
   context: ResolveContext,
 ): SecretReader | undefined {
   return source === undefined ? undefined : reader(source, option, context)
-}
-
-/** The function with which a source reads a secret; it keeps `describe` for `describeConfig`. */
-function secretFunction(secret: SecretReader): SecretReader['read'] & Pick<SecretReader, 'describe'> {
-  const read = (fresh?: boolean) => secret.read(fresh)
-  return Object.assign(read, { describe: () => secret.describe() })
 }

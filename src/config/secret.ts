@@ -13,7 +13,7 @@ export interface SecretReader {
    * The secret, without line breaks at its end. A file is read again when it has changed; a command's answer is kept
    * until `fresh` asks for a new one. Throws `secret-unavailable`, never with the value.
    */
-  read(fresh?: boolean): Promise<string>
+  readonly read: (fresh?: boolean) => Promise<string>
   /** Where the secret is, for people: `file /run/secrets/ldap`. */
   describe(): string
 }

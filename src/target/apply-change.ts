@@ -1,5 +1,5 @@
-import { type AccessManagementClient, worstCaseRequests } from '../client/client.ts'
-import type { Change, Op } from '../plan/change.ts'
+import type { AccessManagementClient } from '../client/client.ts'
+import type { Change } from '../plan/change.ts'
 import { groupCreation, userCreation } from './creations.ts'
 import {
   findGroup,
@@ -90,19 +90,4 @@ function applyOne(context: WriteContext, change: Change): Promise<Done> {
         client.deleteGroup(paramsOf(context, id), writeOptions(context, confirm)),
       )
   }
-}
-
-/**
- * The most requests that one attempt of a change sends, given the client's number of retries. Update and delete: one
- * lookup (with `check`), the write, and one read of the directory after a 404. Create adds the lookup after a 409 or a
- * lost answer, and a PATCH for fields that differ. With the default of 3 retries a read is at most 5 requests, and so is
- * a creation, which is not sent again after a lost answer; another write is 20. That makes 30 for an update or a delete
- * and 40 for a create. Without failures and `check` it is one.
- */
-export function worstCaseRequestsOf(op: Op, attempts?: number): number {
-  const read = worstCaseRequests('read', attempts)
-  const write = worstCaseRequests('write', attempts)
-  const isCreate = op === 'create-user' || op === 'create-group'
-  const creation = read
-  return isCreate ? read + creation + read + write + read : read + write + read
 }

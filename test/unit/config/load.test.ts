@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { expect, test } from 'vitest'
-import { describeConfig } from '../../../src/config/describe.ts'
 import { loadConfig, type Config } from '../../../src/config/load.ts'
 import { DirsyncdError } from '../../../src/errors.ts'
 import { createFolder } from './folder.ts'
@@ -502,7 +501,6 @@ test('several servers, a client certificate and time-outs of their own', async (
     'the certificate',
     'the key',
   ])
-  expect(JSON.stringify(describeConfig(config))).toContain('"key":"<env CLIENT_KEY>"')
 })
 
 test('a CA file is read when the configuration is loaded', async () => {
@@ -516,19 +514,14 @@ test('a CA file is read when the configuration is loaded', async () => {
   expect(config.syncs[0]?.source.options).toMatchObject({
     tls: { ca: expect.stringContaining('-----BEGIN CERTIFICATE-----') },
   })
-  expect(JSON.stringify(describeConfig(config))).toContain('"ca":"<PEM>"')
 })
 
-test('secrets are read when they are needed, and masked where the configuration is shown', async () => {
+test('secrets are read when they are needed', async () => {
   const config = await load(CORP, { TOKEN: 'the-token', LDAP_PASSWORD: 'the-password' })
   const sync = config.syncs[0]
   expect(await sync?.directory.token.read()).toBe('the-token')
   const source = sync?.source.type === 'ldap' ? sync.source.options : undefined
   expect(source?.bind?.external !== true && (await source?.bind?.password())).toBe('the-password')
-  const shown = JSON.stringify(describeConfig(config))
-  expect(shown).toContain('<env TOKEN>')
-  expect(shown).toContain('<env LDAP_PASSWORD>')
-  expect(shown).not.toContain('the-')
 })
 
 test('the configuration is frozen to the ground', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { applyChange, type Applied, worstCaseRequestsOf } from '../../../src/target/apply-change.ts'
+import { applyChange, type Applied } from '../../../src/target/apply-change.ts'
 import type { TargetDirectory } from '../../../src/target/idempotent.ts'
 import type { Change } from '../../../src/plan/change.ts'
 import { clientOf, group, rejection, user } from '../client/fixtures.ts'
@@ -280,9 +280,4 @@ test('a look in front of a change does not wait for a 429', async () => {
     kind: 'rate-limited',
     retryAfterMs: 60_000,
   })
-})
-
-test('the worst case can be computed', () => {
-  expect(worstCaseRequestsOf('create-user')).toBe(40)
-  expect(worstCaseRequestsOf('delete-group')).toBe(30)
 })
