@@ -1,4 +1,5 @@
-# The image runs every command: docker run … dirsyncd start | worker | sync corp | check | service …
+# The image runs every command of dirsyncd (docker run … dirsyncd start | worker | sync corp | check …), and those of
+# access-service with --entrypoint access-service.
 #
 #   docker build -t dirsyncd .
 #   docker run --rm --read-only --tmpfs /tmp -v dirsyncd:/var/lib/dirsyncd -v ./dirsyncd.yaml:/etc/dirsyncd/dirsyncd.yaml:ro dirsyncd check
@@ -11,7 +12,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --workspaces=false --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
-RUN npm run build && chmod +x dist/main.js
+RUN npm run build && chmod +x dist/main.js dist/service/main.js
 
 FROM node:24.21.0-slim AS dependencies
 WORKDIR /app
@@ -23,9 +24,10 @@ LABEL org.opencontainers.image.title="dirsyncd" \
       org.opencontainers.image.description="Keeps the external directories of an access-management service equal to LDAP or CSV files" \
       org.opencontainers.image.licenses="MIT"
 # The data directory is all that is ever written, besides /tmp: the rest of the file system may be read-only.
-RUN mkdir -p /etc/dirsyncd /var/lib/dirsyncd \
- && chown node:node /var/lib/dirsyncd \
- && ln -s /app/dist/main.js /usr/local/bin/dirsyncd
+RUN mkdir -p /etc/dirsyncd /var/lib/dirsyncd /etc/access-service /var/lib/access-service \
+ && chown node:node /var/lib/dirsyncd /var/lib/access-service \
+ && ln -s /app/dist/main.js /usr/local/bin/dirsyncd \
+ && ln -s /app/dist/service/main.js /usr/local/bin/access-service
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist

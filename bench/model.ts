@@ -1,5 +1,5 @@
-import { PAGE } from '../src/contract/endpoints.ts'
-import { CANARY_CHANGES } from '../src/plan/canary.ts'
+import { PAGE } from '../src/api/contract/endpoints.ts'
+import { CANARY_CHANGES } from '../src/core/plan/canary.ts'
 
 /**
  * The cost model of docs/scale.md. The numbers of requests follow from the code; the constants of time and memory were

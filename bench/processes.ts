@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { LESS_MEMORY } from '../src/compose/heap.ts'
+import { LESS_MEMORY } from '../src/base/process/heap.ts'
 import type { ContenderReply, ContenderRequest, Memory, Times } from './contender.ts'
 
 const NO_MEMORY: Memory = { startBytes: 0, peakBytes: 0, loopDelay: { p999Ms: 0, maxMs: 0, gcMs: 0 } }

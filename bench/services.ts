@@ -46,7 +46,7 @@ export async function startInstantService(
   }
 }
 
-/** Starts `dirsyncd service` on an empty PostgreSQL database, or embedded. `reset` deletes every user from PostgreSQL. */
+/** Starts access-service on an empty PostgreSQL database, or embedded. `reset` deletes every user from PostgreSQL. */
 export async function startRealService(
   entries: Entries,
   database: string,
@@ -69,7 +69,7 @@ export async function startRealService(
     rateLimit: null,
   }
   await writeFile(config, stringify({ dataDir: './data', log: { level: 'warn' }, service }))
-  const program = stack.use(startProgram(['service', '--config', config], { asInProduction: true }))
+  const program = stack.use(startProgram(['start', '--config', config], { program: 'access-service' }))
   await program.waitForOutput(/listens on/)
   const owned = stack.move()
   return {

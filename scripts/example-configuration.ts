@@ -1,5 +1,6 @@
-import { exampleText } from '../src/compose/init/yaml.ts'
+import { exampleText } from '../src/operations/init/yaml.ts'
 import { configJsonSchema } from '../src/config/schema.ts'
+import { serviceJsonSchema } from '../src/service/config/schema.ts'
 
 const HEAD = `# yaml-language-server: $schema=./schema.json
 #
@@ -168,20 +169,40 @@ const VALUES = {
       },
     },
   ],
-  '#service': {
-    store: 'postgres://service@db.example.org:5432/service',
-    storePassword: { file: '/run/secrets/service-store-password' },
-    dataDir: '/var/lib/dirsyncd/service',
-    keyFile: '/run/secrets/service-keys',
-    publicUrl: 'https://access.example.com',
-    trustedProxies: ['10.0.0.0/8'],
-    fixture: 'demo/service.yaml',
-    requestLog: '/var/log/dirsyncd/requests.log',
-    faults: '500=0.1,429=0.1:1s,latency=0.1:200ms,drop-before=0.1,drop-after=0.1',
-  },
 }
 
 /** The text of `config/example.yaml`. */
 export function exampleConfiguration(): string {
   return exampleText(configJsonSchema(), HEAD, VALUES)
+}
+
+const SERVICE_HEAD = `# yaml-language-server: $schema=./access-service.schema.json
+#
+# Every option of access-service. Made from src/service/config/schema.ts by \`npm run configuration\`.
+#
+# Copy this file to /etc/access-service/access-service.yaml, and change the values to yours. An option such as
+# \`#listen: …\` is optional and commented out. It shows its default, or an example if the comment says what the default is.
+#
+# Paths are relative to the folder of this file. Durations carry a unit: 500ms, 30s, 15m, 2h, 1d. A secret is never
+# written here; the configuration says where it is: { env: NAME }, { file: PATH }, { credential: NAME } of systemd, or
+# { command: [program, argument] }.
+`
+
+const SERVICE_VALUES = {
+  service: {
+    keyFile: '/etc/access-service/keys',
+    '#store': 'postgres://service@db.example.org:5432/service',
+    '#storePassword': { file: '/run/secrets/service-store-password' },
+    '#dataDir': '/var/lib/access-service/service',
+    '#publicUrl': 'https://access.example.com',
+    '#trustedProxies': ['10.0.0.0/8'],
+    '#fixture': 'organizations.yaml',
+    '#requestLog': '/var/log/access-service/requests.log',
+    '#faults': '500=0.1,429=0.1:1s,latency=0.1:200ms,drop-before=0.1,drop-after=0.1',
+  },
+}
+
+/** The text of `config/access-service.yaml`. */
+export function exampleServiceConfiguration(): string {
+  return exampleText(serviceJsonSchema(), SERVICE_HEAD, SERVICE_VALUES)
 }

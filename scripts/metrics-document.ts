@@ -1,8 +1,8 @@
-import { LABELS, METRICS, type MetricSpec } from '../src/metrics/table.ts'
+import { LABELS, METRICS, type MetricSpec } from '../src/ui/metrics/table.ts'
 
 const HEAD = `# Metrics
 
-<!-- Made from src/metrics/table.ts by \`npm run metrics\`. -->
+<!-- Made from src/ui/metrics/table.ts by \`npm run metrics\`. -->
 
 \`dirsyncd start\` shows its metrics at \`/metrics\` of \`admin.listen\`, \`dirsyncd worker\` at that of \`worker.listen\`, in
 Prometheus' text format. Both need the token of \`admin.token\` as a bearer token. Without this option, the daemon's token is in the file \`admin-token\` of \`dataDir\`, and a worker has no \`/metrics\`. For example:

@@ -1,5 +1,5 @@
-import { AccessManagementClient } from '../../src/client/client.ts'
-import { readAllPages } from '../../src/client/pages.ts'
+import { AccessManagementClient } from '../../src/api/client/client.ts'
+import { readAllPages } from '../../src/api/client/pages.ts'
 import { FIXTURE } from '../../test/support/fixture.ts'
 import { serveContender } from '../contender.ts'
 

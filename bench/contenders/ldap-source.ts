@@ -1,4 +1,4 @@
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/base/log/log.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import { peopleSections } from '../../test/support/slapd.ts'
 import { serveContender } from '../contender.ts'

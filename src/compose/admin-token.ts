@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, lstatSync } from 'node:fs'
 import { chmod, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createSecretReader, type SecretReader } from '../config/secret.ts'
-import { DirsyncdError } from '../errors.ts'
-import { userOf } from '../store/ownership.ts'
+import { createSecretReader, type SecretReader } from '../base/secrets/secret.ts'
+import { DirsyncdError } from '../base/errors.ts'
+import { userOf } from '../base/database/ownership.ts'
 
 /** The token of a daemon whose configuration names none. */
 export interface OwnToken {

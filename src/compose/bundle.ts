@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { socketPath } from '../control/socket.ts'
+import { socketPath } from '../base/socket/socket.ts'
 import type { Config, QueueConfig } from '../config/config.ts'
-import { type ConfigPlace, loadConfig, type RawConfig, readRawConfig } from '../config/load.ts'
+import { type ConfigPlace, type RawConfig } from '../base/yaml/load.ts'
+import { loadConfig, readRawConfig } from '../config/load.ts'
 import { maskPlain } from '../config/masked-text.ts'
 import { maskConfig } from '../config/masked.ts'
-import { Cleaner } from '../control/bundle/clean.ts'
-import type { Diagnostics, DiagnosticsRequest } from '../control/bundle/diagnostics.ts'
-import { programWords, WORDS_UNREAD } from '../control/bundle/words.ts'
-import { connectSocket } from '../control/socket-client.ts'
-import type { Log } from '../log.ts'
+import { Cleaner } from '../operations/bundle/clean.ts'
+import type { Diagnostics, DiagnosticsRequest } from '../operations/bundle/diagnostics.ts'
+import { programWords, WORDS_UNREAD } from '../operations/bundle/words.ts'
+import { connectSocket } from '../base/socket/socket-client.ts'
+import type { Log } from '../base/log/log.ts'
 import { openRedis } from '../queue/redis.ts'
 import { openStore } from '../store/open.ts'
 import {
@@ -21,7 +22,7 @@ import {
   processFacts,
   redisFacts,
 } from './diagnose.ts'
-import { storeOptions } from './site.ts'
+import { databaseOptions } from '../base/database/open.ts'
 
 export type Bundle = Readonly<Record<string, unknown>>
 
@@ -139,7 +140,11 @@ async function readOwnStores(
   return {
     queue: queue?.kind === 'redis' ? await orNothing(() => readRedis(queue, log)) : (queue ?? null),
     diagnostics: await orNothing(async () => {
-      const options = storeOptions(config.store, config.dataDir, 'dirsyncd bundle', log)
+      const options = databaseOptions(config.store, {
+        dataDir: config.dataDir,
+        command: 'dirsyncd bundle',
+        log,
+      })
       await using store = await openStore({ ...options, tables: 'keep' })
       return await diagnoseStore(store, request)
     }),

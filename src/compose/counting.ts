@@ -1,6 +1,6 @@
-import type { ChangeWorkerDeps } from '../apply/worker.ts'
-import type { ClientOptions } from '../client/options.ts'
-import type { Metrics } from '../metrics/metrics.ts'
+import type { ChangeWorkerDeps } from '../sync/apply/worker.ts'
+import type { ClientOptions } from '../api/client/options.ts'
+import type { Metrics } from '../ui/metrics/metrics.ts'
 import type { LdapShared } from '../source/ldap/ldap-source.ts'
 import type { ExecutorDeps } from '../sync/executor.ts'
 

@@ -1,14 +1,14 @@
 import type { Config } from '../config/config.ts'
-import { sentence } from '../errors.ts'
-import type { Metrics, Sample } from '../metrics/metrics.ts'
-import type { LabelsOf, NameOf } from '../metrics/table.ts'
-import { undecided } from '../plan/decide.ts'
+import { sentence } from '../base/errors.ts'
+import type { Metrics, Sample } from '../ui/metrics/metrics.ts'
+import type { LabelsOf, NameOf } from '../ui/metrics/table.ts'
+import { undecided } from '../core/plan/decide.ts'
 import { waitingDeliveries } from '../store/notifications.ts'
 import { figuresOf, hasTimeAgain, storeBytes, type SyncFigures } from '../store/figures.ts'
 import { dueOf } from './readiness.ts'
 import { channelOfKey } from './routes.ts'
 import { type Site, watchedSyncs } from './site.ts'
-import { withinTime } from '../within-time.ts'
+import { withinTime } from '../base/within-time.ts'
 
 /** How long the store may take, in milliseconds: Prometheus waits for 10 seconds. */
 const PATIENCE_MS = 5000

@@ -1,34 +1,31 @@
 import { once } from 'node:events'
-import type { Watching } from '../admin/watching.ts'
+import type { Watching } from '../ui/http/watching.ts'
 import type { Config } from '../config/config.ts'
-import type { RunView } from '../control/control.ts'
-import type { DiagnosticsRequest } from '../control/bundle/diagnostics.ts'
-import { createBrowse } from '../control/browse.ts'
-import { createLocalControl, explainingOutage, type LocalControl } from '../control/local.ts'
-import { loggingDecisions } from '../control/log-decisions.ts'
-import { sentence } from '../errors.ts'
-import type { Log } from '../log.ts'
-import { Metrics } from '../metrics/metrics.ts'
+import type { RunView } from '../operations/control.ts'
+import type { DiagnosticsRequest } from '../operations/bundle/diagnostics.ts'
+import { createBrowse } from '../operations/browse.ts'
+import { createLocalControl, explainingOutage, type LocalControl } from '../operations/local.ts'
+import { loggingDecisions } from '../operations/log-decisions.ts'
+import { sentence } from '../base/errors.ts'
+import type { Log } from '../base/log/log.ts'
+import { Metrics } from '../ui/metrics/metrics.ts'
 import { freeDeadLeases } from '../store/lease.ts'
 import { freeLeasesOf } from '../store/lease-rows.ts'
-import { acquireDataDir, DAEMON } from '../store/owner.ts'
-import { whoElseMayReplace } from '../store/ownership.ts'
+import { acquireDataDir, DAEMON } from '../base/database/owner.ts'
+import { whoElseMayReplace } from '../base/database/ownership.ts'
 import type { Times } from '../queue/times.ts'
 import { syncsWithWork } from '../store/runs.ts'
-import { onHangup } from '../shutdown.ts'
+import { onHangup } from '../base/process/shutdown.ts'
 import { listenForAdmin, metricsText } from './admin.ts'
 import { DaemonFigures } from './daemon-figures.ts'
 import { diagnoseDaemon } from './diagnose.ts'
 import { createExplain } from './explain.ts'
 import { createOverview } from './overview.ts'
-import { openServicePool } from './open-service.ts'
-import { openRequestLog } from './request-log.ts'
-import { startService } from './service.ts'
 import { Notifier } from './notifier.ts'
 import { ReadyLook } from './ready-look.ts'
 import { whyDaemonIsNotReady } from './readiness.ts'
 import { openSite, type Site } from './site.ts'
-import { programVersion } from './version.ts'
+import { programVersion } from '../base/process/version.ts'
 import { DaemonSyncs } from './daemon-syncs.ts'
 import { Reloader, stopping } from './reloader.ts'
 
@@ -60,7 +57,6 @@ export async function runDaemon(
   const metrics = new Metrics(programVersion())
   const open = () => openSite(config, DAEMON, log, { times, metrics, tables: 'upgrade' })
   const site = await openOwnSite(stack, config, open, output)
-  await startOwnService(stack, config, site, output)
 
   const configuration = () => syncs.config
   const notifier = stack.use(new Notifier(site, config.notifications, configuration, signal))
@@ -157,25 +153,6 @@ function takeHangups(stack: AsyncDisposableStack): PromiseWithResolvers<Reloader
   ready.promise.catch(() => undefined)
   stack.use(onHangup(() => void reload()))
   return ready
-}
-
-/** Runs the service in the daemon's process (`withDaemon`), and in its store when both use one data directory. */
-async function startOwnService(
-  stack: AsyncDisposableStack,
-  config: Config,
-  site: Site,
-  output: DaemonOutput,
-): Promise<void> {
-  const { service } = config
-  if (service?.withDaemon !== true) return
-  const requestLog = openRequestLog(stack, service, site.log)
-  const isShared =
-    service.store.kind === 'embedded' &&
-    config.store.kind === 'embedded' &&
-    service.dataDir === config.dataDir
-  const pool = isShared ? site.store.pool : await openServicePool(stack, service, 'dirsyncd start', site.log)
-  const url = await startService(stack, service, { pool, log: site.log, requestLog })
-  output.announce(`The access-management service listens on ${url}`)
 }
 
 /** Restores the schedules at intervals: an emptied queue has lost them, and no sync would run before the next start. */

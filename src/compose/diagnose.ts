@@ -1,13 +1,13 @@
 import { arch, availableParallelism, release, totalmem, type as systemName, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { type Diagnostics, type DiagnosticsRequest, diagnose } from '../control/bundle/diagnostics.ts'
-import { DirsyncdError, sentence } from '../errors.ts'
-import { isAway, whyAway } from '../store/outage.ts'
-import { describeProcess, processName } from '../store/process-name.ts'
+import { type Diagnostics, type DiagnosticsRequest, diagnose } from '../operations/bundle/diagnostics.ts'
+import { DirsyncdError, sentence } from '../base/errors.ts'
+import { isAway, whyAway } from '../base/database/outage.ts'
+import { describeProcess, processName } from '../base/database/process-name.ts'
 import type { Site } from './site.ts'
-import { withinTime } from '../within-time.ts'
-import { programVersion } from './version.ts'
+import { withinTime } from '../base/within-time.ts'
+import { programVersion } from '../base/process/version.ts'
 
 /** What a running daemon says of itself and of its stores; a part that could not be read is left out. */
 export interface DaemonDiagnostics {

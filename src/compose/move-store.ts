@@ -2,17 +2,17 @@ import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Kysely, PostgresDialect } from 'kysely'
 import type { Config } from '../config/config.ts'
-import { DirsyncdError, sentence } from '../errors.ts'
-import type { Log } from '../log.ts'
-import { hasEmbeddedStore, lastAside, movingPlace, newAside } from '../store/aside.ts'
+import { DirsyncdError, sentence } from '../base/errors.ts'
+import type { Log } from '../base/log/log.ts'
+import { hasEmbeddedStore, lastAside, movingPlace, newAside } from '../base/database/aside.ts'
 import { type CopiedTable, copyStore, hasCopyOf, storeHasRuns } from '../store/copy.ts'
 import { deviceId } from '../store/device-id.ts'
-import { openEmbeddedPool } from '../store/embedded.ts'
+import { openEmbeddedPool } from '../base/database/embedded.ts'
 import { openStore, type Store } from '../store/open.ts'
-import { isAway } from '../store/outage.ts'
-import { acquireDataDir } from '../store/owner.ts'
+import { isAway } from '../base/database/outage.ts'
+import { acquireDataDir } from '../base/database/owner.ts'
 import { isWithoutRuns } from '../store/runs.ts'
-import { storeOptions } from './site.ts'
+import { databaseOptions } from '../base/database/open.ts'
 
 export interface MovedStore {
   /** Empty where all was moved before, or the answer to the commit was lost. */
@@ -46,7 +46,7 @@ export async function moveStore({ store, dataDir }: Config, log: Log): Promise<M
   if (!hasEmbeddedStore(dataDir) && lastAside(dataDir) === undefined) throw nothingToMove(dataDir)
   await using _owned = await acquireDataDir(dataDir, { command: COMMAND })
   try {
-    await using to = await openStore(storeOptions(store, dataDir, COMMAND, log))
+    await using to = await openStore(databaseOptions(store, { dataDir, command: COMMAND, log }))
     return await moveTo({ dataDir, log, to })
   } catch (error) {
     if (error instanceof DirsyncdError) throw error

@@ -1,6 +1,6 @@
 import type { SyncConfig } from '../config/config.ts'
-import type { ChangedSync, ReloadReport } from '../control/reload.ts'
-import { changedKeys } from '../plan/configuration.ts'
+import type { ChangedSync, ReloadReport } from '../operations/reload.ts'
+import { changedKeys } from '../core/plan/configuration.ts'
 
 export type SyncChanges = Pick<ReloadReport, 'added' | 'changed' | 'removed'>
 

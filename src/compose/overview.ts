@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
-import { explainingOutage } from '../control/local.ts'
-import { overviewOf, type SyncOverview } from '../control/overview.ts'
+import { explainingOutage } from '../operations/local.ts'
+import { overviewOf, type SyncOverview } from '../operations/overview.ts'
 import { nextCall } from '../sync/schedule.ts'
 import { dueOf } from './readiness.ts'
 import { type Site, watchedSyncs } from './site.ts'

@@ -1,10 +1,10 @@
 import type { Config, SyncConfig } from '../config/config.ts'
-import { sentence } from '../errors.ts'
+import { sentence } from '../base/errors.ts'
 import { figuresOf, isPastDue, type SyncFigures } from '../store/figures.ts'
-import { takesNoWrites } from '../store/outage.ts'
+import { takesNoWrites } from '../base/database/outage.ts'
 import { pastDue } from '../sync/schedule.ts'
 import { type Site, watchedSyncs } from './site.ts'
-import { withinTime } from '../within-time.ts'
+import { withinTime } from '../base/within-time.ts'
 
 /** How long store and queue may take, in milliseconds. */
 const PATIENCE_MS = 3000

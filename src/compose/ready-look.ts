@@ -1,7 +1,7 @@
-import { sentence } from '../errors.ts'
-import type { Log } from '../log.ts'
+import { sentence } from '../base/errors.ts'
+import type { Log } from '../base/log/log.ts'
 import type { Obstacle } from './readiness.ts'
-import { withinTime } from '../within-time.ts'
+import { withinTime } from '../base/within-time.ts'
 
 /** In milliseconds. */
 interface LookTimes {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { socketPath } from '../control/socket.ts'
-import type { ReloadReport } from '../control/reload.ts'
-import { reloadRemotely } from '../control/remote.ts'
-import { DirsyncdError } from '../errors.ts'
+import { socketPath } from '../base/socket/socket.ts'
+import type { ReloadReport } from '../operations/reload.ts'
+import { reloadRemotely } from '../operations/remote.ts'
+import { DirsyncdError } from '../base/errors.ts'
 import {
   DAEMON,
   type DataDirOwner,
@@ -10,7 +10,7 @@ import {
   ownerInWords,
   type OwnerInWords,
   ownerOf,
-} from '../store/owner.ts'
+} from '../base/database/owner.ts'
 
 export interface ReloadOptions {
   readonly signal: AbortSignal

@@ -1,8 +1,8 @@
 import type { Config } from '../config/config.ts'
-import type { ReloadReport } from '../control/reload.ts'
-import { DirsyncdError, sentence } from '../errors.ts'
-import type { Log } from '../log.ts'
-import { changedKeys, type Options } from '../plan/configuration.ts'
+import type { ReloadReport } from '../operations/reload.ts'
+import { DirsyncdError, sentence } from '../base/errors.ts'
+import type { Log } from '../base/log/log.ts'
+import { changedKeys, type Options } from '../core/plan/configuration.ts'
 import type { OpenSyncs } from './open-syncs.ts'
 
 export interface ReloaderDeps {

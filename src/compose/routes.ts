@@ -1,8 +1,8 @@
 import type { ChannelConfig } from '../config/config.ts'
-import type { Channel } from '../notify/channel.ts'
-import { addressOf, createEmail } from '../notify/channels/email.ts'
-import { createSlack } from '../notify/channels/slack.ts'
-import { createWebhook } from '../notify/channels/webhook.ts'
+import type { Channel } from '../ui/notify/channel.ts'
+import { addressOf, createEmail } from '../ui/notify/channels/email.ts'
+import { createSlack } from '../ui/notify/channels/slack.ts'
+import { createWebhook } from '../ui/notify/channels/webhook.ts'
 
 interface Recipient {
   readonly address: string

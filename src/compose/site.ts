@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { AccessManagementClient } from '../client/client.ts'
-import type { ClientOptions, SharedPause } from '../client/options.ts'
-import type { Config, QueueConfig, SourceConfig, StoreConfig, SyncConfig } from '../config/config.ts'
-import type { SecretReader } from '../config/secret.ts'
-import { DirsyncdError } from '../errors.ts'
-import { type Log, silentLog } from '../log.ts'
-import type { Metrics } from '../metrics/metrics.ts'
+import { AccessManagementClient } from '../api/client/client.ts'
+import type { ClientOptions, SharedPause } from '../api/client/options.ts'
+import type { Config, QueueConfig, SourceConfig, SyncConfig } from '../config/config.ts'
+import { DirsyncdError } from '../base/errors.ts'
+import { type Log, silentLog } from '../base/log/log.ts'
+import type { Metrics } from '../ui/metrics/metrics.ts'
 import { openQueueBackend, type QueueBackend, type QueueBackendOptions } from '../queue/backend.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import { createCommandSource } from '../source/command/command-source.ts'
@@ -14,17 +13,18 @@ import { createCsvSource } from '../source/csv/csv-source.ts'
 import { createLdapSource, type LdapShared } from '../source/ldap/ldap-source.ts'
 import { Logins } from '../source/ldap/connection/logins.ts'
 import type { Source } from '../source/source.ts'
-import { hasEmbeddedStore, movingPlace } from '../store/aside.ts'
+import { databaseOptions, passwordOf } from '../base/database/open.ts'
+import { hasEmbeddedStore, movingPlace } from '../base/database/aside.ts'
 import type { TableRights } from '../store/migrate.ts'
 import { openStore, type Store, type StoreOptions, tryEmptyStore } from '../store/open.ts'
-import { isCertainlyDead, processName } from '../store/process-name.ts'
+import { isCertainlyDead, processName } from '../base/database/process-name.ts'
 import { refusedLogins } from '../store/refused-logins.ts'
 import type { Retention } from '../store/retention.ts'
 import { isWithoutRuns } from '../store/runs.ts'
 import { deviceId } from '../store/device-id.ts'
 import type { WatchedSync } from '../store/figures.ts'
 import type { TokenPlace } from '../store/token-watch.ts'
-import { keepHeapSmall } from './heap.ts'
+import { keepHeapSmall } from '../base/process/heap.ts'
 
 /** The open store and queue of a configuration, for every process that runs syncs or applies changes. */
 export interface Site extends AsyncDisposable {
@@ -58,7 +58,7 @@ export async function openSite(
 ): Promise<Site> {
   keepHeapSmall()
   await using stack = new AsyncDisposableStack()
-  const options = storeOptions(config.store, config.dataDir, command, log)
+  const options = databaseOptions(config.store, { dataDir: config.dataDir, command, log })
   const store = stack.use(await openMoved(config, { ...options, tables, idleMs: times.fence.idle }))
   const { queue } = config
   const backend = stack.use(
@@ -110,10 +110,8 @@ async function openMoved(config: Config, options: StoreOptions): Promise<Store> 
   )
 }
 
-function filesToMove({ dataDir, service }: Config): string | undefined {
-  const isOfService =
-    service?.withDaemon === true && service.store.kind === 'embedded' && service.dataDir === dataDir
-  if (hasEmbeddedStore(dataDir) && !isOfService) return join(dataDir, 'store')
+function filesToMove({ dataDir }: Config): string | undefined {
+  if (hasEmbeddedStore(dataDir)) return join(dataDir, 'store')
   const moving = movingPlace(dataDir)
   return existsSync(moving) ? moving : undefined
 }
@@ -121,7 +119,7 @@ function filesToMove({ dataDir, service }: Config): string | undefined {
 /** Tests whether the first start could make the tables, and whether Redis answers, where the queue is there. */
 export async function tryEmptySite(config: Config, command: string, log: Log): Promise<void> {
   const { queue } = config
-  const options = storeOptions(config.store, config.dataDir, command, log)
+  const options = databaseOptions(config.store, { dataDir: config.dataDir, command, log })
   await tryEmptyStore(options, { withQueue: queue.kind === 'store' })
   if (queue.kind === 'store') return
   await using _queue = await openQueueBackend(redisOptions(queue, log))
@@ -133,15 +131,6 @@ function redisOptions(
   times = TIMES,
 ): QueueBackendOptions {
   return { kind: 'redis', url, log, times: times.jobs, ...passwordOf(password) }
-}
-
-export function storeOptions(store: StoreConfig, dataDir: string, command: string, log: Log): StoreOptions {
-  if (store.kind === 'embedded') return { kind: 'embedded', dataDir, command, log }
-  return { kind: 'postgres', url: store.url, log, ...passwordOf(store.password) }
-}
-
-function passwordOf(secret: SecretReader | undefined): { password?: () => Promise<string> } {
-  return secret === undefined ? {} : { password: () => secret.read() }
 }
 
 export interface ClientParts {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../config/config.ts'
-import { DirsyncdError, sentence } from '../errors.ts'
-import { TEST } from '../notify/wording.ts'
-import { orAbort, withAnySignal } from '../client/wait.ts'
+import { DirsyncdError, sentence } from '../base/errors.ts'
+import { TEST } from '../ui/notify/wording.ts'
+import { orAbort, withAnySignal } from '../api/client/wait.ts'
 import { routesOf } from './routes.ts'
 
 export interface TestedChannel {

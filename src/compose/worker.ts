@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import type { Config, SyncConfig } from '../config/config.ts'
-import { DirsyncdError } from '../errors.ts'
-import type { Log } from '../log.ts'
+import { DirsyncdError } from '../base/errors.ts'
+import type { Log } from '../base/log/log.ts'
 import type { Times } from '../queue/times.ts'
-import { Metrics } from '../metrics/metrics.ts'
-import { onHangup } from '../shutdown.ts'
+import { Metrics } from '../ui/metrics/metrics.ts'
+import { onHangup } from '../base/process/shutdown.ts'
 import { listenForWorker, metricsText } from './admin.ts'
 import { OpenSyncs } from './open-syncs.ts'
 import { Reloader } from './reloader.ts'
@@ -12,7 +12,7 @@ import { ReadyLook } from './ready-look.ts'
 import { whyStoreIsAway, whyStoresAreAway } from './readiness.ts'
 import { openSite } from './site.ts'
 import { openSyncClient, startChangeWorker } from './sync-parts.ts'
-import { programVersion } from './version.ts'
+import { programVersion } from '../base/process/version.ts'
 
 /** Applies changes beside the daemon, until the signal; SIGHUP has it read the configuration again. */
 export async function runWorker(

@@ -2,9 +2,9 @@ import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { BEGIN_CERTIFICATE, certificatesIn } from '../certificates.ts'
-import { systemCode, whyUnreadable } from '../errors.ts'
-import type { Fault } from './document.ts'
+import { BEGIN_CERTIFICATE, certificatesIn } from '../base/certificates.ts'
+import { systemCode, whyUnreadable } from '../base/errors.ts'
+import type { Fault } from '../base/yaml/document.ts'
 
 /** A CA file, and the option that names it. */
 interface Named {

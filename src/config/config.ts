@@ -1,26 +1,23 @@
-import type { LogLevel } from '../log.ts'
-import type { Options } from '../plan/configuration.ts'
-import type { EmailOptions } from '../notify/channels/email.ts'
-import type { SlackOptions } from '../notify/channels/slack.ts'
-import type { WebhookOptions } from '../notify/channels/webhook.ts'
-import type { NotificationEvent } from '../notify/notification.ts'
-import type { Emails } from '../plan/emails.ts'
-import type { Grace } from '../plan/grace.ts'
-import type { GuardLimits } from '../plan/guards.ts'
-import type { Membership, Policy } from '../plan/policy.ts'
-import type { EntryRules } from '../plan/selection.ts'
+import type { StoreConfig } from '../base/database/store-config.ts'
+import type { LogLevel } from '../base/log/log.ts'
+import type { Options } from '../core/plan/configuration.ts'
+import type { EmailOptions } from '../ui/notify/channels/email.ts'
+import type { SlackOptions } from '../ui/notify/channels/slack.ts'
+import type { WebhookOptions } from '../ui/notify/channels/webhook.ts'
+import type { NotificationEvent } from '../ui/notify/notification.ts'
+import type { Emails } from '../core/plan/emails.ts'
+import type { Grace } from '../core/plan/grace.ts'
+import type { GuardLimits } from '../core/plan/guards.ts'
+import type { Membership, Policy } from '../core/plan/policy.ts'
+import type { EntryRules } from '../core/plan/selection.ts'
 import type { CommandSourceOptions } from '../source/command/options.ts'
 import type { CsvSourceOptions } from '../source/csv/options.ts'
 import type { LdapSourceOptions } from '../source/ldap/options.ts'
-import type { SecretReader } from './secret.ts'
-import type { Address, Schedule } from './values.ts'
+import type { SecretReader } from '../base/secrets/secret.ts'
+import type { Address } from '../base/yaml/values.ts'
+import type { Schedule } from './schedule.ts'
 
 export type { Address }
-
-/** Where the store is. The URL of a server holds no password. */
-export type StoreConfig =
-  | { readonly kind: 'embedded' }
-  | { readonly kind: 'postgres'; readonly url: string; readonly password: SecretReader | undefined }
 
 /** Where the jobs are. The URL of Redis holds no password. */
 export type QueueConfig =
@@ -70,28 +67,6 @@ export interface SyncConfig {
   readonly written: Options
 }
 
-export interface ServiceConfig {
-  readonly listen: Address
-  readonly store: StoreConfig
-  /** Absolute. */
-  readonly dataDir: string
-  /** Absolute. */
-  readonly keyFile: string
-  /** Without a slash at the end. */
-  readonly publicUrl: string | undefined
-  readonly trustedProxies: readonly string[]
-  readonly fixture: string | undefined
-  /** `undefined` keeps events for ever. */
-  readonly eventRetentionMs: number | undefined
-  readonly requestLog: string | undefined
-  /** `undefined` is no limit. */
-  readonly rateLimit: { readonly requests: number; readonly perMs: number } | undefined
-  /** Injected faults, in the form of `dirsyncd service --faults`. */
-  readonly faults: string | undefined
-  readonly uniqueExternalIds: boolean
-  readonly withDaemon: boolean
-}
-
 export type ChannelConfig = {
   readonly name: string
   readonly events: readonly NotificationEvent[]
@@ -139,7 +114,6 @@ export interface Config {
   /** How long runs with their plans and journals are kept, and how many rows of them. */
   readonly retention: { readonly timeMs: number; readonly rows: number }
   readonly syncs: readonly SyncConfig[]
-  readonly service: ServiceConfig | undefined
   /** Every option outside of the syncs as the file says it, by its key. */
   readonly written: Options
 }

@@ -1,8 +1,9 @@
 import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
-import { isThisMachine } from '../this-machine.ts'
-import type { Fault } from './document.ts'
-import { isCron, network } from './values.ts'
+import { isThisMachine } from '../base/this-machine.ts'
+import type { Fault } from '../base/yaml/document.ts'
+import { network } from '../base/yaml/values.ts'
+import { isCron } from './schedule.ts'
 
 /**
  * Faults between options. They look at the raw values, and each only at the options that it needs, so that they are
@@ -45,18 +46,12 @@ function nameOf(syncs: readonly unknown[], index: number): string {
   return name === undefined ? `syncs[${index}]` : `the sync "${name}"`
 }
 
-const withSyncs = z.object({ syncs: z.array(z.unknown()).default([]), service: z.unknown().optional() })
+const withSyncs = z.object({ syncs: z.array(z.unknown()).default([]) })
 
 function nothingToDo(raw: unknown): Fault[] {
   const { data } = withSyncs.safeParse(raw)
-  if (data === undefined || data.syncs.length > 0 || data.service !== undefined) return []
-  return [
-    {
-      path: ['syncs'],
-      message:
-        'is empty; name at least one sync, or add a section service for dirsyncd service, as config/example.yaml shows',
-    },
-  ]
+  if (data === undefined || data.syncs.length > 0) return []
+  return [{ path: ['syncs'], message: 'is empty; name at least one sync, as config/example.yaml shows' }]
 }
 
 function passwordsWithoutServer(raw: unknown): Fault[] {
@@ -74,8 +69,6 @@ function passwordsWithoutServer(raw: unknown): Fault[] {
   }
   check(raw, [], 'store', 'storePassword', 'embedded')
   check(raw, [], 'queue', 'queuePassword', 'store')
-  const service = z.object({ service: z.unknown().optional() }).safeParse(raw).data?.service
-  check(service, ['service'], 'store', 'storePassword', 'embedded')
   return faults
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { attribute, expression, groupMap, userMap } from './source-schema.ts'
-import { duration, path, text, timeout } from './values.ts'
+import { duration, path, text, timeout } from '../base/yaml/values.ts'
 
 const QUOTE_HELP = 'must be one character other than a blank, or null for none'
 

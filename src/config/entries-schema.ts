@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { text } from './values.ts'
+import { text } from '../base/yaml/values.ts'
 
 const HELP =
   'must be a pattern of ids such as "svc-*", { id: … }, or { from: … } with a pattern of DNs or of files and lines'

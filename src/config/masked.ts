@@ -19,13 +19,13 @@ const PLAIN =
   nested membersFrom primaryGroup path delimiter quote encoding sha256 maxAge separator badRows settle
   watch timeout maxOutput maxEntries organizationId directoryId allowedDomains dropBadEmails readConcurrency writeConcurrency
   createBatch requests per membership emails policy deleteAfter runs maxDeletes maxDeletePercent maxDeletesPerDay
-  maxUpdates maxUpdatePercent minSourceUsers maxSourceShrinkPercent maxMovedIds holdsExpireAfter keyFile trustedProxies fixture
-  hosts userHeader failuresInRow events host port security eventRetention requestLog faults uniqueExternalIds withDaemon`)
+  maxUpdates maxUpdatePercent minSourceUsers maxSourceShrinkPercent maxMovedIds holdsExpireAfter trustedProxies
+  hosts userHeader failuresInRow events host port security`)
 /** Sections, which have options of their own. */
 const SECTIONS =
   words(`admin worker log notifications channels retention syncs source tls timeouts users groups members map trailer directory rateLimit
-  entries guards memberships service`)
-const URLS = words('store queue url baseUrl publicUrl proxy')
+  entries guards memberships`)
+const URLS = words('store queue url baseUrl proxy')
 const SECRETS = secretOptions()
 /** Options that hold the path of a file; people sometimes write the secret itself there. */
 const SECRET_FILES = words('file key')

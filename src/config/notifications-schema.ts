@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { EVENTS } from '../notify/notification.ts'
-import { path, secret, text, url } from './values.ts'
+import { EVENTS } from '../ui/notify/notification.ts'
+import { path, secret, text, url } from '../base/yaml/values.ts'
 
 const events = z
   .array(z.enum(EVENTS, { error: `must be one of ${EVENTS.join(', ')}` }))

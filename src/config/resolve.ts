@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { CommandSourceOptions } from '../source/command/options.ts'
 import type { CsvFile, CsvSourceOptions } from '../source/csv/options.ts'
 import type { LdapSourceOptions } from '../source/ldap/options.ts'
@@ -8,36 +8,35 @@ import type {
   Config,
   DirectoryConfig,
   QueueConfig,
-  ServiceConfig,
   SourceConfig,
-  StoreConfig,
   SyncConfig,
 } from './config.ts'
-import type { ParsedConfig, ParsedService, ParsedSync } from './schema.ts'
-import type { Options } from '../plan/configuration.ts'
-import type { DeleteAfter, Grace } from '../plan/grace.ts'
-import { DirsyncdError } from '../errors.ts'
-import { flatOptions } from './options.ts'
-import { programEnvironment } from './program-environment.ts'
-import { createSecretReader, type Env, type SecretReader } from './secret.ts'
-import { type Trust, whyUntrustedProgram } from './trust.ts'
-import { parseAddress, toSchedule, type Address, type SecretSource } from './values.ts'
+import type { ParsedConfig, ParsedSync } from './schema.ts'
+import type { Options } from '../core/plan/configuration.ts'
+import type { DeleteAfter, Grace } from '../core/plan/grace.ts'
+import { DirsyncdError } from '../base/errors.ts'
+import { flatOptions } from '../base/yaml/options.ts'
+import { programEnvironment } from '../base/secrets/program-environment.ts'
+import {
+  optionalReader,
+  programProblem,
+  reader,
+  type ResolveContext,
+  resolveRateLimit,
+  storeConfig,
+  toAddress,
+} from '../base/yaml/resolve.ts'
+import type { Address, SecretSource } from '../base/yaml/values.ts'
+import { toSchedule } from './schedule.ts'
 
 /** What {@link resolveConfig} needs besides the checked values. */
-export interface ResolveContext {
-  /** The configuration file, absolute, and its folder. */
-  readonly file: string
-  readonly folder: string
-  readonly env: Env
+export interface SyncContext extends ResolveContext {
   /** The text of every CA file, by the path that the configuration gives. */
   readonly caFiles: ReadonlyMap<string, string>
-  readonly trust: Trust
-  /** The check of the program of each option that names one; filled while options are resolved. */
-  readonly programs: Map<string, () => string | undefined>
 }
 
 /** Turns checked values into what the program uses: absolute paths, readers of secrets, milliseconds. */
-export function resolveConfig(parsed: ParsedConfig, context: ResolveContext): Config {
+export function resolveConfig(parsed: ParsedConfig, context: SyncContext): Config {
   const dataDir = resolve(context.folder, parsed.dataDir)
   const { syncs, ...others } = parsed
   return {
@@ -56,7 +55,6 @@ export function resolveConfig(parsed: ParsedConfig, context: ResolveContext): Co
     },
     retention: { timeMs: parsed.retention.time, rows: parsed.retention.rows },
     syncs: syncs.map((sync, index) => syncConfig(sync, `syncs[${index}]`, context)),
-    service: parsed.service === undefined ? undefined : serviceConfig(parsed.service, dataDir, context),
     written: flatOptions(others),
   }
 }
@@ -67,7 +65,7 @@ function optionalAddress(listen: string | false): Address | undefined {
 
 function accessConfig(
   { hosts, token, userHeader, trustedProxies: networks, proxySecret }: ParsedConfig['admin'],
-  context: ResolveContext,
+  context: SyncContext,
 ): AccessConfig {
   return {
     hosts: hosts.map((host) => host.toLowerCase()),
@@ -86,7 +84,7 @@ function accessConfig(
 function channelConfig(
   channel: ParsedConfig['notifications']['channels'][number],
   option: string,
-  context: ResolveContext,
+  context: SyncContext,
 ): ChannelConfig {
   const ca = channel.ca === undefined ? undefined : context.caFiles.get(channel.ca)
   const read = (source: SecretSource, key: string) => reader(source, `${option}.${key}`, context).read
@@ -105,23 +103,13 @@ function channelConfig(
   }
 }
 
-function storeConfig(
-  store: string,
-  password: SecretSource | undefined,
-  option: string,
-  context: ResolveContext,
-): StoreConfig {
-  if (store === 'embedded') return { kind: 'embedded' }
-  return { kind: 'postgres', url: store, password: optionalReader(password, option, context) }
-}
-
-function queueConfig(parsed: ParsedConfig, context: ResolveContext): QueueConfig {
+function queueConfig(parsed: ParsedConfig, context: SyncContext): QueueConfig {
   if (parsed.queue === 'store') return { kind: 'store' }
   const password = optionalReader(parsed.queuePassword, 'queuePassword', context)
   return { kind: 'redis', url: parsed.queue, password }
 }
 
-function syncConfig(sync: ParsedSync, option: string, context: ResolveContext): SyncConfig {
+function syncConfig(sync: ParsedSync, option: string, context: SyncContext): SyncConfig {
   const directory = directoryConfig(sync.directory, option, context)
   return {
     name: sync.name,
@@ -138,7 +126,7 @@ function syncConfig(sync: ParsedSync, option: string, context: ResolveContext): 
 }
 
 /** A file of certificates may get another content under its name. */
-function authorities({ source, directory }: ParsedSync, { caFiles }: ResolveContext): Options {
+function authorities({ source, directory }: ParsedSync, { caFiles }: SyncContext): Options {
   const paths = { 'directory.ca': directory.ca, 'tls.ca': source.type === 'ldap' ? source.tls.ca : undefined }
   const found = Object.entries(paths).flatMap(([key, path]) =>
     path === undefined ? [] : [[key, `${path}\n${caFiles.get(path)}`] as const],
@@ -178,7 +166,7 @@ function graceRule(deleteAfter: ParsedSync['guards']['users']['deleteAfter']): D
 function directoryConfig(
   directory: ParsedSync['directory'],
   option: string,
-  context: ResolveContext,
+  context: SyncContext,
 ): DirectoryConfig {
   const { rateLimit, allowedDomains } = directory
   return {
@@ -192,17 +180,11 @@ function directoryConfig(
   }
 }
 
-function resolveRateLimit(
-  limit: { readonly requests: number; readonly per: number } | null | undefined,
-): { readonly requests: number; readonly perMs: number } | undefined {
-  return limit === null || limit === undefined ? undefined : { requests: limit.requests, perMs: limit.per }
-}
-
 /** `option` is the sync, such as `syncs[0]`. */
 export function sourceConfig(
   source: ParsedSync['source'],
   option: string,
-  context: ResolveContext,
+  context: SyncContext,
 ): SourceConfig {
   switch (source.type) {
     case 'ldap':
@@ -218,7 +200,7 @@ type ParsedLdap = Extract<ParsedSync['source'], { type: 'ldap' }>
 type ParsedCsv = Extract<ParsedSync['source'], { type: 'csv' }>
 type ParsedCommand = Extract<ParsedSync['source'], { type: 'command' }>
 
-function ldapOptions(source: ParsedLdap, option: string, context: ResolveContext): LdapSourceOptions {
+function ldapOptions(source: ParsedLdap, option: string, context: SyncContext): LdapSourceOptions {
   const { type: _, tls, bind, timeouts, confirmAfter: _after, ...others } = source
   return {
     ...others,
@@ -235,7 +217,7 @@ type ParsedBind = NonNullable<ParsedLdap['bind']>
 function passwordBind(
   { dn, password, allowPlainText }: Extract<ParsedBind, { dn: string }>,
   option: string,
-  context: ResolveContext,
+  context: SyncContext,
 ): NonNullable<LdapSourceOptions['bind']> {
   return { dn, password: reader(password, `${option}.password`, context).read, allowPlainText }
 }
@@ -244,7 +226,7 @@ function passwordBind(
 function tlsOptions(
   { ca: path, startTls, certificate, key }: ParsedLdap['tls'],
   option: string,
-  context: ResolveContext,
+  context: SyncContext,
 ): LdapSourceOptions['tls'] {
   const ca = path === undefined ? undefined : context.caFiles.get(path)
   const pem = (source: string | SecretSource, name: string) =>
@@ -269,7 +251,7 @@ function timeoutOptions(timeouts: ParsedLdap['timeouts']): LdapSourceOptions['ti
   }
 }
 
-function csvOptions(source: ParsedCsv, { folder }: ResolveContext): CsvSourceOptions {
+function csvOptions(source: ParsedCsv, { folder }: SyncContext): CsvSourceOptions {
   const { type: _, users, groups, members, settle, ...others } = source
   return {
     ...others,
@@ -304,11 +286,7 @@ function csvFile<M>(
   }
 }
 
-function commandOptions(
-  source: ParsedCommand,
-  option: string,
-  context: ResolveContext,
-): CommandSourceOptions {
+function commandOptions(source: ParsedCommand, option: string, context: SyncContext): CommandSourceOptions {
   const { type: _, timeout, env: names, ...others } = source
   const problem = programProblem(source.command, `${option}.command`, context)
   const environment = programEnvironment(names, context.env, `${option}.env`)
@@ -323,54 +301,4 @@ function commandOptions(
     },
     secretNames: names,
   }
-}
-
-function serviceConfig(service: ParsedService, dataDir: string, context: ResolveContext): ServiceConfig {
-  const optionalPath = (path: string | undefined) =>
-    path === undefined ? undefined : resolve(context.folder, path)
-  return {
-    listen: toAddress(service.listen),
-    store: storeConfig(service.store, service.storePassword, 'service.storePassword', context),
-    dataDir: optionalPath(service.dataDir) ?? join(dataDir, 'service'),
-    keyFile: resolve(context.folder, service.keyFile),
-    publicUrl: service.publicUrl?.replace(/\/+$/, ''),
-    trustedProxies: service.trustedProxies,
-    fixture: optionalPath(service.fixture),
-    eventRetentionMs: service.eventRetention ?? undefined,
-    requestLog: optionalPath(service.requestLog),
-    rateLimit: resolveRateLimit(service.rateLimit),
-    faults: service.faults,
-    uniqueExternalIds: service.uniqueExternalIds,
-    withDaemon: service.withDaemon,
-  }
-}
-
-function toAddress(address: string): Address {
-  // The schema has refused what does not parse.
-  return parseAddress(address) ?? { host: '127.0.0.1', port: 0 }
-}
-
-function reader(source: SecretSource, option: string, context: ResolveContext): SecretReader {
-  const { env, folder } = context
-  const problem = 'command' in source ? programProblem(source.command, option, context) : undefined
-  return createSecretReader(source, { env, folder, option, ...(problem && { programProblem: problem }) })
-}
-
-/** A program is looked at when the configuration is read, and again each time before it runs. */
-function programProblem(
-  [program = '']: readonly string[],
-  option: string,
-  context: ResolveContext,
-): () => string | undefined {
-  const problem = () => whyUntrustedProgram(program, context)
-  context.programs.set(option, problem)
-  return problem
-}
-
-function optionalReader(
-  source: SecretSource | undefined,
-  option: string,
-  context: ResolveContext,
-): SecretReader | undefined {
-  return source === undefined ? undefined : reader(source, option, context)
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { LOG_LEVELS } from '../log.ts'
+import { log, store } from '../base/yaml/sections.ts'
 import { entries } from './entries-schema.ts'
 import { csvSource } from './csv-schema.ts'
 import { notifications } from './notifications-schema.ts'
@@ -11,12 +11,10 @@ import {
   network,
   retentionTime,
   path,
-  schedule,
   secret,
-  text,
-  timezone,
   url,
-} from './values.ts'
+} from '../base/yaml/values.ts'
+import { schedule, timezone } from './schedule.ts'
 
 /** Every section is strict: an unknown key is an error. Every option has a description, for `config/schema.json`. */
 
@@ -31,18 +29,11 @@ const deleteCount = z
 const percent = z.number().min(0).max(100)
 const id = z.int().min(1)
 
-const postgres = url(['postgres', 'postgresql'], {
-  user: true,
-  password: 'leave it out and add storePassword: { file: PATH } or { env: NAME }',
-})
 const redis = url(['redis', 'rediss'], {
   user: true,
   password: 'leave it out and add queuePassword: { file: PATH } or { env: NAME }',
 })
 
-const store = z.union([z.literal('embedded'), postgres], {
-  error: 'must be embedded or a URL such as postgres://user@host/database',
-})
 const queue = z.union([z.literal('store'), redis], {
   error: 'must be store or a URL such as redis://host:6379/0',
 })
@@ -156,7 +147,7 @@ const directory = z
       .max(100)
       .default(1)
       .describe(
-        'Most users or groups created with one request. More than 1 only where the service takes lists; check --api-contract --writes tells.',
+        'Most users or groups created with one request. More than 1 only where the service takes lists; access-service conformance --writes tests it.',
       ),
     rateLimit: z
       .strictObject({
@@ -215,65 +206,6 @@ const sync = z
   })
   .describe('One source and one directory.')
 
-const KEY_FILE_HELP =
-  'is missing; it must be the path of the file with the keys that credentials are encrypted with, and ' +
-  '`dirsyncd service key create FILE` makes one'
-
-const service = z
-  .strictObject({
-    listen: address.default('127.0.0.1:8090').describe('Where the service listens.'),
-    store: store.default('embedded').describe('Where its data is: embedded, or a PostgreSQL URL.'),
-    storePassword: secret.optional().describe("The database user's password."),
-    dataDir: path
-      .optional()
-      .describe(
-        'Folder of the embedded store and of the socket to a running service. Left out: <dataDir>/service.',
-      ),
-    keyFile: z
-      .string({ error: KEY_FILE_HELP })
-      .min(1, { error: 'must be a path' })
-      .meta({ title: 'path' })
-      .describe(
-        'File with the keys that credentials are encrypted with; dirsyncd service key create makes one.',
-      ),
-    publicUrl: url(['http', 'https'], { password: 'leave it out' })
-      .optional()
-      .describe('The address at which clients reach the service. Left out: the one that each request names.'),
-    trustedProxies: z
-      .array(network)
-      .default([])
-      .describe('Reverse proxies in front of the service, whose X-Forwarded-For is trusted.'),
-    fixture: path
-      .optional()
-      .describe(
-        'YAML file with organizations, directories and tokens. Each start creates those organizations that do not exist.',
-      ),
-    eventRetention: retentionTime(', or null, which keeps all')
-      .nullable()
-      .prefault('730d')
-      .describe('How long the history of events is kept, 36500d at most. null keeps it for ever.'),
-    requestLog: path.optional().describe('File that gets one line for every request.'),
-    faults: text
-      .optional()
-      .describe('Injected faults, for tests and trials, such as "500=0.1,429=0.1:1s,drop-after=0.05".'),
-    rateLimit: z
-      .strictObject({
-        requests: z.int().min(1).describe('Most requests within the time of per.'),
-        per: duration.prefault('1s').describe('Time for these requests.'),
-      })
-      .nullable()
-      .prefault({ requests: 10_000, per: '10s' })
-      .describe(
-        'For each token, and for each address that sends no valid token; requests above it get 429. null is no limit.',
-      ),
-    uniqueExternalIds: z
-      .boolean()
-      .default(true)
-      .describe('Refuse a second entry with the same external id in a directory.'),
-    withDaemon: z.boolean().default(false).describe('dirsyncd start runs the service in its own process.'),
-  })
-  .describe('The access-management service itself: dirsyncd service.')
-
 export const configSchema = z
   .strictObject({
     dataDir: path
@@ -330,16 +262,7 @@ export const configSchema = z
       })
       .prefault({})
       .describe('Health and metrics of dirsyncd worker; /metrics needs admin.token.'),
-    log: z
-      .strictObject({
-        level: z.enum(LOG_LEVELS).default('info').describe('The least important message that is logged.'),
-        people: z
-          .boolean()
-          .default(false)
-          .describe('Also logs e-mails, names and answers about single entries, not only ids.'),
-      })
-      .prefault({})
-      .describe('The log, JSON lines on standard error.'),
+    log,
     notifications,
     retention: z
       .strictObject({
@@ -353,14 +276,12 @@ export const configSchema = z
       .prefault({})
       .describe('How long runs with their plans and journals are kept.'),
     syncs: z.array(sync).default([]).describe('Each sync keeps one directory equal to one source.'),
-    service: service.optional(),
   })
   .describe('Configuration of dirsyncd.')
 
 /** The configuration after Zod, before paths, secrets and addresses are resolved. */
 export type ParsedConfig = z.output<typeof configSchema>
 export type ParsedSync = ParsedConfig['syncs'][number]
-export type ParsedService = NonNullable<ParsedConfig['service']>
 
 /** The JSON schema of the configuration file, for editors; `scripts/generate-schema.ts` writes it. */
 export function configJsonSchema(): object {

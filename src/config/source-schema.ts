@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { duration, path, secret, size, text, timeout, url } from './values.ts'
+import { duration, path, secret, size, text, timeout, url } from '../base/yaml/values.ts'
 
 const valueSource = z.union([text, z.array(text).min(1)])
 

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis'
-import { DirsyncdError, sentence } from '../errors.ts'
-import type { Log } from '../log.ts'
-import { createOutage, type Outage } from '../store/outage.ts'
-import { withinTime } from '../within-time.ts'
+import { DirsyncdError, sentence } from '../base/errors.ts'
+import type { Log } from '../base/log/log.ts'
+import { createOutage, type Outage } from '../base/database/outage.ts'
+import { withinTime } from '../base/within-time.ts'
 import { TIMES } from './times.ts'
 
 export type RedisPlace = { url: string; password?: () => Promise<string> }

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { Pool } from 'pg'
-import { DirsyncdError, sentence } from '../errors.ts'
+import { DirsyncdError, sentence } from '../base/errors.ts'
 import type { Pace } from './pace.ts'
 
 /** Evenly spaced times at which requests may be sent, from the shared line. All in milliseconds. */

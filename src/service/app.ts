@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance, type RawServerDefault } from 'fastify'
 import type { Pool } from 'pg'
-import type { Log } from '../log.ts'
+import type { Log } from '../base/log/log.ts'
 import { answerClientError, answerError, answerNotFound } from './http/answer.ts'
 import { acceptBodies, BODY_LIMITS } from './http/body.ts'
 import type { Faults } from './faults/faults.ts'

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { ZxcvbnFactory } from '@zxcvbn-ts/core'
 import { adjacencyGraphs, dictionary } from '@zxcvbn-ts/language-common'
-import type { PasswordStrength } from '../contract/subscription.ts'
+import type { PasswordStrength } from '../api/contract/subscription.ts'
 
 /** The grade for each score of the estimator, from 0 to 4. */
 const GRADES = ['very weak', 'weak', 'fair', 'good', 'strong'] as const

@@ -1,4 +1,4 @@
-import { MAX_ID } from '../contract/values.ts'
+import { MAX_ID } from '../api/contract/values.ts'
 import { type FieldError, MAX_ERRORS } from './http/problem.ts'
 
 /** Bytes of one value: PostgreSQL cannot index much more, and an external id must fit into a path. */

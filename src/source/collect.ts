@@ -1,18 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { GroupEntry, Kind, UserEntry } from '../directory/entry.ts'
-import { idProblem } from '../directory/identity.ts'
-import { DirsyncdError } from '../errors.ts'
-import { byCodeUnit, sortedUnique } from '../directory/normalize.ts'
-import { UserTable } from '../directory/user-table.ts'
-import { SourceUsers } from '../directory/users.ts'
+import type { GroupEntry, Kind, UserEntry } from '../core/entries/entry.ts'
+import { idProblem } from '../core/entries/identity.ts'
+import { DirsyncdError } from '../base/errors.ts'
+import { sortedUnique } from '../core/entries/normalize.ts'
+import { byCodeUnit } from '../base/order.ts'
+import { UserTable } from '../core/entries/user-table.ts'
+import { SourceUsers } from '../core/entries/users.ts'
 import {
   compareNotices,
   type Coverage,
   type Ids,
   type Notice,
   type SourceSnapshot,
-} from '../directory/snapshot.ts'
-import { digits, examples } from '../directory/wording.ts'
+} from '../core/entries/snapshot.ts'
+import { digits, examples } from '../base/wording.ts'
 
 /**
  * No name has one, and a terminal that shows it obeys it. Tabs and line breaks are taken, but not in an e-mail, and so

@@ -1,7 +1,7 @@
-import { addressFault } from '../directory/address.ts'
-import type { UserEntry } from '../directory/entry.ts'
-import { emailDomain } from '../directory/normalize.ts'
-import { digits } from '../directory/wording.ts'
+import { addressFault } from '../core/entries/address.ts'
+import type { UserEntry } from '../core/entries/entry.ts'
+import { emailDomain } from '../core/entries/normalize.ts'
+import { digits } from '../base/wording.ts'
 
 /** Which e-mails the users of a source have. */
 export interface EmailTally {

@@ -1,4 +1,4 @@
-import { DirsyncdError } from '../errors.ts'
+import { DirsyncdError } from '../base/errors.ts'
 
 /** The error of an aborted read: the signal's reason where that is a `DirsyncdError`, otherwise a new error. */
 export function interruption(signal: AbortSignal, message: string): DirsyncdError {

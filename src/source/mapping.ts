@@ -1,7 +1,7 @@
-import { addressFault } from '../directory/address.ts'
-import { isInDomains } from '../directory/normalize.ts'
-import { digits } from '../directory/wording.ts'
-import { sentence } from '../errors.ts'
+import { addressFault } from '../core/entries/address.ts'
+import { isInDomains } from '../core/entries/normalize.ts'
+import { digits } from '../base/wording.ts'
+import { sentence } from '../base/errors.ts'
 import { compileAttribute, type NameCheck } from './mapping/attribute.ts'
 import {
   type Context,

@@ -1,7 +1,7 @@
-import type { LossLook, PreferredServer } from '../directory/evidence.ts'
-import type { Kind } from '../directory/entry.ts'
-import type { Sighting, SourceSnapshot } from '../directory/snapshot.ts'
-import type { UserTable } from '../directory/user-table.ts'
+import type { LossLook, PreferredServer } from '../core/entries/evidence.ts'
+import type { Kind } from '../core/entries/entry.ts'
+import type { Sighting, SourceSnapshot } from '../core/entries/snapshot.ts'
+import type { UserTable } from '../core/entries/user-table.ts'
 import type { TraceStep } from './mapping/trace.ts'
 
 export interface ReadOptions {

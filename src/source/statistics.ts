@@ -1,6 +1,6 @@
-import { canonicalEmail } from '../directory/normalize.ts'
-import type { Notice, NoticeCode, SourceSnapshot } from '../directory/snapshot.ts'
-import { amount, digits } from '../directory/wording.ts'
+import { canonicalEmail } from '../core/entries/normalize.ts'
+import type { Notice, NoticeCode, SourceSnapshot } from '../core/entries/snapshot.ts'
+import { amount, digits } from '../base/wording.ts'
 
 /** The totals of a complete read. */
 export interface SourceCounts {

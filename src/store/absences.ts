@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
-import type { Kind } from '../directory/entry.ts'
-import type { Absence, Absences } from '../plan/grace.ts'
+import type { Kind } from '../core/entries/entry.ts'
+import type { Absence, Absences } from '../core/plan/grace.ts'
 import { storableJson } from './storable.ts'
 import type { SyncTarget } from './run-types.ts'
 import type { Tables } from './tables.ts'

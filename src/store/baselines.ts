@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { endianness } from 'node:os'
 import { type Kysely, sql } from 'kysely'
-import type { Kind } from '../directory/entry.ts'
-import type { Baseline } from '../plan/baseline.ts'
+import type { Kind } from '../core/entries/entry.ts'
+import type { Baseline } from '../core/plan/baseline.ts'
 import type { SyncTarget } from './run-types.ts'
 import type { Tables } from './tables.ts'
 

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
-import type { Op } from '../plan/change.ts'
-import type { CanaryChange } from '../plan/canary.ts'
+import type { Op } from '../core/plan/change.ts'
+import type { CanaryChange } from '../core/plan/canary.ts'
 import { forgetWrites } from './convergence.ts'
 import type { Fenced } from './fenced-run.ts'
 import type { SyncTarget } from './run-types.ts'

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { Change, Op } from '../plan/change.ts'
+import type { Change, Op } from '../core/plan/change.ts'
 import { hasTexts, numbersFound } from './change-texts.ts'
 import type { ChangeState } from './run-types.ts'
 import type { RunRecord } from './runs.ts'

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
-import { foldedName } from '../directory/normalize.ts'
-import type { Change, Op } from '../plan/change.ts'
+import { foldedName } from '../core/entries/normalize.ts'
+import type { Change, Op } from '../core/plan/change.ts'
 import type { Fenced } from './fenced-run.ts'
 import { storable } from './storable.ts'
 import type { Tables } from './tables.ts'

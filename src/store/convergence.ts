@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Op } from '../plan/change.ts'
+import type { Op } from '../core/plan/change.ts'
 import { journalRows } from './of-entries.ts'
 import type { SyncTarget } from './run-types.ts'
 import type { Tables } from './tables.ts'

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
-import { DirsyncdError } from '../errors.ts'
+import { DirsyncdError } from '../base/errors.ts'
 
 /** Those that others refer to come first; what is in no other table needs no order. */
 const FIRST = ['runs', 'notifications']

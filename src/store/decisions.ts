@@ -1,7 +1,13 @@
 import { type Kysely, sql } from 'kysely'
-import { pointInTime } from '../directory/wording.ts'
-import { choices, decidedChanges, type Decision, holdAfter, type RecordedBreach } from '../plan/decide.ts'
-import { byCodeUnit } from '../directory/normalize.ts'
+import { pointInTime } from '../base/wording.ts'
+import {
+  choices,
+  decidedChanges,
+  type Decision,
+  holdAfter,
+  type RecordedBreach,
+} from '../core/plan/decide.ts'
+import { byCodeUnit } from '../base/order.ts'
 import { approveForms, formsOf } from './forget-decisions.ts'
 import { dropHeldChanges, heldBreaches, storeHeldChanges, summaries } from './held-changes.ts'
 import type { HoldState, RecordedDecision, RunState, SyncTarget, Undo } from './run-types.ts'

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { type BreachSummary, countUndecided, type HeldGroup } from '../plan/decide.ts'
+import { type BreachSummary, countUndecided, type HeldGroup } from '../core/plan/decide.ts'
 import { type Pause, pausesOf } from './pause.ts'
 import type { RunCounts, RunState } from './run-types.ts'
 import type { Tables } from './tables.ts'

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
-import type { Kind } from '../directory/entry.ts'
-import { type Change, partFingerprints } from '../plan/change.ts'
+import type { Kind } from '../core/entries/entry.ts'
+import { type Change, partFingerprints } from '../core/plan/change.ts'
 import type { SyncTarget } from './run-types.ts'
 import type { RunRecord } from './runs.ts'
 import type { Tables } from './tables.ts'

@@ -1,5 +1,10 @@
 import { type Kysely, sql } from 'kysely'
-import { type BreachSummary, countUndecided, type HeldGroup, type RecordedBreach } from '../plan/decide.ts'
+import {
+  type BreachSummary,
+  countUndecided,
+  type HeldGroup,
+  type RecordedBreach,
+} from '../core/plan/decide.ts'
 import type { RunState } from './run-types.ts'
 import type { Tables } from './tables.ts'
 

@@ -1,7 +1,7 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { sentence } from '../errors.ts'
-import type { Log } from '../log.ts'
+import { sentence } from '../base/errors.ts'
+import type { Log } from '../base/log/log.ts'
 import type { FromThread, ThreadData, ToThread } from './lease-thread.ts'
 
 /** `.ts` where the sources run, `.js` where they were compiled. */

@@ -10,7 +10,7 @@ import {
   type Renewed,
   takeRow,
 } from './lease-rows.ts'
-import { isCertainlyDead } from './process-name.ts'
+import { isCertainlyDead } from '../base/database/process-name.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import type { Pool, PoolClient } from 'pg'
-import { DirsyncdError } from '../errors.ts'
+import { DirsyncdError } from '../base/errors.ts'
 import { migrations } from './migrations/index.ts'
-import { requireWrites, versionOf, withRights } from './rights.ts'
+import { requireWrites, versionOf, withRights } from '../base/database/rights.ts'
 import type { Tables } from './tables.ts'
 
 /** Any number that nobody else locks; while one process migrates the others wait. */

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Log } from '../log.ts'
+import type { Log } from '../base/log/log.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>

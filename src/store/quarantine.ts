@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
-import type { Op } from '../plan/change.ts'
-import type { Only, Withheld } from '../plan/inputs.ts'
+import type { Op } from '../core/plan/change.ts'
+import type { Only, Withheld } from '../core/plan/inputs.ts'
 import type { SyncTarget } from './run-types.ts'
 import type { Tables } from './tables.ts'
 

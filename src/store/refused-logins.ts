@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { RefusedLogins } from '../directory/refused-login.ts'
+import type { RefusedLogins } from '../core/entries/refused-login.ts'
 import type { Tables } from './tables.ts'
 
 /** Remembers refused logins of sources beyond the end of the process. */

@@ -1,7 +1,7 @@
-import type { NoticeCode } from '../directory/snapshot.ts'
-import type { Op } from '../plan/change.ts'
-import type { Decision } from '../plan/decide.ts'
-import type { Part } from '../plan/part/part.ts'
+import type { NoticeCode } from '../core/entries/snapshot.ts'
+import type { Op } from '../core/plan/change.ts'
+import type { Decision } from '../core/plan/decide.ts'
+import type { Part } from '../core/plan/part/part.ts'
 
 /** `sync` reads, plans and applies; `plan` stops before anything is written. */
 export type RunMode = 'sync' | 'plan'

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
-import { sentence } from '../errors.ts'
-import type { Log } from '../log.ts'
+import { sentence } from '../base/errors.ts'
+import type { Log } from '../base/log/log.ts'
 import type { Tables } from './tables.ts'
 
 /** A table is vacuumed when its dead rows are more than these and a fifth of its live ones. */

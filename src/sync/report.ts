@@ -1,6 +1,6 @@
-import type { Notice, NoticeCode } from '../directory/snapshot.ts'
-import { type Op, OPS } from '../plan/change.ts'
-import type { PlannedChanges } from '../plan/changes.ts'
+import type { Notice, NoticeCode } from '../core/entries/snapshot.ts'
+import { type Op, OPS } from '../core/plan/change.ts'
+import type { PlannedChanges } from '../core/plan/changes.ts'
 import type { ChangeState, ReadEvidence, RunCounts } from '../store/run-types.ts'
 import type { Planned } from './run.ts'
 

@@ -1,7 +1,7 @@
-import { type ApiError, type ApiErrorKind, isApiError } from '../client/api-error.ts'
-import type { AccessManagementClient } from '../client/client.ts'
-import { WEB_PAGE } from '../client/failure.ts'
-import { DirsyncdError, type ErrorCode } from '../errors.ts'
+import { type ApiError, type ApiErrorKind, isApiError } from '../api/client/api-error.ts'
+import type { AccessManagementClient } from '../api/client/client.ts'
+import { WEB_PAGE } from '../api/client/failure.ts'
+import { DirsyncdError, type ErrorCode } from '../base/errors.ts'
 
 /**
  * Turns an `ApiError` into a `DirsyncdError` that tells a person what is wrong, where, and what to do; an aborted call

@@ -1,5 +1,5 @@
-import type { AccessManagementClient } from '../client/client.ts'
-import type { Change } from '../plan/change.ts'
+import type { AccessManagementClient } from '../api/client/client.ts'
+import type { Change } from '../core/plan/change.ts'
 import { groupCreation, userCreation } from './creations.ts'
 import {
   findGroup,

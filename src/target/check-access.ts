@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { isApiError } from '../client/api-error.ts'
-import type { AccessManagementClient } from '../client/client.ts'
-import { sentence } from '../errors.ts'
+import { isApiError } from '../api/client/api-error.ts'
+import type { AccessManagementClient } from '../api/client/client.ts'
+import { sentence } from '../base/errors.ts'
 import { apiProblem } from './api-problem.ts'
 import { requireDirectory } from './read-directory.ts'
-import { amount } from '../directory/wording.ts'
+import { amount } from '../base/wording.ts'
 
 /** One line of `dirsyncd check`. */
 export interface AccessLine {

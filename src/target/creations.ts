@@ -1,7 +1,7 @@
-import type { Written } from '../client/methods.ts'
-import type { Shown } from '../plan/canary.ts'
-import type { Create } from '../plan/batches.ts'
-import type { CreateGroup, CreateUser } from '../plan/change.ts'
+import type { Written } from '../api/client/methods.ts'
+import type { Shown } from '../core/plan/canary.ts'
+import type { Create } from '../core/plan/batches.ts'
+import type { CreateGroup, CreateUser } from '../core/plan/change.ts'
 import {
   findGroup,
   findUser,

@@ -1,9 +1,9 @@
-import { ApiError, isApiError } from '../client/api-error.ts'
-import type { AccessManagementClient } from '../client/client.ts'
-import { failureOfWebPage } from '../client/failure.ts'
-import type { WriteOptions, Written } from '../client/methods.ts'
-import type { Shown } from '../plan/canary.ts'
-import { canonicalName, isSameEmail, sortedUnique } from '../directory/normalize.ts'
+import { ApiError, isApiError } from '../api/client/api-error.ts'
+import type { AccessManagementClient } from '../api/client/client.ts'
+import { failureOfWebPage } from '../api/client/failure.ts'
+import type { WriteOptions, Written } from '../api/client/methods.ts'
+import type { Shown } from '../core/plan/canary.ts'
+import { canonicalName, isSameEmail, sortedUnique } from '../core/entries/normalize.ts'
 
 /** What every request of a change needs; `onRequest` counts the requests. */
 export interface RequestContext {

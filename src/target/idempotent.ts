@@ -1,5 +1,5 @@
-import { type ApiError, asMaybeDone, isApiError } from '../client/api-error.ts'
-import type { Written } from '../client/methods.ts'
+import { type ApiError, asMaybeDone, isApiError } from '../api/client/api-error.ts'
+import type { Written } from '../api/client/methods.ts'
 import { type Confirm, type Identified, type RequestContext, requireEntryOf, type Send } from './entries.ts'
 import { requireDirectory } from './read-directory.ts'
 

@@ -1,8 +1,8 @@
-import type { AccessManagementClient } from '../client/client.ts'
-import type { ListOptions, Page } from '../client/methods.ts'
-import { PAGE } from '../contract/endpoints.ts'
-import type { Kind } from '../directory/entry.ts'
-import { digits } from '../directory/wording.ts'
+import type { AccessManagementClient } from '../api/client/client.ts'
+import type { ListOptions, Page } from '../api/client/methods.ts'
+import { PAGE } from '../api/contract/endpoints.ts'
+import type { Kind } from '../core/entries/entry.ts'
+import { digits } from '../base/wording.ts'
 
 /** An entry that was made to find something out, and was not deleted again. */
 export interface LeftBehind {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { Endpoint } from '../../src/contract/endpoints.ts'
-import { endpoints, type Operation } from '../../src/contract/endpoints.ts'
+import type { Endpoint } from '../../src/api/contract/endpoints.ts'
+import { endpoints, type Operation } from '../../src/api/contract/endpoints.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { type RunningService } from '../support/service.ts'
 

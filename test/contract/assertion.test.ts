@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Assertion } from '../../src/contract/subscription.ts'
+import type { Assertion } from '../../src/api/contract/subscription.ts'
 import { currentSigningKey } from '../../src/service/store/signing-keys.ts'
 import { openDatabase } from '../../src/service/store/database.ts'
 import { FIXTURE } from '../support/fixture.ts'

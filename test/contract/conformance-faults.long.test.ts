@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { openConformance, type Result } from '../../src/conformance/conformance.ts'
-import { endpoints, type Operation } from '../../src/contract/endpoints.ts'
+import { openConformance, type Result } from '../../src/api/conformance/conformance.ts'
+import { endpoints, type Operation } from '../../src/api/contract/endpoints.ts'
 import { type RunningService, startForTest } from '../support/service.ts'
 import { wholeTarget } from './whole-target.ts'
 import { wideFixture } from './wide-fixture.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { openEmbeddedPool } from '../../src/store/embedded.ts'
+import { openEmbeddedPool } from '../../src/base/database/embedded.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
 import { tempDir } from '../support/temp.ts'
 import { testEveryEndpoint } from './endpoints.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Endpoint, endpoints } from '../../src/contract/endpoints.ts'
+import { type Endpoint, endpoints } from '../../src/api/contract/endpoints.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { ask, problem } from './api.ts'
 import { testEveryEndpoint } from './endpoints.ts'

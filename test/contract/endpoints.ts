@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
-import { type Conformance, openConformance, type Result } from '../../src/conformance/conformance.ts'
-import { type Endpoint, endpoints, type Operation } from '../../src/contract/endpoints.ts'
+import { type Conformance, openConformance, type Result } from '../../src/api/conformance/conformance.ts'
+import { type Endpoint, endpoints, type Operation } from '../../src/api/contract/endpoints.ts'
 import type { RunningService } from '../support/service.ts'
 import { ask } from './api.ts'
 import { wholeTarget } from './whole-target.ts'

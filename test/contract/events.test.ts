@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { Event } from '../../src/contract/event.ts'
+import type { Event } from '../../src/api/contract/event.ts'
 import { deleteOldEvents } from '../../src/service/events/retention.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { type ApiAnswer, type ApiRequest, ask, filterQuery, linksOf, problem } from './api.ts'

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type Endpoint, endpoints, type Operation, PREFIX } from '../../src/contract/endpoints.ts'
+import { type Endpoint, endpoints, type Operation, PREFIX } from '../../src/api/contract/endpoints.ts'
 import { FIXTURE } from '../support/fixture.ts'
 
 /** A request that a stranger or a broken program might send. */

@@ -1,4 +1,4 @@
-import type { TestedService } from '../../src/conformance/conformance.ts'
+import type { TestedService } from '../../src/api/conformance/conformance.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { MARKER } from './wide-fixture.ts'
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
-import { type Endpoint, endpoints, type Operation, PREFIX } from '../../src/contract/endpoints.ts'
+import { type Endpoint, endpoints, type Operation, PREFIX } from '../../src/api/contract/endpoints.ts'
 import { program } from '../support/packages.ts'
 import { startProgram } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
@@ -47,11 +47,13 @@ describe('the commands of docs/api.md', () => {
       listen: `127.0.0.1:${port}`,
       store: await createDatabase(SERVICE_TEMPLATE),
       keyFile: join(DEMO, 'keys.txt'),
-      fixture: join(DEMO, 'service.yaml'),
+      fixture: join(DEMO, 'organizations.yaml'),
     }
-    const config = join(dir, 'service.yaml')
+    const config = join(dir, 'access-service.yaml')
     await writeFile(config, stringify({ dataDir: './data', log: { level: 'warn' }, service }))
-    await stack.use(startProgram(['service', '--config', config])).waitForOutput(/listens on/)
+    await stack
+      .use(startProgram(['start', '--config', config], { program: 'access-service' }))
+      .waitForOutput(/listens on/)
     baseUrl = `http://127.0.0.1:${port}`
   })
 

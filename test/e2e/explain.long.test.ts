@@ -28,7 +28,7 @@ interface Scenario {
   readonly todo?: RegExp
 }
 
-/** Verdicts that depend on the source or the store; those of plain data are cases of `test/unit/control/explain.test.ts`. */
+/** Verdicts that depend on the source or the store; those of plain data are cases of `test/unit/operations/explain.test.ts`. */
 const SCENARIOS: readonly Scenario[] = [
   {
     title: 'outside the filter, and in the directory',

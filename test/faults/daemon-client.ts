@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { socketPath } from '../../src/control/socket.ts'
+import { socketPath } from '../../src/base/socket/socket.ts'
 import { PATIENCE } from '../support/patience.ts'
 
 /** What the suite reads of a run, as `dirsyncd runs --json` shows it. */

@@ -1,5 +1,5 @@
-import { runCli } from '../../src/cli/run.ts'
-import { createCompose } from '../../src/compose.ts'
+import { runCli } from '../../src/ui/cli/run.ts'
+import { createCompose } from '../../src/compose/compose.ts'
 import { INTERLEAVED } from '../support/times.ts'
 
 // The same program as `src/main.ts`, about ten times as fast, and with short leases and pauses.

@@ -1,5 +1,5 @@
-import { runCli } from '../../src/cli/run.ts'
-import { createCompose } from '../../src/compose.ts'
+import { runCli } from '../../src/ui/cli/run.ts'
+import { createCompose } from '../../src/compose/compose.ts'
 import { TIMES } from '../../src/queue/times.ts'
 import { TENTH } from '../support/times.ts'
 

@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import { expect, test, vi } from 'vitest'
-import { diagnose } from '../../src/control/bundle/diagnostics.ts'
+import { diagnose } from '../../src/operations/bundle/diagnostics.ts'
 import { storePlan } from '../../src/store/plans.ts'
 import { addRun, finishRun } from '../../src/store/runs.ts'
 import type { Tables } from '../../src/store/tables.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { findRun } from '../../src/store/runs.ts'
-import { createBrowse } from '../../src/control/browse.ts'
+import { createBrowse } from '../../src/operations/browse.ts'
 import { useTestBed } from '../support/test-bed.ts'
 
 const bed = useTestBed('changes')

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endpoints } from '../../src/contract/endpoints.ts'
+import { endpoints } from '../../src/api/contract/endpoints.ts'
 import { FIXTURE } from '../support/fixture.ts'
 import { type RunningService, startService } from '../support/service.ts'
 import { tempDir } from '../support/temp.ts'
@@ -100,7 +100,7 @@ async function writePrograms(path: string): Promise<void> {
   await writeFile(join(path, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
   for (const name of ['consumer', 'mistakes']) {
     const text = await readFile(join(ROOT, `test/support/library-${name}.ts`), 'utf8')
-    await writeFile(join(path, `${name}.ts`), text.replace('../../src/client/index.ts', PACKAGE))
+    await writeFile(join(path, `${name}.ts`), text.replace('../../src/api/client/index.ts', PACKAGE))
   }
   const docs = await readFile(join(ROOT, 'docs/client.md'), 'utf8')
   await writeFile(join(path, 'examples.ts'), examplesOf(docs))

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { createProgram } from '../../src/cli/program.ts'
+import { createProgram } from '../../src/ui/cli/program.ts'
 
 const run = promisify(execFile)
 

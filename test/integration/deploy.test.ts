@@ -9,7 +9,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { loadConfig } from '../../src/config/load.ts'
-import { silentLog } from '../../src/log.ts'
+import { loadConfig as loadService } from '../../src/service/config/config.ts'
+import { silentLog } from '../../src/base/log/log.ts'
 import { readFixture } from '../../src/service/fixture/read.ts'
 import { checkFixture } from '../../src/service/fixture/schema.ts'
 import { openVault } from '../../src/service/keys/vault.ts'
@@ -111,12 +112,13 @@ test('deploy/dirsyncd.yaml names hosts, and secrets that its containers have', a
   expect(await sync?.directory.token.read()).toBe(await readFile(secret('directory-token'), 'utf8'))
 })
 
-test('deploy/service.yaml and its fixture fit to the daemon', async () => {
+test('deploy/access-service.yaml and its fixture fit to the daemon', async () => {
   const daemon = await loadConfig({ file: await deployedConfig('deploy/dirsyncd.yaml'), env: {} })
-  const config = await loadConfig({ file: await deployedConfig('deploy/service.yaml'), env: {} })
-  expect(config.service).toMatchObject({ listen: { port: 8090 }, store: { kind: 'postgres' } })
+  const file = await deployedConfig('deploy/access-service.yaml')
+  const { service } = await loadService({ file, env: {} })
+  expect(service).toMatchObject({ listen: { port: 8090 }, store: { kind: 'postgres' } })
   const fixture = await deployedConfig('deploy/fixture.yaml')
-  expect(config.service?.fixture).toBe(fixture)
+  expect(service.fixture).toBe(fixture)
   const [organization] = checkFixture(await readFixture(fixture), fixture).organizations
   const directory = daemon.syncs[0]?.directory
   expect(organization).toMatchObject({
@@ -124,8 +126,8 @@ test('deploy/service.yaml and its fixture fit to the daemon', async () => {
     allowedDomains: directory?.allowedDomains,
   })
   expect(organization?.directories[0]?.id).toBe(directory?.directoryId)
-  expect(openVault(config.service?.keyFile ?? '').keyIds).toEqual(['k1'])
-  const written = await readFile(at('deploy/service.yaml'), 'utf8')
+  expect(openVault(service.keyFile).keyIds).toEqual(['k1'])
+  const written = await readFile(at('deploy/access-service.yaml'), 'utf8')
   const named = [...`${written}${await readFile(fixture, 'utf8')}`.matchAll(/\/secrets\/([\w.-]+)/g)]
   expect(compose.services['access-management']?.secrets.toSorted()).toEqual(
     named.map(([, name]) => name).toSorted(),

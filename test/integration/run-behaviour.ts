@@ -3,7 +3,7 @@ import { ErrorCode } from 'bullmq'
 import { Cron } from 'croner'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { runExitCode } from '../../src/cli/exit-code.ts'
+import { runExitCode } from '../../src/ui/cli/exit-code.ts'
 import {
   openRunsQueue,
   restoreSchedules,

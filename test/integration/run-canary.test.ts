@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { runExitCode } from '../../src/cli/exit-code.ts'
+import { runExitCode } from '../../src/ui/cli/exit-code.ts'
 import { changesOf } from '../../src/store/change-list.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'

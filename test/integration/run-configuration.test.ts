@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
-import { createLocalControl } from '../../src/control/local.ts'
-import { renderReport } from '../../src/cli/render/report.ts'
+import { createLocalControl } from '../../src/operations/local.ts'
+import { renderReport } from '../../src/ui/cli/render/report.ts'
 import { emptyDirectoriesFixture, FIXTURE } from '../support/fixture.ts'
 import { readService } from '../support/read-service.ts'
 import type { MutableCompany, SyncHarness, SyncHarnessOptions } from '../support/sync-harness.ts'

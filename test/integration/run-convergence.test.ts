@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
-import { runExitCode } from '../../src/cli/exit-code.ts'
-import { createLocalControl } from '../../src/control/local.ts'
+import { runExitCode } from '../../src/ui/cli/exit-code.ts'
+import { createLocalControl } from '../../src/operations/local.ts'
 import { unconverged } from '../../src/store/convergence.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'

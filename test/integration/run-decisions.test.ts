@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
+import type { SourceSnapshot } from '../../src/core/entries/snapshot.ts'
 import { decisionsOf } from '../../src/store/decisions.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'

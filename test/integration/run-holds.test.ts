@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
-import { renderReport } from '../../src/cli/render/report.ts'
+import { renderReport } from '../../src/ui/cli/render/report.ts'
 import { decisionsOf } from '../../src/store/decisions.ts'
 import { countChanges } from '../../src/store/change-list.ts'
 import type { NewRun, RunRecord } from '../../src/store/runs.ts'

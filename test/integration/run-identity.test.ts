@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { runExitCode } from '../../src/cli/exit-code.ts'
+import { runExitCode } from '../../src/ui/cli/exit-code.ts'
 import { changesOf } from '../../src/store/change-list.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { Interception, ProxiedRequest } from '../support/api-proxy.ts'

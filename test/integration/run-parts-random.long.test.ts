@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { beforeEach, expect, test } from 'vitest'
-import { isInPart, type Part, PART_NAMES } from '../../src/plan/part/part.ts'
+import { isInPart, type Part, PART_NAMES } from '../../src/core/plan/part/part.ts'
 import { become, GROUPS, PEOPLE, someCompany } from '../support/random-company.ts'
 import type { SyncHarness } from '../support/sync-harness.ts'
 import { useTestBed } from '../support/test-bed.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
-import { runExitCode } from '../../src/cli/exit-code.ts'
+import { runExitCode } from '../../src/ui/cli/exit-code.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
 import type { ProxiedRequest } from '../support/api-proxy.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'

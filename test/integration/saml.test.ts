@@ -1,6 +1,6 @@
 import { SAML, type SamlConfig } from '@node-saml/node-saml'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { Assertion } from '../../src/contract/subscription.ts'
+import type { Assertion } from '../../src/api/contract/subscription.ts'
 import { FIXTURE, FIXTURE_YAML } from '../support/fixture.ts'
 import { type Mellon, mellonAcsUrl, startMellon } from '../support/saml-mellon.ts'
 import { operatorOf } from '../support/operator.ts'

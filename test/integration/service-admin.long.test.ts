@@ -22,28 +22,26 @@ test('a rotation on PostgreSQL seals everything again', async () => {
   await rotateKeysOfService(await createDatabase())
 })
 
-test('the socket is for this user only, also that of a service within the daemon', async () => {
+test('the socket is for this user only', async () => {
   await using stack = new AsyncDisposableStack()
-  const site = stack.use(await openSite())
+  const site = stack.use(await openSite({ program: 'access-service' }))
   await site.write('keys', newKeyLine('k1'))
   await site.configure({
     dataDir: './data',
-    admin: { listen: false },
     service: {
       listen: `127.0.0.1:${await freePort()}`,
       dataDir: './data',
       keyFile: './keys',
-      withDaemon: true,
     },
   })
-  const daemon = stack.use(site.start('start'))
-  await daemon.waitForOutput(/daemon started/)
+  const service = stack.use(site.start('start'))
+  await service.waitForOutput(/listens on/)
   expect((await stat(join(site.dataDir, 'service.sock'))).mode & 0o777).toBe(0o600)
   expect(await one(site, 'organization', 'create', '--name', 'Labs', '--domain', 'a.org')).toMatchObject({
     id: 1,
   })
-  daemon.kill('SIGTERM')
-  expect((await daemon.ended).code).toBe(0)
+  service.kill('SIGTERM')
+  expect((await service.ended).code).toBe(0)
   expect(await one(site, 'organization', 'list')).toMatchObject({ id: 1, name: 'Labs' })
 })
 

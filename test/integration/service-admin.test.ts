@@ -32,11 +32,11 @@ test('with other keys than those of the store, no command writes', async () => {
       ['saml', 'key', 'create', '--organization', '1'],
       ['key', 'rotate'],
     ]) {
-      const { code, stderr } = await site.run('service', ...args)
+      const { code, stderr } = await site.run(...args)
       expect([code, stderr]).toEqual([78, expect.stringContaining(sentence)])
     }
   }
-  const { lines } = await site.json('service', 'subscription', 'list', '--contact', '11')
+  const { lines } = await site.json('subscription', 'list', '--contact', '11')
   expect(lines).toHaveLength(3)
 })
 
@@ -45,14 +45,14 @@ test('what is not there, or not allowed, is one sentence', async () => {
   const site = await openAdminSite(stack)
   await one(site, 'import', join(site.dir, 'fixture.yaml'))
   const refused = async (...args: readonly string[]) => {
-    const { code, stdout, stderr } = await site.run('service', ...args)
+    const { code, stdout, stderr } = await site.run(...args)
     expect(stdout).toBe('')
     return [code, stderr.trimEnd()]
   }
   const contact = ['contact', 'create', '--name', 'X']
   expect(await refused(...contact, '--organization', '99', '--email', 'x@a.org')).toEqual([
     1,
-    'There is no organization 99; dirsyncd service organization list shows those that exist.',
+    'There is no organization 99; access-service organization list shows those that exist.',
   ])
   expect(await refused(...contact, '--organization', '1', '--email', 'nobody')).toEqual([
     64,
@@ -74,7 +74,7 @@ test('what is not there, or not allowed, is one sentence', async () => {
   ])
   expect(await refused('token', 'revoke', '0123456789ab')).toEqual([
     1,
-    'There is no token 0123456789ab; dirsyncd service token list shows those that exist.',
+    'There is no token 0123456789ab; access-service token list shows those that exist.',
   ])
   for (const [command, ...args] of [
     ['contact create', '99999999999', '--email', 'x@a.org'],
@@ -84,23 +84,23 @@ test('what is not there, or not allowed, is one sentence', async () => {
     expect(await refused(...command.split(' '), '--organization', ...args)).toEqual([
       64,
       `Option '--organization <number>' argument '${args[0]}' is invalid. It must be ` +
-        `a whole number from 1 to 2147483647; see dirsyncd service ${command} --help.`,
+        `a whole number from 1 to 2147483647; see access-service ${command} --help.`,
     ])
   }
   for (const wrong of ['0', '-1', '2147483648', 'x']) {
     expect(await refused('user', 'remove', '1', wrong)).toEqual([
       64,
       `Command-argument value '${wrong}' is invalid for argument 'ids'. It must be a whole number from 1 to 2147483647; ` +
-        'see dirsyncd service user remove --help.',
+        'see access-service user remove --help.',
     ])
   }
   expect(await refused('user', 'list', '--directory', '99')).toEqual([
     1,
-    'There is no directory 99; dirsyncd service directory list shows those that exist.',
+    'There is no directory 99; access-service directory list shows those that exist.',
   ])
   expect(await refused('token', 'list', '--contact', '999')).toEqual([
     1,
-    'There is no contact 999; dirsyncd service contact list shows those that exist.',
+    'There is no contact 999; access-service contact list shows those that exist.',
   ])
   await site.write('secrets', '{ "__proto__": hidden-secret, login: a, password: b }')
   const subscription = ['subscription', 'change', '101', '--credentials', join(site.dir, 'secrets')]

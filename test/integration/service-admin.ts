@@ -20,7 +20,7 @@ export async function openAdminSite(
   stack: AsyncDisposableStack,
   options: { readonly store?: string; readonly fixture?: boolean } = {},
 ): Promise<AdminSite> {
-  const site = stack.use(await openSite())
+  const site = stack.use(await openSite({ program: 'access-service' }))
   const port = await freePort()
   await site.write('keys', newKeyLine('k1'))
   await site.write('fixture.yaml', FIXTURE_YAML)
@@ -39,7 +39,7 @@ export async function openAdminSite(
     ...site,
     baseUrl: `http://127.0.0.1:${port}`,
     async serve() {
-      const program = stack.use(site.start('service'))
+      const program = stack.use(site.start('start'))
       await program.waitForOutput(/listens on/)
       return program
     },
@@ -55,7 +55,7 @@ export async function ask(site: AdminSite, token: string, path: string, method =
 }
 
 export async function one(site: Site, ...args: readonly string[]): Promise<any> {
-  const { code, lines, stderr } = await site.json('service', ...args)
+  const { code, lines, stderr } = await site.json(...args)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   return lines[0]
 }
@@ -80,7 +80,7 @@ export async function beginEmptyService(store: string, running: boolean): Promis
     status: 200,
     body: [{ id: 1, name: 'People', target_type: 'ldap', doppler: false }],
   })
-  const listed = await site.json('service', 'token', 'list')
+  const listed = await site.json('token', 'list')
   expect(listed.lines).toMatchObject([
     { id: token.id, contactId: 1, scopes: ['ORG_READ', 'ORG'], expired: false },
   ])
@@ -93,7 +93,7 @@ export async function rotateKeysOfService(store: string): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const site = await openAdminSite(stack, { store })
   const first = await site.serve()
-  const created = await site.json('service', 'key', 'create', join(site.dir, 'keys'))
+  const created = await site.json('key', 'create', join(site.dir, 'keys'))
   const { keyId, olderKeyIds } = created.lines[0]
   expect(olderKeyIds).toEqual(['k1'])
   const rotation = await one(site, 'key', 'rotate')
@@ -117,7 +117,7 @@ export async function rotateKeysOfService(store: string): Promise<void> {
     [newKeyLine(keyId), /does not decrypt/],
   ] as const) {
     await site.write('keys', wrong)
-    const { code, stderr } = await site.run('service', 'key', 'rotate')
+    const { code, stderr } = await site.run('key', 'rotate')
     expect([code, stderr]).toEqual([78, expect.stringMatching(sentence)])
     expect(await credentials()).toBe(password)
   }

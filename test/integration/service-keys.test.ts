@@ -213,7 +213,7 @@ describe('the keys of a store', () => {
   })
 })
 
-describe('dirsyncd service', () => {
+describe('access-service', () => {
   test.each([
     ['is missing', undefined, /^There is no key file \S+keys; /],
     ['is empty', '', /^The key file \S+keys holds no key; /],
@@ -221,7 +221,9 @@ describe('dirsyncd service', () => {
     ['has an id twice', newKeyLine('k1') + newKeyLine('k1'), /^The key file \S+keys has the key k1 twice; /],
   ])('does not start when the key file %s', async (_, keys, sentence) => {
     await using site = await configure(keys)
-    const { code, stderr, stdout } = await runCommand(['service', '--config', site.config])
+    const { code, stderr, stdout } = await runCommand(['start', '--config', site.config], {
+      program: 'access-service',
+    })
     expect({ code, stdout }).toEqual({ code: 78, stdout: '' })
     expect(stderr).toMatch(/^[^\n]+\.\n$/)
     expect(stderr.replace(/^(dirsyncd|error): /i, '')).toMatch(sentence)
@@ -232,7 +234,9 @@ describe('dirsyncd service', () => {
     const first = newKeyLine('first')
     await using site = await configure(first)
     await chmod(site.keys, 0o640)
-    await using program: Program = startProgram(['service', '--config', site.config])
+    await using program: Program = startProgram(['start', '--config', site.config], {
+      program: 'access-service',
+    })
     await program.waitForOutput(/listens on/)
     program.kill('SIGTERM')
     expect(await program.ended).toMatchObject({
@@ -240,12 +244,14 @@ describe('dirsyncd service', () => {
       stderr: expect.stringContaining('users other than its owner may read the key file'),
     })
     await site.writeKeys(newKeyLine('second'))
-    expect(await runCommand(['service', '--config', site.config])).toMatchObject({
-      code: 78,
-      stderr: expect.stringContaining(
-        'encrypted with the key first, which is not in the key file; put it back',
-      ),
-    })
+    expect(await runCommand(['start', '--config', site.config], { program: 'access-service' })).toMatchObject(
+      {
+        code: 78,
+        stderr: expect.stringContaining(
+          'encrypted with the key first, which is not in the key file; put it back',
+        ),
+      },
+    )
   })
 })
 

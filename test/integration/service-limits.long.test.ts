@@ -17,7 +17,7 @@ test('the deletion of old events holds nobody up who stops the service', async (
   stack.defer(() => client.end())
   await client.query('begin')
   await client.query('lock table access_management.events in share mode')
-  const program = stack.use(first.site.start('service'))
+  const program = stack.use(first.site.start('start'))
   await program.waitForOutput(/listens on/)
   await eventually(async () => {
     const waiting =

@@ -8,9 +8,9 @@ import type { Program } from '../support/program.ts'
 import { freePort } from '../support/server-process.ts'
 import { openSite } from '../support/site.ts'
 
-/** `dirsyncd service` with requests that take so long. */
+/** access-service with requests that take so long. */
 export async function serve(stack: AsyncDisposableStack, faults: string, store?: string) {
-  const site = stack.use(await openSite())
+  const site = stack.use(await openSite({ program: 'access-service' }))
   const port = await freePort()
   await site.write('keys', newKeyLine('k1'))
   await site.write('fixture.yaml', FIXTURE_YAML)
@@ -24,7 +24,7 @@ export async function serve(stack: AsyncDisposableStack, faults: string, store?:
       ...(faults !== '' && { faults }),
     },
   })
-  const program = stack.use(site.start('service'))
+  const program = stack.use(site.start('start'))
   await program.waitForOutput(/listens on/)
   return { site, port, program }
 }

@@ -132,7 +132,7 @@ describeService('an operator', {}, (service) => {
       'directory',
       99,
       { name: 'X' },
-      'There is no directory 99; dirsyncd service directory list',
+      'There is no directory 99; access-service directory list',
     ],
   ] as const)(
     'is told what is wrong with %s, and nothing changes',

@@ -93,9 +93,9 @@ test.each([
   const steps = async () =>
     (await pool.query('select name from access_management.migrations order by 1')).rows
   const before = await steps()
-  await using site = await openSite()
+  await using site = await openSite({ program: 'access-service' })
   await site.configure({ dataDir: './data', service: { store: url, keyFile: './keys' } })
-  const { code, stderr } = await site.run('service', 'organization', 'list')
+  const { code, stderr } = await site.run('organization', 'list')
   expect(code).toBe(1)
   expect(stderr).toMatch(said)
   expect(await steps()).toEqual(before)
@@ -104,11 +104,11 @@ test.each([
 test('a user who may not make the tables of the service is told what is missing', async () => {
   const url = await createDatabase()
   await runSql(url, `do $$ begin create role looker login; exception when duplicate_object then null; end $$`)
-  await using site = await openSite()
+  await using site = await openSite({ program: 'access-service' })
   const store = url.replace(/\/\/[^@]*@/, '//looker@')
   await site.configure({ dataDir: './data', service: { store, keyFile: './keys' } })
-  await site.run('service', 'key', 'create', join(site.dir, 'keys'))
-  for (const command of [['service'], ['service', 'organization', 'list']]) {
+  await site.run('key', 'create', join(site.dir, 'keys'))
+  for (const command of [['start'], ['organization', 'list']]) {
     const { code, stderr } = await site.run(...command, '--log-level', 'error')
     expect(code).toBe(1)
     expect(stderr).toMatch(

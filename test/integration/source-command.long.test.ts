@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { silentLog } from '../../src/log.ts'
+import { silentLog } from '../../src/base/log/log.ts'
 import { createCommandSource } from '../../src/source/command/command-source.ts'
 import { tempDir } from '../support/temp.ts'
 

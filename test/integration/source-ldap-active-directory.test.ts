@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { pino } from 'pino'
-import { silentLog, type Log } from '../../src/log.ts'
+import { silentLog, type Log } from '../../src/base/log/log.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import type { LdapGroupOptions, LdapSourceOptions, LdapUserOptions } from '../../src/source/ldap/options.ts'
 import { valueBytes } from '../../src/source/ldap/values.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { PreferredServer } from '../../src/directory/evidence.ts'
-import { silentLog } from '../../src/log.ts'
+import type { PreferredServer } from '../../src/core/entries/evidence.ts'
+import { silentLog } from '../../src/base/log/log.ts'
 import { parseEndpoints } from '../../src/source/ldap/connection/endpoint.ts'
 import { createServers, type Servers } from '../../src/source/ldap/connection/servers.ts'
 import type { LdapSourceOptions } from '../../src/source/ldap/options.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { silentLog } from '../../src/log.ts'
+import { silentLog } from '../../src/base/log/log.ts'
 import { Logins } from '../../src/source/ldap/connection/logins.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import type { ReadOptions, Source } from '../../src/source/source.ts'

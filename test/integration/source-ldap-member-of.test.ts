@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { silentLog } from '../../src/log.ts'
+import { silentLog } from '../../src/base/log/log.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import { GROUPS, oddCompany } from '../support/odd-company.ts'
 import { openldapLdif } from '../support/odd-company-ldif.ts'

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { silentLog } from '../../src/log.ts'
+import { silentLog } from '../../src/base/log/log.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import type { LdapGroupOptions, LdapSourceOptions, LdapUserOptions } from '../../src/source/ldap/options.ts'
-import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
+import type { SourceSnapshot } from '../../src/core/entries/snapshot.ts'
 import { ldif } from '../support/people.ts'
 import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
 

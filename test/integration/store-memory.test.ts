@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
-import { createLocalControl } from '../../src/control/local.ts'
-import type { Op } from '../../src/plan/change.ts'
+import { createLocalControl } from '../../src/operations/local.ts'
+import type { Op } from '../../src/core/plan/change.ts'
 import { decide, decisionsOf } from '../../src/store/decisions.ts'
 import { forgetOtherDecisions } from '../../src/store/forget-decisions.ts'
 import { deletedLastDay } from '../../src/store/journal.ts'
@@ -13,7 +13,7 @@ import type { Store } from '../../src/store/open.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import { beginFenced, writeFenced } from '../support/fenced.ts'
 import { TARGET, useTestStore } from '../support/test-store.ts'
-import { countsOf } from '../unit/cli/runs-for-tests.ts'
+import { countsOf } from '../unit/ui/cli/runs-for-tests.ts'
 
 const bed = useTestStore()
 

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { closeChunksOfEndedRuns } from '../../src/apply/claim.ts'
+import { closeChunksOfEndedRuns } from '../../src/sync/apply/claim.ts'
 import { interruptRuns } from '../../src/store/interruptions.ts'
 import { deletedLastDay } from '../../src/store/journal.ts'
 import { openStore, type Store } from '../../src/store/open.ts'

@@ -162,8 +162,6 @@ describe.each(VERSIONS)('a store on PostgreSQL of %s', (which, make, said) => {
     expect(stores).toMatchObject({ level: 'fail' })
     expect(`${stores.detail}\n`).toMatch(said)
     expect(checked.lines).toContainEqual(expect.objectContaining({ part: 'directory', level: 'ok' }))
-    if (which === 'an older version')
-      expect((await site.run('check', 'corp', '--api-contract')).stderr).toBe('')
     const bundle = JSON.parse((await site.run('bundle', '-')).stdout)
     expect(bundle.config.options.syncs).toHaveLength(1)
     if (!which.includes('queue'))
@@ -321,7 +319,6 @@ describe('an empty database', () => {
           'postgres store, which is empty: the first dirsyncd start, sync or plan makes its tables, which this user may; queue on the store',
       }),
     )
-    expect((await site.run('check', 'corp', '--api-contract')).stderr).toBe('')
     const bundle = JSON.parse((await site.run('bundle', '-')).stdout)
     expect(bundle.missing).toEqual([expect.stringMatching(empty.source.replace('\\n$', '$'))])
     expect(await contentOf(url)).toEqual(before)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sentence } from '../../src/errors.ts'
+import { sentence } from '../../src/base/errors.ts'
 import { openStore } from '../../src/store/open.ts'
 
 export type OwnerTask = { dataDir: string; startAt: number; write: boolean }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Lease, LeaseTimes } from '../../src/store/lease.ts'
 import { openStore, type Store } from '../../src/store/open.ts'
-import { processName } from '../../src/store/process-name.ts'
+import { processName } from '../../src/base/database/process-name.ts'
 
 export type HolderTask =
   | { readonly do: 'take'; readonly url: string; readonly sync: string; readonly times: LeaseTimes }

@@ -6,7 +6,7 @@ import {
   type Operation,
   type Page,
   type Written,
-} from '../../src/client/index.ts'
+} from '../../src/api/client/index.ts'
 
 /**
  * A user's program that calls every method and every iterator of the package and prints the results as JSON. The test

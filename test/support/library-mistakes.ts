@@ -3,7 +3,7 @@ import {
   type ClientOptions,
   type EventFilters,
   isApiError,
-} from '../../src/client/index.ts'
+} from '../../src/api/client/index.ts'
 
 /** Code that the type check must reject. It is never executed. */
 export async function mistakes(client: AccessManagementClient): Promise<void> {

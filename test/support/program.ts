@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { runCli } from '../../src/cli/run.ts'
-import { createCompose } from '../../src/compose.ts'
+import { runCli } from '../../src/ui/cli/run.ts'
+import { runAccessService, serviceParts } from '../../src/service/cli/program.ts'
+import { createCompose } from '../../src/compose/compose.ts'
 import { TIMES } from '../../src/queue/times.ts'
 import { COMPILE_CACHE } from './compile-cache.ts'
 import { isLong } from './long.ts'
@@ -10,6 +11,7 @@ import { QUICK } from './times.ts'
 import type { User } from './unprivileged.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const SERVICE = fileURLToPath(new URL('../../src/service/main.ts', import.meta.url))
 const QUICK_PROGRAM = fileURLToPath(new URL('quick-program.ts', import.meta.url))
 
 export interface ProgramResult {
@@ -31,6 +33,8 @@ export interface Program extends AsyncDisposable {
 }
 
 export interface ProgramOptions {
+  /** `dirsyncd` if left out. */
+  readonly program?: 'access-service'
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
   /** Runs `src/main.ts` with the timeouts of production, as an administrator does. */
@@ -47,7 +51,7 @@ export interface ProgramOptions {
 
 /** Starts the program in its own process; disposing it kills the process. */
 export function startProgram(args: readonly string[], options: ProgramOptions = {}): Program {
-  const main = options.main ?? (options.asInProduction === true || isLong() ? MAIN : QUICK_PROGRAM)
+  const main = options.main ?? mainOf(options)
   const { nodeArgs = [] } = options
   // The kernel kills the program when the test run is killed.
   const setpriv = ['--pdeathsig', 'KILL', ...asUser(options), process.execPath, ...nodeArgs]
@@ -80,6 +84,11 @@ export function startProgram(args: readonly string[], options: ProgramOptions = 
     ended,
     [Symbol.asyncDispose]: () => endProgram(child, ended),
   }
+}
+
+function mainOf({ program, asInProduction }: ProgramOptions): string {
+  if (program === 'access-service') return SERVICE
+  return asInProduction === true || isLong() ? MAIN : QUICK_PROGRAM
 }
 
 function asUser({ user }: ProgramOptions): readonly string[] {
@@ -126,18 +135,17 @@ export async function runCommand(
   const stdout: string[] = []
   const stderr: string[] = []
   const { answer } = options
-  const code = await runCli(
-    {
-      argv: args,
-      stdout: { write: (text) => void stdout.push(text) },
-      stderr: { write: (text) => void stderr.push(text) },
-      ...(answer !== undefined && { ask: () => Promise.resolve(answer) }),
-    },
-    {
-      env: environment(options),
-      loadCompose: () => Promise.resolve(createCompose(isLong() ? TIMES : QUICK)),
-    },
-  )
+  const env = environment(options)
+  const io = {
+    argv: args,
+    stdout: { write: (text: string) => void stdout.push(text) },
+    stderr: { write: (text: string) => void stderr.push(text) },
+    ...(answer !== undefined && { ask: () => Promise.resolve(answer) }),
+  }
+  const code =
+    options.program === 'access-service'
+      ? await runAccessService(io, { env, parts: serviceParts })
+      : await runCli(io, { env, loadCompose: () => Promise.resolve(createCompose(isLong() ? TIMES : QUICK)) })
   return { code, stdout: stdout.join(''), stderr: stderr.join('') }
 }
 

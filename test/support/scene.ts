@@ -1,4 +1,4 @@
-import type { Story } from '../../src/control/story.ts'
+import type { Story } from '../../src/operations/story.ts'
 import { emptyDirectoriesFixture } from './fixture.ts'
 import { type Company, type CompanySource, csvCompany, ldapCompany, type Somebody } from './one-company.ts'
 import type { ProgramResult } from './program.ts'

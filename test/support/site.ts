@@ -57,7 +57,7 @@ export async function startServiceSite(options: ServiceSiteOptions = {}): Promis
   }
 }
 
-/** Starts `dirsyncd service` in its own process, with the fixture of the tests. */
+/** Starts access-service in its own process, with the fixture of the tests. */
 export async function startServiceProcess(options: ProgramOptions = {}): Promise<ServiceProcess> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
@@ -65,7 +65,7 @@ export async function startServiceProcess(options: ProgramOptions = {}): Promise
   const requestLog = join(dir.path, 'requests.jsonl')
   await writeFile(join(dir.path, 'keys'), newKeyLine('test'))
   await writeFile(join(dir.path, 'fixture.yaml'), FIXTURE_YAML)
-  const config = join(dir.path, 'service.yaml')
+  const config = join(dir.path, 'access-service.yaml')
   const service = {
     listen: `127.0.0.1:${port}`,
     store: await createDatabase(SERVICE_TEMPLATE),
@@ -77,7 +77,7 @@ export async function startServiceProcess(options: ProgramOptions = {}): Promise
   await writeFile(config, stringify({ dataDir: './data', log: { level: 'warn' }, service }))
   let program: Program | undefined
   const start = async () => {
-    program = startProgram(['service', '--config', config], options)
+    program = startProgram(['start', '--config', config], { ...options, program: 'access-service' })
     await program.waitForOutput(/listens on/)
   }
   stack.defer(() => program?.[Symbol.asyncDispose]())
@@ -105,13 +105,13 @@ export async function startServiceProcess(options: ProgramOptions = {}): Promise
   }
 }
 
-/** A folder with a configuration, in which a test runs `dirsyncd` commands like an administrator. */
+/** A folder with a configuration, in which a test runs commands like an administrator. */
 export interface Site extends AsyncDisposable {
   readonly dir: string
   readonly dataDir: string
   /** Writes a file into the folder. Resolves with its path. */
   write(name: string, text: string | Uint8Array): Promise<string>
-  /** Writes `dirsyncd.yaml`. */
+  /** Writes the configuration. */
   configure(config: object): Promise<void>
   /** Runs a command in this process. */
   run(...args: readonly string[]): Promise<ProgramResult>
@@ -122,7 +122,7 @@ export interface Site extends AsyncDisposable {
 
 export async function openSite(options: ProgramOptions = {}): Promise<Site> {
   const dir = await tempDir()
-  const config = join(dir.path, 'dirsyncd.yaml')
+  const config = join(dir.path, `${options.program ?? 'dirsyncd'}.yaml`)
   const dataDir = join(dir.path, 'data')
   let database: string | undefined
   const withConfig = (args: readonly string[]) => [...args, '--config', config]

@@ -1,5 +1,5 @@
-import type { RunView } from '../../src/control/control.ts'
-import type { Change, UserValues } from '../../src/plan/change.ts'
+import type { RunView } from '../../src/operations/control.ts'
+import type { Change, UserValues } from '../../src/core/plan/change.ts'
 import { FIXTURE } from './fixture.ts'
 import { openOddSync } from './odd-sync.ts'
 import { readService } from './read-service.ts'

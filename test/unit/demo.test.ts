@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
-import { emailDomain } from '../../src/directory/normalize.ts'
-import type { SourceSnapshot } from '../../src/directory/snapshot.ts'
-import { silentLog } from '../../src/log.ts'
+import { emailDomain } from '../../src/core/entries/normalize.ts'
+import type { SourceSnapshot } from '../../src/core/entries/snapshot.ts'
+import { silentLog } from '../../src/base/log/log.ts'
+import { loadConfig as loadService } from '../../src/service/config/config.ts'
 import { readFixture } from '../../src/service/fixture/read.ts'
 import { hashToken } from '../../src/service/store/tokens.ts'
 import { checkFixture } from '../../src/service/fixture/schema.ts'
@@ -12,6 +14,7 @@ import { createCsvSource } from '../../src/source/csv/csv-source.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const CONFIG = fileURLToPath(new URL('config/demo.yaml', ROOT))
+const SERVICE = fileURLToPath(new URL('config/demo/access-service.yaml', ROOT))
 
 async function loadDemo() {
   const config = await loadConfig({ file: CONFIG, env: {} })
@@ -26,7 +29,8 @@ describe('the demo configuration', () => {
     expect(config.dataDir).toBe(fileURLToPath(new URL('var/demo', ROOT)))
     expect(config.store.kind).toBe('embedded')
     expect(config.queue.kind).toBe('store')
-    expect(config.service).toMatchObject({ withDaemon: true, store: { kind: 'embedded' } })
+    const { service } = await loadService({ file: SERVICE, env: {} })
+    expect(service).toMatchObject({ store: { kind: 'embedded' }, dataDir: join(config.dataDir, 'service') })
     expect(sync).toMatchObject({
       name: 'demo',
       schedule: { kind: 'interval', everyMs: 60_000 },
@@ -34,12 +38,12 @@ describe('the demo configuration', () => {
     })
   })
 
-  test('asks the service that it begins', async () => {
-    const { config, sync } = await loadDemo()
-    const { listen, fixture = '' } = config.service ?? {}
+  test('asks the service beside it', async () => {
+    const { sync } = await loadDemo()
+    const { listen, fixture = '' } = (await loadService({ file: SERVICE, env: {} })).service
     const [organization] = checkFixture(await readFixture(fixture), fixture).organizations
     const { directory } = sync
-    expect(directory.baseUrl).toBe(`http://${listen?.host}:${listen?.port}`)
+    expect(directory.baseUrl).toBe(`http://${listen.host}:${listen.port}`)
     expect(organization).toMatchObject({
       id: directory.organizationId,
       allowedDomains: directory.allowedDomains,
@@ -56,8 +60,7 @@ describe('the demo configuration', () => {
 
 describe('the service of the demo', () => {
   test('has something to show at every endpoint', async () => {
-    const { config } = await loadDemo()
-    const { fixture = '' } = config.service ?? {}
+    const { fixture = '' } = (await loadService({ file: SERVICE, env: {} })).service
     const { providers, organizations } = checkFixture(await readFixture(fixture), fixture)
     const [{ installations, contacts, groups, events }] = organizations as [(typeof organizations)[0]]
     const subscriptions = contacts.flatMap((contact) => contact.subscriptions)
@@ -70,8 +73,7 @@ describe('the service of the demo', () => {
   })
 
   test('lets a person in with a token that is there', async () => {
-    const { config } = await loadDemo()
-    const { fixture = '' } = config.service ?? {}
+    const { fixture = '' } = (await loadService({ file: SERVICE, env: {} })).service
     const [organization] = checkFixture(await readFixture(fixture), fixture).organizations
     const token = await readFile(new URL('config/demo/user-token.txt', ROOT), 'utf8')
     expect(token).toMatch(/^demo-\S+\n$/)

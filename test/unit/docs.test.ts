@@ -3,7 +3,9 @@ import { dirname, join, normalize } from 'node:path'
 import { CommanderError } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { createProgram } from '../../src/cli/program.ts'
+import { createProgram as createService } from '../../src/service/cli/program.ts'
+import { serviceSchema } from '../../src/service/config/schema.ts'
+import { createProgram } from '../../src/ui/cli/program.ts'
 import { configSchema } from '../../src/config/schema.ts'
 
 const ROOT = new URL('../../', import.meta.url).pathname
@@ -26,20 +28,28 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
 interface Command {
   /** As it stands in the page. */
   readonly text: string
+  readonly program: ProgramName
   readonly argv: readonly string[]
   readonly isInline: boolean
 }
 
-const program = () => {
+type ProgramName = 'dirsyncd' | 'access-service'
+
+const program = (name: ProgramName) => {
   const nowhere = { write: () => undefined }
-  return createProgram({ argv: [], stdout: nowhere, stderr: nowhere }, async () => undefined)
+  const create = name === 'dirsyncd' ? createProgram : createService
+  return create({ argv: [], stdout: nowhere, stderr: nowhere }, async () => undefined)
 }
 
-const COMMAND_NAMES: ReadonlySet<string> = new Set(program().commands.map((command) => command.name()))
+const namesOf = (name: ProgramName) => program(name).commands.map((command) => command.name())
+
+/** Of dirsyncd: a page may leave the program's name out. */
+const COMMAND_NAMES: ReadonlySet<string> = new Set(namesOf('dirsyncd'))
 
 /** Of any command, and those of other programs and scripts that the pages name alone. */
 const OPTIONS: ReadonlySet<string> = new Set([
-  ...optionsOf(program()),
+  ...optionsOf(program('dirsyncd')),
+  ...optionsOf(program('access-service')),
   '--format',
   '--liftoff-only',
   '--max-semi-space-size',
@@ -72,9 +82,12 @@ function codeOf(text: string): readonly string[] {
   return [...sentences.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code.replaceAll(/\s+/g, ' '))
 }
 
-const isProgram = (word: string) => /^(?:ExecReload=)?(?:\S*\/)?dirsyncd$|^dist\/main\.js$/.test(word)
+const isProgram = (word: string) =>
+  /^(?:ExecReload=)?(?:\S*\/)?(?:dirsyncd|access-service)$|^dist\/(?:service\/)?main\.js$/.test(word)
 
-/** Each part of a line of a shell that runs dirsyncd, also by `sudo` or `systemd-run`. */
+const programOf = (word: string): ProgramName => (word.includes('service') ? 'access-service' : 'dirsyncd')
+
+/** Each part of a line of a shell that runs one of the programs, also by `sudo` or `systemd-run`. */
 function commandsIn(line: string, isInline: boolean): readonly Command[] {
   const found: Command[] = []
   let words: string[] = []
@@ -83,9 +96,15 @@ function commandsIn(line: string, isInline: boolean): readonly Command[] {
     const at = words.findIndex((word, index) => isProgram(word) && words[index - 1] !== '-u')
     const isShort = isInline && COMMAND_NAMES.has(words[0] ?? '') && words.length > 1
     const runsIt = at === 0 || /^(?:sudo|systemd-run|node|\$)$/.test(words[0] ?? '')
-    if (isShort) found.push({ text: words.join(' '), argv: words.map(asValue), isInline })
+    if (isShort)
+      found.push({ text: words.join(' '), program: 'dirsyncd', argv: words.map(asValue), isInline })
     else if (at >= 0 && runsIt && words.length > at + 1)
-      found.push({ text: words.join(' '), argv: words.slice(at + 1).map(asValue), isInline })
+      found.push({
+        text: words.join(' '),
+        program: programOf(words[at] ?? ''),
+        argv: words.slice(at + 1).map(asValue),
+        isInline,
+      })
     words = []
   }
   for (const [token] of line.matchAll(/"[^"]*"|'[^']*'|&&|[|;](?=\s)|>|(?:\\.|[^\s"'])+/g)) {
@@ -105,9 +124,9 @@ function asValue(word: string): string {
 }
 
 /** Why the command line is wrong; `undefined` for one that would run. */
-async function whyWrong({ argv, isInline }: Command): Promise<string | undefined> {
+async function whyWrong({ program: name, argv, isInline }: Command): Promise<string | undefined> {
   try {
-    await program().parseAsync([...argv], { from: 'user' })
+    await program(name).parseAsync([...argv], { from: 'user' })
     return undefined
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
@@ -150,7 +169,7 @@ describe.each(PAGES)('%s', (page) => {
   test('shows only configurations that are right', () => {
     const blocks = [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block)
     const checked = blocks.filter((block) => !block.includes('scrape_configs')).map(wholeOf)
-    expect(checked.flatMap((whole) => configSchema.safeParse(whole).error?.issues ?? [])).toEqual([])
+    expect(checked.flatMap(issuesOf)).toEqual([])
   })
 
   test('links only to pages and headings that exist', () => {
@@ -159,8 +178,12 @@ describe.each(PAGES)('%s', (page) => {
   })
 })
 
+function issuesOf(whole: object) {
+  return ('service' in whole ? serviceSchema : configSchema).safeParse(whole).error?.issues ?? []
+}
+
 /** What a page shows of a sync, in a sync that is otherwise whole. */
-function wholeOf(block: string): unknown {
+function wholeOf(block: string): object {
   const shown = parse(block) as Readonly<Record<string, unknown>>
   const isPart = ['source', 'map', 'entries'].some((name) => name in shown)
   if (!isPart) return shown
@@ -185,7 +208,7 @@ function isOfProject(path: string): boolean {
   return FOLDERS.has(first) && !isBuilt && !MADE_LATER.test(path)
 }
 
-/** `plan/plan.ts` is `src/plan/plan.ts`. */
+/** `core/plan/plan.ts` is `src/core/plan/plan.ts`. */
 function exists(path: string): boolean {
   return globSync([path, `src/${path}`, `test/${path}`], { cwd: ROOT }).length > 0
 }
@@ -210,16 +233,18 @@ function headingsOf(text: string): readonly string[] {
 
 test('the README has each command, and its list each page', () => {
   const readme = TEXTS.get('README.md')!
-  const rows = readme.match(/^\| `dirsyncd .*$/gm) ?? []
-  expect(
-    [...COMMAND_NAMES].filter((name) => !rows.some((row) => new RegExp(`\\b${name}\\b`).test(row))),
-  ).toEqual([])
+  for (const name of COMMAND_NAMES) expect(readme).toMatch(new RegExp(`\\bdirsyncd ${name}\\b`))
   const pages = PAGES.filter((page) => page.startsWith('docs/') || page === 'CONTRIBUTING.md')
   expect(pages.filter((page) => !readme.includes(`](${page})`))).toEqual([])
 })
 
 /** Help texts, examples, units and alerts: a command stands at the begin of a line, a comment behind two blanks. */
-const OTHER_FILES = ['src/cli/**/*.ts', 'config/**/*.yaml', 'deploy/systemd/*.service', 'docker-compose.yml']
+const OTHER_FILES = [
+  'src/{ui,service}/cli/**/*.ts',
+  'config/**/*.yaml',
+  'deploy/systemd/*.service',
+  'docker-compose.yml',
+]
   .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
   .toSorted()
 
@@ -228,7 +253,7 @@ test('help texts, examples, units and alerts have only commands and options that
     const written = readFileSync(join(ROOT, file), 'utf8').replaceAll(/\{\{.*?\}\}/g, 'corp')
     // A line that goes on; its backslash stands twice in code.
     const text = written.replaceAll(/\\\\?\n\s*/g, '')
-    const lines = text.matchAll(/^(?:# {2,}|Exec\w+=| {2})(\S*dirsyncd (?:[^\s`]+ ?)+)/gm)
+    const lines = text.matchAll(/^(?:# {2,}|Exec\w+=| {2})(\S*(?:dirsyncd|access-service) (?:[^\s`]+ ?)+)/gm)
     const sentences = file.endsWith('.ts') ? [] : codeOf(text).flatMap((code) => commandsIn(code, true))
     return [...lines].flatMap(([, line = '']) => commandsIn(line, false)).concat(sentences)
   })
@@ -249,8 +274,8 @@ test.each<[string, boolean]>([
   ['dirsyncd sync corp --user e-1', true],
   ['dirsyncd sync corp --usr e-1', false],
   ['dirsyncd snyc corp', false],
-  ['dirsyncd service token create --contact 1 --scope ORG --file /run/token', true],
-  ['dirsyncd service token make', false],
+  ['access-service token create --contact 1 --scope ORG --file /run/token', true],
+  ['access-service token make', false],
 ])('%s: would run is %s', async (line, isRight) => {
   const [command] = commandsIn(line, false)
   expect((await whyWrong(command!)) === undefined).toBe(isRight)

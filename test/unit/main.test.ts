@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 
 const MAIN = 'src/main.ts'
+const START = 'src/base/process/start-program.ts'
 
 /** Runs the program; `before` is evaluated ahead of it. */
 function run(
@@ -28,9 +29,16 @@ test.each(['20.19.0', '24.4.1'])('Node %s is refused with one sentence', async (
   })
 })
 
-test('nothing is loaded before the version was looked at', async () => {
-  expect(await readFile(MAIN, 'utf8')).not.toMatch(/^\s*import\b|^\s*export\b.*\bfrom\b/m)
-})
+test.each(['src/main.ts', 'src/service/main.ts', START])(
+  '%s loads nothing before the version was looked at',
+  async (file) => {
+    const imports = (await readFile(file, 'utf8')).match(/^\s*import\b.*|^\s*export\b.*\bfrom\b.*/gm) ?? []
+    const loading = imports.filter((each) => !each.startsWith('import type '))
+    expect(loading.map((each) => /'(?:\.{1,2}\/)+(.*)'/.exec(each)?.[1])).toEqual(
+      file === START ? [] : ['base/process/start-program.ts'],
+    )
+  },
+)
 
 /** Says how the process began, each time that it begins. */
 const SAY_HOW =

@@ -3,13 +3,13 @@ import { parseTable } from '../protections/protection.ts'
 import { problemsOf, readProtections, readText } from '../protections/table.ts'
 
 const FILES: Readonly<Record<string, string>> = {
-  'src/plan/guards.ts': 'if (isFirst) return held\nlet limit = 50\nreturn limit\nreturn limit\n',
-  'src/plan/plan.ts': 'const all = users\n',
+  'src/core/plan/guards.ts': 'if (isFirst) return held\nlet limit = 50\nreturn limit\nreturn limit\n',
+  'src/core/plan/plan.ts': 'const all = users\n',
   'test/unit/guards.test.ts':
     "import { describeGuards } from '../support/guards.ts'\ntest('a first plan is held', () => {})\n",
   'test/support/guards.ts': "test('a large plan is held', () => {})\n",
 }
-const HEAD = 'first-plan-is-held | plan/guards.ts | unit/guards.test.ts | a first plan'
+const HEAD = 'first-plan-is-held | core/plan/guards.ts | unit/guards.test.ts | a first plan'
 
 function problems(table: string): readonly string[] {
   return problemsOf(parseTable(table), (path) => FILES[path])
@@ -24,15 +24,15 @@ test('a protection of several edits, and one whose test is in an imported module
 
 ${HEAD}
 -if (isFirst) return held
-@ plan/guards.ts
+@ core/plan/guards.ts
 -let limit = 50
 +let limit = 99
  return limit
-@ plan/plan.ts
+@ core/plan/plan.ts
 -const all = users
 +const all = []
 
-large-plan-is-held | plan/guards.ts | unit/guards.test.ts | a large plan
+large-plan-is-held | core/plan/guards.ts | unit/guards.test.ts | a large plan
 -let limit = 50
 +let limit = 99
 `
@@ -44,24 +44,24 @@ test.each([
   [
     'lines that the file does not have',
     `${HEAD}\n-let limit = 5\n`,
-    'its lines occur 0 times in src/plan/guards.ts',
+    'its lines occur 0 times in src/core/plan/guards.ts',
   ],
   [
     'a part of a line',
     `${HEAD}\n-let limit\n+let limited\n`,
-    'its lines occur 0 times in src/plan/guards.ts',
+    'its lines occur 0 times in src/core/plan/guards.ts',
   ],
   [
     'lines that the file has twice',
     `${HEAD}\n-return limit\n`,
-    'its lines occur 2 times in src/plan/guards.ts',
+    'its lines occur 2 times in src/core/plan/guards.ts',
   ],
   [
     'lines that another edit removes',
-    `${HEAD}\n-if (isFirst) return held\n@ plan/guards.ts\n-if (isFirst) return held\n`,
-    'its lines occur 0 times in src/plan/guards.ts',
+    `${HEAD}\n-if (isFirst) return held\n@ core/plan/guards.ts\n-if (isFirst) return held\n`,
+    'its lines occur 0 times in src/core/plan/guards.ts',
   ],
-  ['no change', `${HEAD}\n let limit = 50\n`, 'it changes nothing in src/plan/guards.ts'],
+  ['no change', `${HEAD}\n let limit = 50\n`, 'it changes nothing in src/core/plan/guards.ts'],
   [
     'a file that does not exist',
     `${HEAD}\n-let limit = 50\n@ plan/gone.ts\n-x\n`,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { silentLog } from '../../src/log.ts'
+import { silentLog } from '../../src/base/log/log.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import { openExample } from '../support/example-sync.ts'
 import { SAMBA_BASE, startSamba } from '../support/samba.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DS389_BASE, type Ds389, startDs389 } from '../support/ds389.ts'
-import { silentLog } from '../../src/log.ts'
+import { silentLog } from '../../src/base/log/log.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import { openExample } from '../support/example-sync.ts'
 import { startLdapRecorder } from '../support/ldap-recorder.ts'

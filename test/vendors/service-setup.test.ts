@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import type { Assertion, Subscription } from '../../src/contract/subscription.ts'
+import type { Assertion, Subscription } from '../../src/api/contract/subscription.ts'
 import { runScript } from '../support/script.ts'
 import { startProgram } from '../support/program.ts'
 import { mellonAcsUrl, startMellon } from '../support/saml-mellon.ts'
@@ -25,19 +25,21 @@ test('docs/service.md sets up, with its commands only, a contact who logs in to 
   // Only the paths, the ports and the store are those of the test.
   const local = (text: string) =>
     text
-      .replaceAll('/etc/dirsyncd/', `${dir}/`)
+      .replaceAll('/etc/access-service/', `${dir}/`)
       .replaceAll('/run/secrets/', `${dir}/`)
-      .replaceAll('/var/lib/dirsyncd/', `${dir}/`)
+      .replaceAll('/var/lib/access-service/', `${dir}/`)
       .replaceAll('127.0.0.1:8090', `127.0.0.1:${port}`)
       .replaceAll('https://intranet.northgate.example/mellon/postResponse', mellonAcsUrl(appPort))
   const [keyBlock = '', startBlock = '', ...others] = (await blocksOfBegin('sh')).map(local)
   const [config = ''] = (await blocksOfBegin('yaml')).map(local)
   const { storePassword: _, ...service } = (parse(config) as { service: Record<string, unknown> }).service
-  await writeFile(join(dir, 'service.yaml'), stringify({ service: { ...service, store: 'embedded' } }))
+  await writeFile(join(dir, 'access-service.yaml'), stringify({ service: { ...service, store: 'embedded' } }))
 
   await runScript(dir, keyBlock)
-  expect(startBlock).toMatch(/^export DIRSYNCD_CONFIG=.*\ndirsyncd service +#/)
-  const running = stack.use(startProgram(['service', '--config', join(dir, 'service.yaml')]))
+  expect(startBlock).toMatch(/^export ACCESS_SERVICE_CONFIG=.*\naccess-service start +#/)
+  const running = stack.use(
+    startProgram(['start', '--config', join(dir, 'access-service.yaml')], { program: 'access-service' }),
+  )
   await running.waitForOutput(/listens on/)
   const printed = await runScript(dir, `${startBlock.split('\n')[0]}\n${others.join('\n')}`)
   const answers = printed

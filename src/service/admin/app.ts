@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import { DirsyncdError, sentence } from '../../errors.ts'
-import type { Log } from '../../log.ts'
+import { DirsyncdError, sentence } from '../../base/errors.ts'
+import type { Log } from '../../base/log/log.ts'
 import type { AdminDeps } from './deps.ts'
 import { type AdminOperation, adminOperations } from './operations.ts'
 import { performUntrusted } from './perform.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SCOPES } from '../../contract/endpoints.ts'
+import { SCOPES } from '../../api/contract/endpoints.ts'
 import { loadFixture } from '../fixture/load.ts'
 import { type ResourceName, resources } from '../resources/resources.ts'
 import { id, isoTime } from '../resources/values.ts'

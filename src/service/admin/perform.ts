@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import { describeIssues } from '../resources/issues.ts'
 import type { AdminDeps } from './deps.ts'
 import { type AdminInput, type AdminOperation, adminOperations, type AdminOutput } from './operations.ts'

@@ -1,5 +1,5 @@
-import { MAX_ID } from '../../contract/values.ts'
-import { DirsyncdError } from '../../errors.ts'
+import { MAX_ID } from '../../api/contract/values.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import { flagsOf } from '../resources/flags.ts'
 import type { Resource } from '../resources/resource.ts'
 import { type ResourceName, resources } from '../resources/resources.ts'
@@ -103,7 +103,7 @@ export async function removeResource(
 function noIdLeft(resource: ResourceName): DirsyncdError {
   return new DirsyncdError(
     'usage',
-    `No id is left for another ${resource}, because ${MAX_ID} is taken; create it with \`dirsyncd service import\` and an id of its own.`,
+    `No id is left for another ${resource}, because ${MAX_ID} is taken; create it with \`access-service import\` and an id of its own.`,
   )
 }
 

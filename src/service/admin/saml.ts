@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import { requireResource } from '../resources/write.ts'
 import { metadataOf } from '../saml/metadata.ts'
 import { createKeyPair } from '../saml/signing-key.ts'
@@ -100,7 +100,7 @@ export async function removeSamlKey(
     if (await deleteSigningKey(trx, id)) return viewOf(key)
     throw new DirsyncdError(
       'usage',
-      `The key ${id} signs for organization ${key.organizationId}; let another one sign first: dirsyncd service saml key use ID.`,
+      `The key ${id} signs for organization ${key.organizationId}; let another one sign first: access-service saml key use ID.`,
     )
   })
 }
@@ -110,7 +110,7 @@ async function requireKey(db: Database, id: number): Promise<SigningKeyRow> {
   if (key === undefined) {
     throw new DirsyncdError(
       'id-unknown',
-      `There is no SAML key ${id}; dirsyncd service saml key list --organization ID shows those of an organization.`,
+      `There is no SAML key ${id}; access-service saml key list --organization ID shows those of an organization.`,
     )
   }
   return key

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import type { AdminDeps } from './deps.ts'
 import { inTurn } from './in-turn.ts'
 import { requireResource, unknownId } from '../resources/write.ts'
@@ -66,7 +66,7 @@ export async function revokeToken(deps: AdminDeps, { id }: { readonly id: string
   if (another !== undefined) {
     throw new DirsyncdError(
       'usage',
-      `Several tokens have an id that begins with ${id}; give the whole id that dirsyncd service token list shows.`,
+      `Several tokens have an id that begins with ${id}; give the whole id that access-service token list shows.`,
     )
   }
   await deps.db.deleteFrom('tokens').where('hash', 'like', `${id}%`).execute()

@@ -1,4 +1,4 @@
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import { requireResource } from '../resources/write.ts'
 import { uncountEntry } from '../store/blocks.ts'
 import type { Database } from '../store/database.ts'
@@ -34,7 +34,7 @@ export async function removeUsersWithoutId(
     if (unknown !== undefined) {
       throw new DirsyncdError(
         'id-unknown',
-        `There is no user ${unknown} without an external id; dirsyncd service user list shows them. Nobody is removed.`,
+        `There is no user ${unknown} without an external id; access-service user list shows them. Nobody is removed.`,
       )
     }
     for (const [directoryId, ofDirectory] of Map.groupBy(users, ({ directory }) => directory)) {

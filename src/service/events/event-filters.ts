@@ -1,5 +1,5 @@
-import type { EventFilters } from '../../contract/event.ts'
-import { MAX_ID } from '../../contract/values.ts'
+import type { EventFilters } from '../../api/contract/event.ts'
+import { MAX_ID } from '../../api/contract/values.ts'
 import { type IpAddress, parseIp } from './ip-address.ts'
 import { type FieldError, fieldProblem } from '../http/problem.ts'
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
-import { sentence } from '../../errors.ts'
-import type { Log } from '../../log.ts'
+import { sentence } from '../../base/errors.ts'
+import type { Log } from '../../base/log/log.ts'
 import { openDatabase } from '../store/database.ts'
 import { deleteEventsBefore } from '../store/events.ts'
 

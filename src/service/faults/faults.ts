@@ -1,6 +1,6 @@
 import type { RateLimit } from '../http/rate-limiter.ts'
-import { DirsyncdError } from '../../errors.ts'
-import { parseDuration } from '../../duration.ts'
+import { DirsyncdError } from '../../base/errors.ts'
+import { parseDuration } from '../../base/duration.ts'
 
 /** A fault to inject into a request, for tests and trials. */
 export type FaultKind = '500' | '429' | 'latency' | 'drop-before' | 'drop-after'

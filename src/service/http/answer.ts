@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import type { Log } from '../../log.ts'
+import type { Log } from '../../base/log/log.ts'
 import { maskTokens } from './loggable.ts'
 import { Problem, type ProblemCode, problemBody, PROBLEM_TYPE } from './problem.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from 'pg'
-import type { Scope } from '../../contract/endpoints.ts'
+import type { Scope } from '../../api/contract/endpoints.ts'
 import { tokenOf } from '../access-token.ts'
 import type { Limits } from './limits.ts'
 import { notFound, Problem } from './problem.ts'

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { TextDecoder } from 'node:util'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Endpoint } from '../../contract/endpoints.ts'
+import type { Endpoint } from '../../api/contract/endpoints.ts'
 import { type FormObject, FormReader } from './form.ts'
 import { Problem } from './problem.ts'
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import { type Form, MAX_ENTRIES } from '../../contract/endpoints.ts'
-import type { Steps } from '../../directory/steps.ts'
+import { type Form, MAX_ENTRIES } from '../../api/contract/endpoints.ts'
+import type { Steps } from '../../base/steps.ts'
 import { type FieldError, fieldProblem, MAX_ERRORS, messageOf } from './problem.ts'
 
 /** How many values of a list are checked at once, which takes about a millisecond. */

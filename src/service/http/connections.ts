@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Log } from '../../log.ts'
+import type { Log } from '../../base/log/log.ts'
 import { parseIp } from '../events/ip-address.ts'
 import { clientKey } from './client-address.ts'
 import type { IsProxy } from './trusted-proxies.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Endpoint } from '../../contract/endpoints.ts'
+import type { Endpoint } from '../../api/contract/endpoints.ts'
 
 /** One of our tokens (`access-token.ts`), each character as it is or percent-encoded, once or more often. */
 const TOKEN = new RegExp(

@@ -1,4 +1,4 @@
-import { PAGE } from '../../contract/endpoints.ts'
+import { PAGE } from '../../api/contract/endpoints.ts'
 import { fieldProblem } from './problem.ts'
 
 export interface PageRequest {

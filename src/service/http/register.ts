@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Endpoint, endpoints, type Operation, PREFIX } from '../../contract/endpoints.ts'
+import { type Endpoint, endpoints, type Operation, PREFIX } from '../../api/contract/endpoints.ts'
 import { createActivityRecorder, type RecordActivity } from './activity.ts'
 import { authenticate } from './authenticate.ts'
 import { clientIp } from './client-address.ts'

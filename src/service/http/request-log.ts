@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
-import { DirsyncdError, sentence, systemCode, whyUnwritable } from '../../errors.ts'
-import type { Log } from '../../log.ts'
+import { DirsyncdError, sentence, systemCode, whyUnwritable } from '../../base/errors.ts'
+import type { Log } from '../../base/log/log.ts'
 import type { FaultKind } from '../faults/faults.ts'
 
 /** What the log says about one request; never a header, so never a token. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, chown, link, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
-import { DirsyncdError, fileReason, systemCode, whyUnwritable } from '../../errors.ts'
+import { DirsyncdError, fileReason, systemCode, whyUnwritable } from '../../base/errors.ts'
 import { newKeyLine, openVault, type Vault } from './vault.ts'
 
 /** A vault whose key file may change while it is in use. */

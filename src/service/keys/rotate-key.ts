@@ -1,5 +1,5 @@
 import type { Pool } from 'pg'
-import { DirsyncdError, sentence } from '../../errors.ts'
+import { DirsyncdError, sentence } from '../../base/errors.ts'
 import { type Database, openDatabase } from '../store/database.ts'
 import {
   findSealedWithOtherKey,

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { DirsyncdError, sentence, systemCode } from '../../errors.ts'
+import { DirsyncdError, sentence, systemCode } from '../../base/errors.ts'
 
 const ALGORITHM = 'aes-256-gcm'
 const KEY_BYTES = 32
@@ -98,7 +98,7 @@ function readKeyFile(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    const make = `make one with \`dirsyncd service key create ${path}\``
+    const make = `make one with \`access-service key create ${path}\``
     const what =
       systemCode(cause) === 'ENOENT'
         ? `There is no key file ${path}; ${make}, or put back the one that the store was encrypted with.`
@@ -121,7 +121,7 @@ function parseKeys(text: string, path: string): Keys {
     keys.set(id, Buffer.from(encoded, 'base64'))
   }
   if (keys.size > 0) return keys
-  throw unusable(`The key file ${path} holds no key; make one with \`dirsyncd service key create ${path}\`.`)
+  throw unusable(`The key file ${path} holds no key; make one with \`access-service key create ${path}\`.`)
 }
 
 function unusable(what: string): DirsyncdError {

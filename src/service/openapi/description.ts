@@ -1,4 +1,4 @@
-import { MAX_ENTRIES, PAGE } from '../../contract/endpoints.ts'
+import { MAX_ENTRIES, PAGE } from '../../api/contract/endpoints.ts'
 import { MAX_DEVICE_ID } from '../http/authenticate.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { type Endpoint, endpoints, type Operation, PREFIX } from '../../contract/endpoints.ts'
+import { type Endpoint, endpoints, type Operation, PREFIX } from '../../api/contract/endpoints.ts'
 import { DESCRIPTION } from './description.ts'
 import { OPERATIONS, TAGS } from './operations.ts'
 import { componentParameters, parametersOf } from './parameters.ts'

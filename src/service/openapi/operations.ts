@@ -1,4 +1,4 @@
-import { MAX_ENTRIES, MAX_RELAY_STATE, type Operation } from '../../contract/endpoints.ts'
+import { MAX_ENTRIES, MAX_RELAY_STATE, type Operation } from '../../api/contract/endpoints.ts'
 import type { ProblemCode } from '../http/problem.ts'
 
 /** The parts of the API with a sentence on each, in the order of the document. */

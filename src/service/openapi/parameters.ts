@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type Endpoint, PAGE, PREFIX } from '../../contract/endpoints.ts'
+import { type Endpoint, PAGE, PREFIX } from '../../api/contract/endpoints.ts'
 import { MAX_DEVICE_ID } from '../http/authenticate.ts'
 import { inputSchema, type JsonObject, ref } from './schemas.ts'
 

@@ -1,4 +1,4 @@
-import { type Endpoint, endpoints, type Operation } from '../../contract/endpoints.ts'
+import { type Endpoint, endpoints, type Operation } from '../../api/contract/endpoints.ts'
 import { PROBLEM_TYPE, type ProblemCode, PROBLEMS, problemType } from '../http/problem.ts'
 import { OPERATIONS } from './operations.ts'
 import { answerSchema, type JsonObject, ref } from './schemas.ts'

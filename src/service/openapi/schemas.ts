@@ -1,9 +1,15 @@
 import { z } from 'zod'
-import { type Endpoint, endpoints, type Form, MAX_ENTRIES, type Operation } from '../../contract/endpoints.ts'
-import { event, eventParty } from '../../contract/event.ts'
-import { directory, externalGroup, externalUser, organizationGroup } from '../../contract/resources.ts'
-import * as access from '../../contract/subscription.ts'
-import { timestamp } from '../../contract/values.ts'
+import {
+  type Endpoint,
+  endpoints,
+  type Form,
+  MAX_ENTRIES,
+  type Operation,
+} from '../../api/contract/endpoints.ts'
+import { event, eventParty } from '../../api/contract/event.ts'
+import { directory, externalGroup, externalUser, organizationGroup } from '../../api/contract/resources.ts'
+import * as access from '../../api/contract/subscription.ts'
+import { timestamp } from '../../api/contract/values.ts'
 
 export type JsonObject = Readonly<Record<string, unknown>>
 

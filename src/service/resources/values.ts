@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { MAX_ID } from '../../contract/values.ts'
-import { parseDuration } from '../../duration.ts'
+import { MAX_ID } from '../../api/contract/values.ts'
+import { parseDuration } from '../../base/duration.ts'
 
 /** The values of resources, as the import file and the command line have them. */
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
-import { DirsyncdError } from '../../errors.ts'
-import { sentenceOf } from '../../issue-sentence.ts'
+import { DirsyncdError } from '../../base/errors.ts'
+import { sentenceOf } from '../../base/issue-sentence.ts'
 import { openCredentials } from '../store/credentials.ts'
 import type { Database, Trx } from '../store/database.ts'
 import type { Columns, WriteContext } from '../store/resource-tables.ts'
@@ -73,7 +73,7 @@ export async function requireResource(
 export function unknownId(what: string, id: number | string): DirsyncdError {
   return new DirsyncdError(
     'id-unknown',
-    `There is no ${what} ${id}; dirsyncd service ${what} list shows those that exist.`,
+    `There is no ${what} ${id}; access-service ${what} list shows those that exist.`,
   )
 }
 
@@ -181,7 +181,7 @@ function unknownReference(
   const of = resource === 'provider' ? '' : ` of organization ${organizationId}`
   return new DirsyncdError(
     'id-unknown',
-    `There is no ${resource} ${id}${of}; dirsyncd service ${resource} list shows those that exist.`,
+    `There is no ${resource} ${id}${of}; access-service ${resource} list shows those that exist.`,
   )
 }
 

@@ -1,4 +1,4 @@
-import { MAX_RELAY_STATE } from '../../contract/endpoints.ts'
+import { MAX_RELAY_STATE } from '../../api/contract/endpoints.ts'
 import { fieldProblem, notFound, Problem } from '../http/problem.ts'
 import { metadataOf } from '../saml/metadata.ts'
 import { createResponse, type ServiceProvider } from '../saml/response.ts'

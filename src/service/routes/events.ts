@@ -1,4 +1,4 @@
-import type { Event, EventParty } from '../../contract/event.ts'
+import type { Event, EventParty } from '../../api/contract/event.ts'
 import type { Party } from '../events/event.ts'
 import { readEventFilters } from '../events/event-filters.ts'
 import * as store from '../store/events.ts'

@@ -1,4 +1,4 @@
-import type { ExternalGroup } from '../../contract/resources.ts'
+import type { ExternalGroup } from '../../api/contract/resources.ts'
 import { type EntryContext, entryChanges, entryEvent, type Origin } from '../events/event.ts'
 import { notFound } from '../http/problem.ts'
 import { createEntries } from '../store/create-entries.ts'

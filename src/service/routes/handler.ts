@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import type { z } from 'zod'
-import type { endpoints, Operation } from '../../contract/endpoints.ts'
+import type { endpoints, Operation } from '../../api/contract/endpoints.ts'
 import type { Page, PageRequest } from '../http/paging.ts'
 import type { RateLimiter } from '../http/rate-limiter.ts'
 import type { Origin } from '../events/event.ts'

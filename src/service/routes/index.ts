@@ -1,4 +1,4 @@
-import type { Operation } from '../../contract/endpoints.ts'
+import type { Operation } from '../../api/contract/endpoints.ts'
 import { createAssertion } from './assertion.ts'
 import { readCredentials, resetPassword } from './credentials.ts'
 import { getDirectory, listDirectories } from './directories.ts'

@@ -1,4 +1,4 @@
-import type { OrganizationGroup } from '../../contract/resources.ts'
+import type { OrganizationGroup } from '../../api/contract/resources.ts'
 import { notFound } from '../http/problem.ts'
 import * as store from '../store/organization-groups.ts'
 import { timestamp } from '../timestamp.ts'

@@ -6,7 +6,7 @@ import {
   type Subscription,
   subscription,
   type SubscriptionWithSubscriber,
-} from '../../contract/subscription.ts'
+} from '../../api/contract/subscription.ts'
 import { gradeOf } from '../password.ts'
 import type { SubscriberRow, SubscriptionRow } from '../store/subscriptions.ts'
 import { timestamp } from '../timestamp.ts'

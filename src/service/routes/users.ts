@@ -1,4 +1,4 @@
-import type { ExternalUser } from '../../contract/resources.ts'
+import type { ExternalUser } from '../../api/contract/resources.ts'
 import { type EntryContext, entryChanges, entryEvent, type Origin } from '../events/event.ts'
 import { notFound } from '../http/problem.ts'
 import { createEntries } from '../store/create-entries.ts'

@@ -1,4 +1,4 @@
-import type { PasswordStrength } from '../../contract/subscription.ts'
+import type { PasswordStrength } from '../../api/contract/subscription.ts'
 import type { Vault } from '../keys/vault.ts'
 import { type Database, json, type Trx } from './database.ts'
 import { purposeOf } from './sealed.ts'

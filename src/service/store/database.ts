@@ -8,8 +8,8 @@ import {
   type Transaction,
 } from 'kysely'
 import type { Pool } from 'pg'
-import type { OrganizationGroup } from '../../contract/resources.ts'
-import type { Installation, Provider, Subscription } from '../../contract/subscription.ts'
+import type { OrganizationGroup } from '../../api/contract/resources.ts'
+import type { Installation, Provider, Subscription } from '../../api/contract/subscription.ts'
 import type { Party } from '../events/event.ts'
 import type { ServiceProvider } from '../saml/response.ts'
 

@@ -1,4 +1,4 @@
-import type { Directory } from '../../contract/resources.ts'
+import type { Directory } from '../../api/contract/resources.ts'
 import { offsetOf, type Page, type PageRequest } from '../http/paging.ts'
 import { notFound } from '../http/problem.ts'
 import type { Database, Trx } from './database.ts'

@@ -1,5 +1,5 @@
-import { DirsyncdError } from '../../errors.ts'
-import { printable } from '../../printable.ts'
+import { DirsyncdError } from '../../base/errors.ts'
+import { printable } from '../../base/printable.ts'
 import type { Trx } from './database.ts'
 
 /**

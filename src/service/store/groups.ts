@@ -1,5 +1,5 @@
 import { type Expression, sql } from 'kysely'
-import type { ExternalGroup } from '../../contract/resources.ts'
+import type { ExternalGroup } from '../../api/contract/resources.ts'
 import type { Page, PageRequest } from '../http/paging.ts'
 import { startOfPage, uncountEntry } from './blocks.ts'
 import { type Database, SCHEMA, type Trx } from './database.ts'

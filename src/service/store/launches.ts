@@ -1,4 +1,4 @@
-import type { Configuration, Provider } from '../../contract/subscription.ts'
+import type { Configuration, Provider } from '../../api/contract/subscription.ts'
 import type { ServiceProvider } from '../saml/response.ts'
 import type { Database, Trx } from './database.ts'
 

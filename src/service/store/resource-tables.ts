@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { PasswordStrength } from '../../contract/subscription.ts'
+import type { PasswordStrength } from '../../api/contract/subscription.ts'
 import type { Vault } from '../keys/vault.ts'
 import { type Estimator, gradeOf } from '../password.ts'
 import { type ResourceName, type ResourceValue, resources } from '../resources/resources.ts'

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import { type installation, type provider, subscription } from '../../contract/subscription.ts'
+import { type installation, type provider, subscription } from '../../api/contract/subscription.ts'
 import { offsetOf, type Page, type PageRequest } from '../http/paging.ts'
 import { type Database, SCHEMA, type Tables, type Trx } from './database.ts'
 

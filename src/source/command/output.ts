@@ -1,4 +1,4 @@
-import type { Kind } from '../../directory/entry.ts'
+import type { Kind } from '../../core/entries/entry.ts'
 import type { Lookup } from '../mapping.ts'
 import { splitLines } from './lines.ts'
 import type { CommandSourceOptions } from './options.ts'

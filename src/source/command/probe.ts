@@ -3,7 +3,7 @@ import { delimiter, resolve } from 'node:path'
 import type { ProbeLine } from '../source.ts'
 import type { CommandSourceOptions } from './options.ts'
 import { commandError } from './program.ts'
-import { digits } from '../../directory/wording.ts'
+import { digits } from '../../base/wording.ts'
 
 /** What `dirsyncd check` shows before it runs the program. Throws `source-unreachable` when the program is missing. */
 export async function probe(options: CommandSourceOptions): Promise<ProbeLine[]> {

@@ -2,7 +2,7 @@ import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_p
 import { once } from 'node:events'
 import { basename } from 'node:path'
 import type { Readable } from 'node:stream'
-import { DirsyncdError, type ErrorCode, systemCode } from '../../errors.ts'
+import { DirsyncdError, type ErrorCode, systemCode } from '../../base/errors.ts'
 import { interruption } from '../interruption.ts'
 import type { CommandSourceOptions } from './options.ts'
 import { createTail, type Tail } from './tail.ts'

@@ -1,4 +1,4 @@
-import type { Kind } from '../../directory/entry.ts'
+import type { Kind } from '../../core/entries/entry.ts'
 import type { Lookup } from '../mapping.ts'
 import { repeatedName } from './names.ts'
 import { oneLine } from './tail.ts'

@@ -1,4 +1,4 @@
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import { advance, type TextPosition, formatPosition, START } from './text-position.ts'
 
 const LINE_FEED = 0x0a

@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js'
-import { DirsyncdError, sentence } from '../../errors.ts'
+import { DirsyncdError, sentence } from '../../base/errors.ts'
 import {
   compileAttribute,
   compileGroupMap,

@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
-import { DirsyncdError } from '../../errors.ts'
-import type { Log } from '../../log.ts'
-import type { Kind } from '../../directory/entry.ts'
-import type { Coverage, Notice, Sighting, SourceSnapshot } from '../../directory/snapshot.ts'
+import { DirsyncdError } from '../../base/errors.ts'
+import type { Log } from '../../base/log/log.ts'
+import type { Kind } from '../../core/entries/entry.ts'
+import type { Coverage, Notice, Sighting, SourceSnapshot } from '../../core/entries/snapshot.ts'
 import { Collector } from '../collect.ts'
 import { type Finder, findInRead } from '../find.ts'
 import type { Lookup } from '../mapping.ts'
@@ -16,7 +16,7 @@ import type { CsvSourceOptions } from './options.ts'
 import { probe } from './probe.ts'
 import { readCsv } from './read-csv.ts'
 import { isSpreadsheetError } from './spreadsheet.ts'
-import { amount, digits, examples } from '../../directory/wording.ts'
+import { amount, digits, examples } from '../../base/wording.ts'
 
 /** CSV files as a source. Throws `config-invalid`, naming the key, when the options cannot be used. */
 export function createCsvSource(options: CsvSourceOptions, log: Log): Source {

@@ -1,4 +1,4 @@
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import type { CsvFormat } from './options.ts'
 import type { CsvInput } from './input.ts'
 import { readCsv } from './read-csv.ts'

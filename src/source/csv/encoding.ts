@@ -1,4 +1,4 @@
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 
 /** The name that the WHATWG gives an encoding, such as `windows-1250`; `undefined` where TextDecoder has none. */
 export function encodingNamed(name: string): string | undefined {

@@ -1,7 +1,7 @@
 import { glob, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import { interruption } from '../interruption.ts'
 import type { CsvInput } from './input.ts'
 

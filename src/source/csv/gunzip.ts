@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 
 export function isGzip(head: Buffer): boolean {
   return head[0] === 0x1f && head[1] === 0x8b

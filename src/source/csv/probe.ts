@@ -2,7 +2,7 @@ import type { ProbeLine } from '../source.ts'
 import type { CsvFileFacts, CsvInput } from './input.ts'
 import { patternsOf } from './files.ts'
 import { readCsv } from './read-csv.ts'
-import { amount } from '../../directory/wording.ts'
+import { amount } from '../../base/wording.ts'
 
 /** What `dirsyncd check` shows of each input; reads its files to their ends. */
 export async function probe(

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { RE2JS } from 're2js'
-import { DirsyncdError, fileReason } from '../../errors.ts'
+import { DirsyncdError, fileReason } from '../../base/errors.ts'
 
 /** Throws `source-incomplete` unless `<path>.sha256` beside the file has this digest, in hexadecimal. */
 export async function proveDigest(path: string, name: string, digest: string): Promise<void> {

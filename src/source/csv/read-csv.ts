@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { constants, type FileHandle, open, stat } from 'node:fs/promises'
-import { DirsyncdError, fileReason } from '../../errors.ts'
+import { DirsyncdError, fileReason } from '../../base/errors.ts'
 import { interruption } from '../interruption.ts'
 import { chooseEncoding, refuseWorkbook } from './encoding.ts'
 import { type CsvPath, findFiles, markOf } from './files.ts'

@@ -1,4 +1,4 @@
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import { columnName, type Header, parseHeader, rowProblem } from './header.ts'
 import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
 import { type RowFault, type RawRow, Splitter } from './split.ts'

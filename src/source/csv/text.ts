@@ -1,4 +1,4 @@
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import { badBytes } from './bad-bytes.ts'
 import { createDoubtSearch } from './doubts.ts'
 import { advance, START } from './text-position.ts'

@@ -1,4 +1,4 @@
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import type { CompiledOptions } from './compile.ts'
 import { dnKey } from './dn.ts'
 import type { Reading } from './read-place.ts'

@@ -1,5 +1,5 @@
 import type { Filter } from 'ldapts'
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import { compileGroupMap, compileUserMap, type GroupMapping, type UserMapping } from '../mapping.ts'
 import { normalizeDn } from './dn.ts'
 import { type Endpoint, isGlobalCatalog, parseEndpoints } from './connection/endpoint.ts'

@@ -1,4 +1,4 @@
-import type { SharedPart } from '../../directory/user-table.ts'
+import type { SharedPart } from '../../core/entries/user-table.ts'
 import { dnKey } from './dn.ts'
 
 /** Tells the normal DN of an entry's parent. Thousands of entries have one parent, which is normalized once. */

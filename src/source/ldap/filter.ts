@@ -12,7 +12,7 @@ import {
   PresenceFilter,
   SubstringFilter,
 } from 'ldapts'
-import { DirsyncdError, sentence } from '../../errors.ts'
+import { DirsyncdError, sentence } from '../../base/errors.ts'
 
 /**
  * Parses an RFC 4515 filter into ldapts' objects. ldapts' own parser encodes `\c3\a9` twice, so that the filter finds

@@ -1,5 +1,5 @@
 import { EqualityFilter, NotFilter } from 'ldapts'
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import type { CompiledOptions } from './compile.ts'
 import type { LdapConnection } from './connection/connection.ts'
 import { normalizeDn } from './dn.ts'

@@ -1,6 +1,6 @@
-import type { Coverage, SourceSnapshot } from '../../directory/snapshot.ts'
-import type { UserTable } from '../../directory/user-table.ts'
-import type { Log } from '../../log.ts'
+import type { Coverage, SourceSnapshot } from '../../core/entries/snapshot.ts'
+import type { UserTable } from '../../core/entries/user-table.ts'
+import type { Log } from '../../base/log/log.ts'
 import { Collector } from '../collect.ts'
 import type { Source } from '../source.ts'
 import { checkOptions, type CompiledOptions, compileOptions } from './compile.ts'
@@ -21,7 +21,7 @@ import type { Logins } from './connection/logins.ts'
 import { createServers } from './connection/servers.ts'
 import type { OnResult } from './connection/wire.ts'
 import { PROFILES, type VendorProfile, vendorOf } from './vendor.ts'
-import { inTurns } from '../../turns.ts'
+import { inTurns } from '../../base/turns.ts'
 
 /** By a person. */
 const ASKED = { isAsked: true }

@@ -1,6 +1,6 @@
 import { EqualityFilter, type Filter } from 'ldapts'
-import { amount, digits } from '../../directory/wording.ts'
-import { DirsyncdError } from '../../errors.ts'
+import { amount, digits } from '../../base/wording.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import type { ProbeLine } from '../source.ts'
 import type { CompiledOptions, UserPlace } from './compile.ts'
 import type { LdapConnection } from './connection/connection.ts'

@@ -16,7 +16,7 @@ import { probePosition } from './position/probe-position.ts'
 import { SIZE_LIMIT_EXCEEDED, SUCCESS } from './connection/result.ts'
 import { type FirstPage, searchSome, tryPage } from './search.ts'
 import { refuseAliases } from './unseen.ts'
-import { digits } from '../../directory/wording.ts'
+import { digits } from '../../base/wording.ts'
 
 /**
  * What `dirsyncd check` shows: that the server can be reached, who it is, whom it takes the reader for, and what it

@@ -1,4 +1,4 @@
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import type { LdapConnection } from './connection/connection.ts'
 import type { LdapEntry } from './entry.ts'
 import { ANYTHING } from './filter.ts'

@@ -1,5 +1,5 @@
-import { DirsyncdError } from '../../errors.ts'
-import type { Log } from '../../log.ts'
+import { DirsyncdError } from '../../base/errors.ts'
+import type { Log } from '../../base/log/log.ts'
 import type { Place } from './compile.ts'
 import type { LdapConnection } from './connection/connection.ts'
 import { dnKey } from './dn.ts'

@@ -1,4 +1,4 @@
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import { usableId } from '../collect.ts'
 import type { GroupFields, Lookup, UserFields } from '../mapping.ts'
 import type { CompiledOptions, DisabledRule } from './compile.ts'

@@ -1,5 +1,5 @@
 import { type Filter, PagedResultsControl, SearchRequest } from 'ldapts'
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import type { LdapConnection } from './connection/connection.ts'
 import type { LdapResult, SentEntry } from './connection/message.ts'
 import type { LdapEntry } from './entry.ts'

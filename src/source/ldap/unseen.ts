@@ -1,4 +1,4 @@
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import type { LdapConnection } from './connection/connection.ts'
 import type { Reading, Where } from './read-place.ts'
 import { namesIn, readSchema } from './schema.ts'

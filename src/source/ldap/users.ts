@@ -1,4 +1,4 @@
-import { PART, type Steps } from '../../directory/steps.ts'
+import { PART, type Steps } from '../../base/steps.ts'
 import type { Collector } from '../collect.ts'
 import { Containers } from './containers.ts'
 import type { ImageUsers, UserRecord } from './image.ts'

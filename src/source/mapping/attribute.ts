@@ -1,4 +1,4 @@
-import { DirsyncdError } from '../../errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 
 /** Returns why this kind of source cannot have an attribute of this name; `undefined` when it can. */
 export type NameCheck = (attribute: string) => string | undefined

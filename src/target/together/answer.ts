@@ -1,7 +1,7 @@
-import type { Written } from '../../client/methods.ts'
-import { type Create, shapeOf } from '../../plan/batches.ts'
-import { amount } from '../../directory/wording.ts'
-import type { ListFault } from '../../plan/outcome.ts'
+import type { Written } from '../../api/client/methods.ts'
+import { type Create, shapeOf } from '../../core/plan/batches.ts'
+import { amount } from '../../base/wording.ts'
+import type { ListFault } from '../../core/plan/outcome.ts'
 import type { Identified } from '../entries.ts'
 import type { ListedEntries, Looked, Patience, Telling } from './entries.ts'
 

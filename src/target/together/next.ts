@@ -1,5 +1,5 @@
-import type { ApiError } from '../../client/api-error.ts'
-import type { Create } from '../../plan/batches.ts'
+import type { ApiError } from '../../api/client/api-error.ts'
+import type { Create } from '../../core/plan/batches.ts'
 
 /**
  * What comes after a list that was not answered with 2xx. `share`: the failure is that of every entry. `look`: the

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { openControl } from '../../../src/compose/control.ts'
 import type { Config } from '../../../src/config/config.ts'
-import { silentLog } from '../../../src/log.ts'
-import { acquireDataDir, type OwnerInWords } from '../../../src/store/owner.ts'
+import { silentLog } from '../../../src/base/log/log.ts'
+import { acquireDataDir, type OwnerInWords } from '../../../src/base/database/owner.ts'
 import { tempDir } from '../../support/temp.ts'
 import { QUICK } from '../../support/times.ts'
 

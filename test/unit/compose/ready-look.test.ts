@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ReadyLook } from '../../../src/compose/ready-look.ts'
 import { type Obstacle, whyStoresAreAway } from '../../../src/compose/readiness.ts'
 import type { Site } from '../../../src/compose/site.ts'
-import { createLog } from '../../../src/log.ts'
+import { createLog } from '../../../src/base/log/log.ts'
 
 const SLOW = { patience: 600_000, fresh: 600_000, abandon: 600_000 }
 

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { socketPath } from '../../../src/control/socket.ts'
+import { socketPath } from '../../../src/base/socket/socket.ts'
 import { reloadDaemon } from '../../../src/compose/reload.ts'
-import { acquireDataDir, type OwnerInWords } from '../../../src/store/owner.ts'
+import { acquireDataDir, type OwnerInWords } from '../../../src/base/database/owner.ts'
 import { tempDir } from '../../support/temp.ts'
 
 const REPORT = { file: '/x', added: [], changed: [], removed: [], applied: [], needRestart: [] }

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Reloader, type ReloaderDeps } from '../../../src/compose/reloader.ts'
 import type { Config } from '../../../src/config/config.ts'
-import { DirsyncdError } from '../../../src/errors.ts'
-import { createLog, silentLog } from '../../../src/log.ts'
+import { DirsyncdError } from '../../../src/base/errors.ts'
+import { createLog, silentLog } from '../../../src/base/log/log.ts'
 
 function configOf(written: Record<string, string>): Config {
   return { file: '/etc/dirsyncd.yaml', syncs: [], dataDir: written['dataDir'], written } as unknown as Config

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { sourceProblem } from '../../../src/compose/site.ts'
 import { loadConfig } from '../../../src/config/load.ts'
-import { DirsyncdError } from '../../../src/errors.ts'
+import { DirsyncdError } from '../../../src/base/errors.ts'
 import { createFolder } from '../config/folder.ts'
 
 /** What is found before anything is opened, on lines of their own: file, line, column, key, and what to do. */

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { expect, test } from 'vitest'
 import { loadConfig, type Config } from '../../../src/config/load.ts'
-import { DirsyncdError } from '../../../src/errors.ts'
+import { DirsyncdError } from '../../../src/base/errors.ts'
 import { createFolder } from './folder.ts'
 
 const LDAP = `
@@ -22,8 +22,6 @@ const CORP = `syncs:
 function mailTo(host: string, more: string): string {
   return `${CORP}notifications: { channels: [{ name: m, type: email, host: "${host}", ${more}, from: a@b.c, to: [a@b.c] }] }`
 }
-
-const SERVICE = 'service:\n  keyFile: keys\n'
 
 async function load(text: string, env: Record<string, string> = {}): Promise<Config> {
   await using folder = await createFolder()
@@ -216,31 +214,17 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
     line: 'dirsyncd.yaml:2:1: this key was already given above; keep one of them',
   },
   {
-    name: 'a service without its keys',
-    text: `service: {}\n${CORP}`,
+    name: 'a section of the other program',
+    text: `service: { keyFile: keys }\n${CORP}`,
     line:
-      'dirsyncd.yaml:1:1: service.keyFile: is missing; it must be the path of the file with the keys that credentials ' +
-      'are encrypted with, and `dirsyncd service key create FILE` makes one',
+      'dirsyncd.yaml:1:1: service: is not a section of this file: access-service, the access-management service, has a file ' +
+      'of its own; move the section to /etc/access-service/access-service.yaml, or to the file that $ACCESS_SERVICE_CONFIG names',
   },
   {
     name: 'an empty file',
     text: '',
-    line:
-      'dirsyncd.yaml:1:1: syncs: is empty; name at least one sync, or add a section service for dirsyncd service, as ' +
-      'config/example.yaml shows',
+    line: 'dirsyncd.yaml:1:1: syncs: is empty; name at least one sync, as config/example.yaml shows',
   },
-  {
-    name: 'a network of proxies that ends within the prefix of IPv4 in IPv6',
-    text: `${SERVICE}  trustedProxies: [10.0.0.0/8, "::FFFF:10.0.0.0/90"]\n`,
-    line:
-      'dirsyncd.yaml:3:32: service.trustedProxies[1]: must have a prefix of 96 or more, because it is an IPv4 network in ' +
-      'IPv6 form',
-  },
-  ...['23h', '3650000d', '999999999999d', '0d', '2 years'].map((time) => ({
-    name: `a history of events of ${time}`,
-    text: `${SERVICE}  eventRetention: ${time}\n`,
-    line: 'dirsyncd.yaml:3:3: service.eventRetention: must be a duration from 1d to 36500d, or null, which keeps all',
-  })),
   {
     name: 'a past of runs that is longer than a hundred years',
     text: `retention: { time: 36501d }\n${CORP}`,
@@ -377,11 +361,9 @@ test('without --config the environment names the file', async () => {
 
 test('defaults are safe, paths start at the folder of the file', async () => {
   await using folder = await createFolder()
-  const file = await folder.write('dirsyncd.yaml', `dataDir: data\nservice: { keyFile: keys }\n${CORP}`)
+  const file = await folder.write('dirsyncd.yaml', `dataDir: data\n${CORP}`)
   const config = await loadConfig({ file, env: {} })
   expect(config.dataDir).toBe(join(folder.path, 'data'))
-  expect(config.service?.dataDir).toBe(join(folder.path, 'data', 'service'))
-  expect(config.service?.uniqueExternalIds).toBe(true)
   expect(config.admin.listen).toEqual({ host: '127.0.0.1', port: 8080 })
   expect(config.store).toEqual({ kind: 'embedded' })
   const limits = {
@@ -405,16 +387,6 @@ test('defaults are safe, paths start at the folder of the file', async () => {
   })
 })
 
-async function limitOf(more: string): Promise<object | undefined> {
-  return (await load(`service: { keyFile: keys${more} }\n${CORP}`)).service?.rateLimit
-}
-
-test('the service has a generous limit of requests, which can be changed or switched off', async () => {
-  expect(await limitOf('')).toEqual({ requests: 10_000, perMs: 10_000 })
-  expect(await limitOf(', rateLimit: { requests: 50 }')).toEqual({ requests: 50, perMs: 1000 })
-  expect(await limitOf(', rateLimit: null')).toBeUndefined()
-})
-
 async function retentionOf(text: string): Promise<object> {
   return (await load(`${text}\n${CORP}`)).retention
 }
@@ -428,13 +400,6 @@ test('the past is kept for 90 days and five million rows, or as the configuratio
   await expect(retentionOf('retention: { time: 23h }')).rejects.toThrow(
     'retention.time: must be a duration from 1d to 36500d',
   )
-})
-
-test('the longest history of events is a hundred years', async () => {
-  const century = await load(`${SERVICE}  eventRetention: 36500d\n`)
-  expect(century.service?.eventRetentionMs).toBe(36_500 * 86_400_000)
-  const forEver = await load(`${SERVICE}  eventRetention: null\n`)
-  expect(forEver.service?.eventRetentionMs).toBeUndefined()
 })
 
 test.each([

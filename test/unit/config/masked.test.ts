@@ -54,7 +54,7 @@ test('what a secret option of the schema holds literally is not shown', () => {
         paths.add(path.trim())
       }
   expect(paths).toContain('notifications channels slack url')
-  expect(paths).toContain('service storePassword')
+  expect(paths).toContain('storePassword')
 })
 
 test('a channel shows where its secret is, and of an address only the origin', () => {

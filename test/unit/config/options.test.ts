@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
 import { loadConfig } from '../../../src/config/load.ts'
 import { decisiveOptions } from '../../../src/config/options.ts'
-import { changedKeys, type Options } from '../../../src/plan/configuration.ts'
+import { changedKeys, type Options } from '../../../src/core/plan/configuration.ts'
 import { createFolder } from './folder.ts'
 
 const LDAP = `

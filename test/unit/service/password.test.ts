@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { passwordStrength } from '../../../src/contract/subscription.ts'
+import { passwordStrength } from '../../../src/api/contract/subscription.ts'
 import { createEstimator, generatePassword, gradeOf } from '../../../src/service/password.ts'
 
 const estimate = createEstimator()

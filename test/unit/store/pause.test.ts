@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createLog } from '../../../src/log.ts'
+import { createLog } from '../../../src/base/log/log.ts'
 import { createPauseLog, type Pause } from '../../../src/store/pause.ts'
 
 const ENDS = new Date('2026-11-21T07:29:03.000Z')

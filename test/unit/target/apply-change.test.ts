@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { applyChange, type Applied } from '../../../src/target/apply-change.ts'
 import type { TargetDirectory } from '../../../src/target/idempotent.ts'
-import type { Change } from '../../../src/plan/change.ts'
-import { clientOf, group, rejection, user } from '../client/fixtures.ts'
+import type { Change } from '../../../src/core/plan/change.ts'
+import { clientOf, group, rejection, user } from '../api/client/fixtures.ts'
 import { type DirectoryServer, type Entry, startDirectoryServer } from './directory-server.ts'
 
 const ANN = { name: 'Ann', email: 'ann@example.org' }

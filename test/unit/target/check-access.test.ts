@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { checkAccess, type AccessLine } from '../../../src/target/check-access.ts'
-import { clientOf, user } from '../client/fixtures.ts'
-import type { Reaction } from '../client/scripted-server.ts'
+import { clientOf, user } from '../api/client/fixtures.ts'
+import type { Reaction } from '../api/client/scripted-server.ts'
 import { type DirectoryServer, startDirectoryServer } from './directory-server.ts'
 
 async function check(server: DirectoryServer, writes: boolean): Promise<AccessLine[]> {

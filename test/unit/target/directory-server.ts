@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { DIRECTORY } from '../client/fixtures.ts'
+import { DIRECTORY } from '../api/client/fixtures.ts'
 import { parseForm } from '../../../src/service/http/form.ts'
 import {
   type Reaction,
   type ScriptedServer,
   type Seen,
   startScriptedServer,
-} from '../client/scripted-server.ts'
+} from '../api/client/scripted-server.ts'
 
 export type Entry = Record<string, unknown> & { external_id: string }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { findLeftBehind, leftBehindText, TRIAL_NAME } from '../../../src/target/left-behind.ts'
 import { deleteLeftBehind } from '../../../src/target/try-out.ts'
-import { clientOf, user } from '../client/fixtures.ts'
+import { clientOf, user } from '../api/client/fixtures.ts'
 import { type DirectoryServer, startDirectoryServer } from './directory-server.ts'
 
 const trial = (number: number) => `dirsyncd-check-00000000-0000-4000-8000-${String(number).padStart(12, '0')}`

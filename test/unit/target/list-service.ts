@@ -4,7 +4,7 @@ import {
   type ScriptedServer,
   type Seen,
   startScriptedServer,
-} from '../client/scripted-server.ts'
+} from '../api/client/scripted-server.ts'
 import type { Entry } from './directory-server.ts'
 
 /** What the service does with a list of several entries. Whatever it is, a list of one is created and shown. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { lookBack } from '../../../src/target/look-back.ts'
-import { clientOf, rejection } from '../client/fixtures.ts'
+import { clientOf, rejection } from '../api/client/fixtures.ts'
 import { startDirectoryServer } from './directory-server.ts'
 
 const CREATED = { op: 'create-user', id: 'u1', want: { name: 'Ann' } } as const

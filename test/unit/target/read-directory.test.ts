@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { DirectorySnapshot } from '../../../src/directory/snapshot.ts'
+import type { DirectorySnapshot } from '../../../src/core/entries/snapshot.ts'
 import { readDirectory, type ReadDirectoryOptions } from '../../../src/target/read-directory.ts'
-import { clientOf, group, rejection, user } from '../client/fixtures.ts'
-import type { Reaction } from '../client/scripted-server.ts'
+import { clientOf, group, rejection, user } from '../api/client/fixtures.ts'
+import type { Reaction } from '../api/client/scripted-server.ts'
 import { type DirectoryServer, type Entry, startDirectoryServer } from './directory-server.ts'
 
 async function read(

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import type { Change } from '../../../src/plan/change.ts'
-import type { Outcome } from '../../../src/plan/outcome.ts'
+import type { Change } from '../../../src/core/plan/change.ts'
+import type { Outcome } from '../../../src/core/plan/outcome.ts'
 import { tryChange } from '../../../src/target/try-change.ts'
-import { clientOf, rejection } from '../client/fixtures.ts'
-import type { Reaction } from '../client/scripted-server.ts'
+import { clientOf, rejection } from '../api/client/fixtures.ts'
+import type { Reaction } from '../api/client/scripted-server.ts'
 import { startDirectoryServer } from './directory-server.ts'
 
 const WEB_PAGE = { status: 200, text: '<html>', headers: { 'content-type': 'text/html; charset=utf-8' } }

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { tryDomains, tryMembers } from '../../../src/target/try-out.ts'
-import { clientOf, user } from '../client/fixtures.ts'
-import type { Reaction } from '../client/scripted-server.ts'
+import { clientOf, user } from '../api/client/fixtures.ts'
+import type { Reaction } from '../api/client/scripted-server.ts'
 import { type DirectoryServer, startDirectoryServer } from './directory-server.ts'
 
 let said: string[]

@@ -1,6 +1,6 @@
 import { type Migration, Migrator } from 'kysely/migration'
 import type { Pool } from 'pg'
-import { DirsyncdError, sentence } from '../../../errors.ts'
+import { DirsyncdError, sentence } from '../../../base/errors.ts'
 import { openDatabase, SCHEMA } from '../database.ts'
 import { createOrganizations } from './0001-organizations.ts'
 import { createEntries } from './0002-entries.ts'

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { isIP, isIPv4 } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { DirsyncdError, networkReason, sentence } from '../../../errors.ts'
+import { DirsyncdError, networkReason, sentence } from '../../../base/errors.ts'
 import { interruption } from '../../interruption.ts'
 import type { Endpoint } from './endpoint.ts'
 

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import { BindRequest } from 'ldapts'
-import { DirsyncdError, sentence } from '../../../errors.ts'
+import { DirsyncdError, sentence } from '../../../base/errors.ts'
 import { type Endpoint, requirePrivacy } from './endpoint.ts'
 import type { LdapSourceOptions } from '../options.ts'
 import { logonProblem } from './logon-problem.ts'

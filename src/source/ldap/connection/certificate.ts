@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { checkServerIdentity, connect as connectTls, type TLSSocket } from 'node:tls'
-import { DirsyncdError } from '../../../errors.ts'
+import { DirsyncdError } from '../../../base/errors.ts'
 import type { LdapSourceOptions } from '../options.ts'
 import { connectPlain, established } from './connect.ts'
 import { limitsOf, startTls } from './connection.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
-import { DirsyncdError, sentence } from '../../../errors.ts'
+import { DirsyncdError, sentence } from '../../../base/errors.ts'
 import { interruption } from '../../interruption.ts'
 import type { Endpoint } from './endpoint.ts'
 import { certificateDemand, connectProblem, isCertificateProblem } from './tls-problem.ts'

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
-import { certificatesIn } from '../../../certificates.ts'
-import { DirsyncdError } from '../../../errors.ts'
-import { isThisMachine } from '../../../this-machine.ts'
+import { certificatesIn } from '../../../base/certificates.ts'
+import { DirsyncdError } from '../../../base/errors.ts'
+import { isThisMachine } from '../../../base/this-machine.ts'
 import type { LdapSourceOptions } from '../options.ts'
 
 /** Where to connect, parsed and checked once. */

@@ -1,5 +1,5 @@
 import { ExtendedRequest, PresenceFilter, SearchRequest } from 'ldapts'
-import { DirsyncdError } from '../../../errors.ts'
+import { DirsyncdError } from '../../../base/errors.ts'
 import type { LdapEntry } from '../entry.ts'
 import type { LdapResult } from './message.ts'
 import { isOutage, resultInWords, SUCCESS } from './result.ts'

@@ -1,6 +1,6 @@
-import type { PreferredServer } from '../../../directory/evidence.ts'
+import type { PreferredServer } from '../../../core/entries/evidence.ts'
 import type { ReadOptions } from '../../source.ts'
-import { DirsyncdError, sentence } from '../../../errors.ts'
+import { DirsyncdError, sentence } from '../../../base/errors.ts'
 import { countServers, type LookUp, lookUpBySystem, resolveAll, type Target } from './addresses.ts'
 import type { Credentials } from './bind.ts'
 import { type LdapConnection, openConnection, type Told } from './connection.ts'

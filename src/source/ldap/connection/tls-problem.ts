@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { networkReason, sentence, systemCode } from '../../../errors.ts'
+import { networkReason, sentence, systemCode } from '../../../base/errors.ts'
 
 const UNTRUSTED = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { ExtendedRequest, type Message, SearchRequest } from 'ldapts'
-import { DirsyncdError, type ErrorCode, networkReason, sentence } from '../../../errors.ts'
+import { DirsyncdError, type ErrorCode, networkReason, sentence } from '../../../base/errors.ts'
 import { interruption } from '../../interruption.ts'
 import type { LdapEntry } from '../entry.ts'
 import { createFramer, type Framer } from './frames.ts'

@@ -1,4 +1,4 @@
-import type { Log } from '../../../log.ts'
+import type { Log } from '../../../base/log/log.ts'
 import { dnKey } from '../dn.ts'
 import { type LdapEntry, lookupIn } from '../entry.ts'
 import { PROFILES } from '../vendor.ts'

@@ -1,4 +1,4 @@
-import type { Log } from '../../../log.ts'
+import type { Log } from '../../../base/log/log.ts'
 import { type LdapEntry, lookupIn } from '../entry.ts'
 import type { Vendor } from '../options.ts'
 import { PROFILES } from '../vendor.ts'

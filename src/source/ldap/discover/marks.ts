@@ -1,4 +1,4 @@
-import type { Log } from '../../../log.ts'
+import type { Log } from '../../../base/log/log.ts'
 import type { LdapEntry } from '../entry.ts'
 import { count, type LookingFor } from './count.ts'
 import { Expired, EXPIRED_ATTRIBUTE } from './expired.ts'

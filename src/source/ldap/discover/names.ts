@@ -1,4 +1,4 @@
-import { byCodeUnit } from '../../../directory/normalize.ts'
+import { byCodeUnit } from '../../../base/order.ts'
 import { type Proposal, waysOf } from './propose.ts'
 import type { Tally } from './tally.ts'
 

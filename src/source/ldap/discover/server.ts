@@ -1,4 +1,4 @@
-import type { Log } from '../../../log.ts'
+import type { Log } from '../../../base/log/log.ts'
 import type { Lookup } from '../../mapping.ts'
 import { parseEndpoints } from '../connection/endpoint.ts'
 import { lookAtCertificate, type ServerCertificate } from '../connection/certificate.ts'

@@ -1,4 +1,5 @@
-import { byCodeUnit, canonicalEmail } from '../../../directory/normalize.ts'
+import { canonicalEmail } from '../../../core/entries/normalize.ts'
+import { byCodeUnit } from '../../../base/order.ts'
 import { type Collector, usableId } from '../../collect.ts'
 import type { Found, FoundEntry, Standing, Wanted } from '../../source.ts'
 import type { CompiledOptions } from '../compile.ts'

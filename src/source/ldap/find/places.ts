@@ -1,6 +1,6 @@
 import type { Filter } from 'ldapts'
-import { canonicalEmail } from '../../../directory/normalize.ts'
-import type { Kind } from '../../../directory/entry.ts'
+import { canonicalEmail } from '../../../core/entries/normalize.ts'
+import type { Kind } from '../../../core/entries/entry.ts'
 import type { Lookup } from '../../mapping.ts'
 import type { CompiledOptions, GroupPlace, UserPlace } from '../compile.ts'
 import { allOf, anyIn, anyOf, someOf } from '../filter.ts'

@@ -1,5 +1,5 @@
 import type { Filter } from 'ldapts'
-import { DirsyncdError, sentence } from '../../../errors.ts'
+import { DirsyncdError, sentence } from '../../../base/errors.ts'
 import type { LdapConnection } from '../connection/connection.ts'
 import { ConnectionLost } from '../connection/wire.ts'
 import { dnKey, normalizeDn } from '../dn.ts'

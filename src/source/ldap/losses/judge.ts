@@ -1,5 +1,5 @@
-import type { LossLook } from '../../../directory/evidence.ts'
-import { amount, examples } from '../../../directory/wording.ts'
+import type { LossLook } from '../../../core/entries/evidence.ts'
+import { amount, examples } from '../../../base/wording.ts'
 import type { GroupPlace } from '../compile.ts'
 import { dnKey } from '../dn.ts'
 import type { GroupRecord } from '../image.ts'

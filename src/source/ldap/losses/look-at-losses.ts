@@ -1,4 +1,4 @@
-import type { LossLook } from '../../../directory/evidence.ts'
+import type { LossLook } from '../../../core/entries/evidence.ts'
 import type { CompiledOptions } from '../compile.ts'
 import { requireLookup } from '../look-again.ts'
 import type { Reading } from '../read-place.ts'

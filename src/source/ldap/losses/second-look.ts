@@ -1,4 +1,4 @@
-import type { SourceSnapshot } from '../../../directory/snapshot.ts'
+import type { SourceSnapshot } from '../../../core/entries/snapshot.ts'
 import type { CompiledOptions, GroupPlace } from '../compile.ts'
 import { dnKey } from '../dn.ts'
 import { type LdapEntry, lookupIn } from '../entry.ts'

@@ -1,4 +1,4 @@
-import { textHash } from '../../../directory/text-hash.ts'
+import { textHash } from '../../../core/entries/text-hash.ts'
 import { dnKey, normalizeDn } from '../dn.ts'
 import type { ImageUsers } from '../image.ts'
 

@@ -1,4 +1,4 @@
-import { byName } from '../../../directory/by-name.ts'
+import { byName } from '../../../core/entries/by-name.ts'
 import type { GroupPlace } from '../compile.ts'
 import { dnKey, normalizeDn } from '../dn.ts'
 import type { GroupRecord, ImageUsers, LdapImage, UserRecord } from '../image.ts'

@@ -1,5 +1,5 @@
 import { EqualityFilter, type Filter, PresenceFilter } from 'ldapts'
-import { DirsyncdError } from '../../../errors.ts'
+import { DirsyncdError } from '../../../base/errors.ts'
 import type { Lookup } from '../../mapping.ts'
 import type { LdapConnection } from '../connection/connection.ts'
 import { isOutage, resultInWords, SUCCESS } from '../connection/result.ts'

@@ -1,4 +1,4 @@
-import { digits } from '../../../directory/wording.ts'
+import { digits } from '../../../base/wording.ts'
 import type { ProbeLine } from '../../source.ts'
 import type { CompiledOptions } from '../compile.ts'
 import type { OpenServer } from '../connection/servers.ts'

@@ -1,4 +1,4 @@
-import type { Position, ServerEvidence } from '../../../directory/evidence.ts'
+import type { Position, ServerEvidence } from '../../../core/entries/evidence.ts'
 
 /** What a server says of its data at one moment. */
 export type ServerState = Pick<ServerEvidence, 'database' | 'position' | 'hints'>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { EventFilters } from '../../../../src/contract/event.ts'
+import type { EventFilters } from '../../../../src/api/contract/event.ts'
 import { type EventSearch, readEventFilters } from '../../../../src/service/events/event-filters.ts'
 import { Problem } from '../../../../src/service/http/problem.ts'
 

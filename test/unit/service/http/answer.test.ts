@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
-import { createLog } from '../../../../src/log.ts'
+import { createLog } from '../../../../src/base/log/log.ts'
 import { newToken } from '../../../../src/service/access-token.ts'
 import { answerError } from '../../../../src/service/http/answer.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { endpoints } from '../../../../src/contract/endpoints.ts'
+import { endpoints } from '../../../../src/api/contract/endpoints.ts'
 import { checkForm } from '../../../../src/service/http/check-form.ts'
 
 /** How many parts the check of a group with these members has, and what came of it. */

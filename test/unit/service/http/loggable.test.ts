@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { endpoints, type Operation } from '../../../../src/contract/endpoints.ts'
+import { endpoints, type Operation } from '../../../../src/api/contract/endpoints.ts'
 import { newToken } from '../../../../src/service/access-token.ts'
 import { loggableUrl, maskTokens, queryNames } from '../../../../src/service/http/loggable.ts'
 

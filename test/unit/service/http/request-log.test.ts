@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, stat, symlink, unlink, writeFile } from 'node:
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { createLog, silentLog } from '../../../../src/log.ts'
+import { createLog, silentLog } from '../../../../src/base/log/log.ts'
 import { createRequestLog } from '../../../../src/service/http/request-log.ts'
 import { tempDir } from '../../../support/temp.ts'
 
@@ -99,7 +99,7 @@ describe('a log of requests that', () => {
     const path = join(dir.path, 'requests.log')
     const program = `
       import { truncateSync } from 'node:fs'
-      import { silentLog } from ${importOf('log.ts')}
+      import { silentLog } from ${importOf('base/log/log.ts')}
       import { createRequestLog } from ${importOf('service/http/request-log.ts')}
       const log = createRequestLog(${JSON.stringify(path)}, silentLog())
       log.write({ text: 'x'.repeat(2000) })

@@ -3,7 +3,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DirsyncdError } from '../../../../src/errors.ts'
+import { DirsyncdError } from '../../../../src/base/errors.ts'
 import {
   createVault,
   newKeyLine,
@@ -132,7 +132,7 @@ describe('a key file', () => {
   })
 
   test.each([
-    ['is empty', '', /^The key file \S+ holds no key; make one with `dirsyncd service key create/],
+    ['is empty', '', /^The key file \S+ holds no key; make one with `access-service key create/],
     ['has a line without an id', `${KEY.toString('base64')}\n`, /^Line 1 of the key file \S+ is no key/],
     ['has a key of 16 bytes', `k1 ${KEY.toString('base64', 0, 16)}\n`, /^Line 1 /],
     ['has hexadecimal digits', `# one\nk1 ${KEY.toString('hex')}\n`, /^Line 2 /],

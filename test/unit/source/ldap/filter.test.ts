@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { BerWriter, FilterParser, type Filter } from 'ldapts'
 import { expect, test } from 'vitest'
-import { DirsyncdError } from '../../../../src/errors.ts'
+import { DirsyncdError } from '../../../../src/base/errors.ts'
 import { anyOf, attributesOf, parseFilter } from '../../../../src/source/ldap/filter.ts'
 
 function wire(filter: Filter): string {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { silentLog } from '../../../../src/log.ts'
+import { silentLog } from '../../../../src/base/log/log.ts'
 import { createLdapSource } from '../../../../src/source/ldap/ldap-source.ts'
 import type { LdapSourceOptions } from '../../../../src/source/ldap/options.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { SourceSnapshot } from '../../../../src/directory/snapshot.ts'
-import { atOnce } from '../../../../src/directory/steps.ts'
+import type { SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
+import { atOnce } from '../../../../src/base/steps.ts'
 import { Collector } from '../../../../src/source/collect.ts'
 import { compileOptions } from '../../../../src/source/ldap/compile.ts'
 import type { LdapEntry } from '../../../../src/source/ldap/entry.ts'

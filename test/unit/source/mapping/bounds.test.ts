@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { DirsyncdError } from '../../../../src/errors.ts'
+import { DirsyncdError } from '../../../../src/base/errors.ts'
 import { compileUserMap, type UserMapping } from '../../../../src/source/mapping.ts'
 import { cpuMsSince } from '../../../support/machine-load.ts'
 

@@ -1,0 +1,45 @@
+import { errors } from 'undici'
+import { networkReason, systemCode } from '../../base/errors.ts'
+import { ProxyUnreachable } from './dispatcher.ts'
+
+export interface NetworkProblem {
+  readonly reason: string
+  /** Whether a retry within seconds may help. It does not help against an invalid certificate. */
+  readonly transient: boolean
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  UND_ERR_CONNECT_TIMEOUT: 'no connection within the time-out',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer within the time-out',
+  UND_ERR_BODY_TIMEOUT: 'the answer stopped in the middle',
+  UND_ERR_SOCKET: 'the connection was closed before the whole answer came',
+  UND_ERR_PRX_CONN: 'the proxy closed the connection before the service was reached',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'the answer is larger than the client accepts',
+}
+
+const PERMANENT =
+  /^(UND_ERR_(HEADERS_OVERFLOW|RES_EXCEEDED_MAX_SIZE|INVALID_ARG)|ERR_TLS_|ERR_SSL_|UNABLE_TO_|EPROTO)|CERT/
+
+/** Explains what undici, the socket, DNS or TLS threw. The reason of an unknown code contains the code. */
+export function explainNetworkError(error: unknown): NetworkProblem {
+  if (error instanceof ProxyUnreachable) {
+    const { reason, transient } = explainNetworkError(error.cause)
+    return { reason: `${error.message} cannot be reached: ${reason}`, transient }
+  }
+  const code = systemCode(error) ?? ''
+  return {
+    reason: REASONS[code] ?? networkReason(error) ?? unknownReason(error, code),
+    transient: !PERMANENT.test(code),
+  }
+}
+
+function unknownReason(error: unknown, code: string): string {
+  const [, refusal] = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : '') ?? []
+  if (refusal !== undefined) return `the proxy refused to connect to it (${refusal})`
+  if (code.startsWith('ERR_SSL_')) return `the TLS handshake failed (${code})`
+  if (code.startsWith('HPE_')) return 'the answer is not HTTP'
+  if (error instanceof errors.InvalidArgumentError) return 'the request cannot be written as HTTP'
+  if (/CERT/.test(code)) return `its certificate is not accepted (${code})`
+  return code === '' ? 'the connection broke' : `the connection broke (${code})`
+}

@@ -1,0 +1,13 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+
+let isTrusted = false
+
+/**
+ * Has TLS trust the certificate authorities that an administrator installed on this machine, besides Node's own. That
+ * takes a tenth of a second, so it is done once, and only where it is needed.
+ */
+export function trustAuthoritiesOfMachine(): void {
+  if (isTrusted) return
+  isTrusted = true
+  setDefaultCACertificates([...getCACertificates('default'), ...getCACertificates('system')])
+}

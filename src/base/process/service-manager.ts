@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process'
+import { sentence } from '../errors.ts'
+import type { Log } from '../log/log.ts'
+
+/** What systemd passes to a service of `Type=notify`; see sd_notify(3) and sd_watchdog_enabled(3). */
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Tells systemd that the service is ready, lives and stops. Does nothing where systemd does not ask. */
+export class ServiceManager implements Disposable {
+  readonly #environment: Environment
+  readonly #log: Log
+  #timer: NodeJS.Timeout | undefined
+  #isReadyTold = false
+  #hasWarned = false
+
+  constructor(environment: Environment, log: Log) {
+    this.#environment = environment
+    this.#log = log
+  }
+
+  /** The service does its work from now on. A process that does not say again and again that it lives is restarted. */
+  readonly ready = (): void => {
+    this.#tellReady()
+    const everyMs = this.#watchdogMs() / 2
+    if (everyMs > 0) this.#timer = setInterval(this.#tellAlive, everyMs).unref()
+  }
+
+  /** The service ends; until it has, it lives. */
+  readonly stopping = (): void => {
+    this.#tell('STOPPING=1')
+  };
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+  }
+
+  /** 0 without a watchdog, and for a process that the watchdog is not for. */
+  #watchdogMs(): number {
+    const { WATCHDOG_USEC: microseconds, WATCHDOG_PID: pid } = this.#environment
+    if (pid !== undefined && Number(pid) !== process.pid) return 0
+    return Number(microseconds ?? 0) / 1000 || 0
+  }
+
+  #tellReady(): void {
+    this.#tell('READY=1', () => (this.#isReadyTold = true))
+  }
+
+  readonly #tellAlive = (): void => {
+    if (!this.#isReadyTold) this.#tellReady()
+    this.#tell('WATCHDOG=1')
+  }
+
+  /** By systemd's own program: Node knows no datagrams of Unix sockets. A message that fails silences no later one. */
+  #tell(message: string, onTold?: () => void): void {
+    const { NOTIFY_SOCKET, PATH } = this.#environment
+    if (NOTIFY_SOCKET === undefined) return
+    const env = { NOTIFY_SOCKET, ...(PATH !== undefined && { PATH }) }
+    execFile('systemd-notify', [message], { env, timeout: 10_000 }, (error) => {
+      if (error === null) return onTold?.()
+      if (this.#hasWarned) return
+      this.#hasWarned = true
+      this.#log.warn({ error: sentence(error) }, 'systemd cannot be told of the state of the service')
+    })
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * The options of a section by their key, with each value as JSON. Lists, secrets and the expressions of a map count as
+ * one value; functions are left out.
+ */
+export function flatOptions(section: object): Readonly<Record<string, string>> {
+  return Object.fromEntries(flatten(section, ''))
+}
+
+function flatten(section: object, prefix: string): readonly (readonly [string, string])[] {
+  return Object.entries(section).flatMap(([name, value]) => {
+    const key = shortKey(`${prefix}${name}`)
+    if (value === undefined || typeof value === 'function') return []
+    return isSection(value, key) ? flatten(value, `${key}.`) : [[key, JSON.stringify(value)] as const]
+  })
+}
+
+/** The options of the source go without `source`, as in its own messages; only its type would not be understood so. */
+function shortKey(key: string): string {
+  return key.replace(/^source\.(?!type$)/, '')
+}
+
+function isSection(value: unknown, key: string): value is object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const names = Object.keys(value)
+  const isSecret = names.length === 1 && ['env', 'file', 'command'].includes(names[0] ?? '')
+  return !isSecret && !/(^|\.)map\.[^.]+$/.test(key)
+}

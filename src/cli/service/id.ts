@@ -1,6 +1,0 @@
-import { wholeNumber } from '../arguments.ts'
-
-/** Collects ids that may be given several times. */
-export function repeatedId(value: string, before: readonly number[] | undefined): readonly number[] {
-  return [...(before ?? []), wholeNumber(value)]
-}

@@ -1,0 +1,181 @@
+import type { Kysely } from 'kysely'
+import { sentence } from '../../base/errors.ts'
+import {
+  absenceCounts,
+  canaryFacts,
+  decisionCounts,
+  knownSyncs,
+  lastGoodFacts,
+  leaseFacts,
+  newestRuns,
+  noticeCounts,
+  pauseFacts,
+  quarantineFacts,
+  refusedLoginFacts,
+  storeVersion,
+  tableSizes,
+  tokenFacts,
+  troublesOf,
+} from '../../store/diagnostics.ts'
+import { isAway } from '../../base/database/outage.ts'
+import { describeProcess } from '../../base/database/process-name.ts'
+import { pausedSyncs } from '../../store/paused-syncs.ts'
+import type { SyncTarget } from '../../store/run-types.ts'
+import type { Tables } from '../../store/tables.ts'
+import { Cleaner } from './clean.ts'
+import { findKnown } from './known.ts'
+import { describeRun } from './run-facts.ts'
+import { programWords, WORDS_UNREAD } from './words.ts'
+
+type Db = Kysely<Tables>
+
+export interface DiagnosticsRequest {
+  /** For the hashes of this bundle. */
+  readonly salt: string
+  /** Texts of the configuration that the bundle shows. */
+  readonly shown: readonly string[]
+}
+
+/** As plain data without people. */
+export interface Diagnostics {
+  readonly facts: Readonly<Record<string, unknown>>
+  /** Why a part could not be read, a sentence each. */
+  readonly errors: readonly string[]
+}
+
+const RUNS = 20
+
+/** So many entries of a quarantine are listed; all are counted. */
+const QUARANTINED = 20
+
+/** Resolves with the first value where the read fails. */
+type OrElse = <T>(other: T, read: () => Promise<T>) => Promise<T>
+
+/**
+ * Reads what the store says of runs and syncs. A part that cannot be read is left out, and `errors` says why. Throws the
+ * error of a store that is away: each further read would wait for it, too.
+ */
+export async function diagnose(db: Db, { salt, shown }: DiagnosticsRequest): Promise<Diagnostics> {
+  const errors: string[] = []
+  const orElse: OrElse = async (other, read) => {
+    try {
+      return await read()
+    } catch (error) {
+      if (isAway(error)) throw error
+      errors.push(sentence(error))
+      return other
+    }
+  }
+  const facts = await readFacts(db, orElse)
+  const runs = facts.syncs.flatMap((sync) => sync.runs.map(({ run }) => run))
+  const texts = textsOf(facts)
+  const known = await orElse(undefined, () => findKnown(db, runs, texts))
+  const words = await orElse(undefined, programWords)
+  const cleanerWith = (some: ReadonlySet<string> = new Set()) =>
+    new Cleaner({ salt, shown, words: some, known: known ?? new Map() })
+  // Without the known names a sentence of a run might keep one; why a read failed names people in quotes at most.
+  const cleaner = cleanerWith(known && words)
+  const ofErrors = cleanerWith(words)
+  const cleaned = [...new Set(errors)].map((error) => ofErrors.sentence(error))
+  return {
+    facts: describe(facts, cleaner),
+    errors: words === undefined ? [WORDS_UNREAD, ...cleaned] : cleaned,
+  }
+}
+
+type Facts = Awaited<ReturnType<typeof readFacts>>
+
+async function readFacts(db: Db, orElse: OrElse) {
+  return {
+    version: await orElse(undefined, () => storeVersion(db)),
+    tables: await orElse([], () => tableSizes(db)),
+    leases: await orElse([], () => leaseFacts(db)),
+    pauses: await orElse([], () => pauseFacts(db)),
+    paused: await orElse([], async () => [...(await pausedSyncs(db)).values()]),
+    tokens: await orElse([], () => tokenFacts(db)),
+    logins: await orElse([], () => refusedLoginFacts(db)),
+    syncs: await readSyncs(db, orElse),
+  }
+}
+
+async function readSyncs(db: Db, orElse: OrElse): Promise<readonly SyncFacts[]> {
+  const read: SyncFacts[] = []
+  for (const target of await orElse([], () => knownSyncs(db))) {
+    const sync = await orElse(undefined, () => readSync(db, target))
+    if (sync !== undefined) read.push(sync)
+  }
+  return read
+}
+
+function describe(facts: Facts, cleaner: Cleaner): Readonly<Record<string, unknown>> {
+  return {
+    store: facts.version,
+    tables: facts.tables,
+    leases: facts.leases.map(({ owner, ...lease }) => ({
+      ...lease,
+      owner: owner === null ? null : describeProcess(owner),
+    })),
+    pauses: facts.pauses,
+    paused: facts.paused.map(({ sync, since }) => ({ sync, since })),
+    tokens: facts.tokens,
+    refusedLogins: facts.logins.map((login) => ({ ...login, message: cleaner.sentence(login.message) })),
+    syncs: facts.syncs.map((sync) => describeSync(sync, cleaner)),
+  }
+}
+
+type SyncFacts = Awaited<ReturnType<typeof readSync>>
+
+async function readSync(db: Db, target: SyncTarget) {
+  const runs = await newestRuns(db, target, RUNS)
+  const numbers = runs.map(({ run }) => run)
+  return {
+    ...target,
+    runs,
+    lastGood: await lastGoodFacts(db, target),
+    canaries: await canaryFacts(db, target),
+    absences: await absenceCounts(db, target),
+    quarantine: await quarantineFacts(db, target),
+    decisions: await decisionCounts(db, target),
+    troubles: await troublesOf(db, numbers),
+    notices: await noticeCounts(db, numbers),
+  }
+}
+
+/** Every sentence that the bundle shows. */
+function textsOf({ logins, syncs }: Facts): readonly string[] {
+  const ofSyncs = syncs.flatMap(({ runs, quarantine, troubles, notices }) => [
+    ...runs.flatMap(({ error, stop_reason: reason, breaches }) => [
+      error,
+      reason,
+      ...(breaches ?? []).map(({ detail }) => detail),
+    ]),
+    ...[...quarantine.slice(0, QUARANTINED), ...troubles, ...notices].map(({ detail }) => detail),
+  ])
+  return [...logins.map(({ message }) => message), ...ofSyncs].filter((text) => text !== null)
+}
+
+function describeSync(sync: SyncFacts, cleaner: Cleaner): Readonly<Record<string, unknown>> {
+  return {
+    sync: sync.sync,
+    target: sync.target,
+    lastGood: sync.lastGood ?? null,
+    canaries: sync.canaries,
+    absences: sync.absences,
+    decisions: sync.decisions,
+    quarantine: describeQuarantine(sync.quarantine, cleaner),
+    runs: sync.runs.map((run) => describeRun(run, sync, cleaner)),
+  }
+}
+
+function describeQuarantine(quarantine: SyncFacts['quarantine'], cleaner: Cleaner): object {
+  const counts = Map.groupBy(quarantine, ({ op, code, status }) => JSON.stringify({ op, code, status }))
+  return {
+    counts: [...counts].map(([what, some]) => ({ ...JSON.parse(what), count: some.length })),
+    newest: quarantine.slice(0, QUARANTINED).map(({ id, op, detail, ...facts }) => ({
+      ...facts,
+      op,
+      entry: id === null ? null : cleaner.id({ kind: op?.endsWith('-group') ? 'group' : 'user', id }),
+      detail: cleaner.sentence(detail),
+    })),
+  }
+}

@@ -1,0 +1,103 @@
+import type { HeldUndo } from './history.ts'
+import type { NoticeCode } from '../../core/entries/snapshot.ts'
+import { pointInTime } from '../../base/wording.ts'
+import type { Change } from '../../core/plan/change.ts'
+import type { ConfigurationChange } from '../../core/plan/configuration.ts'
+import type { Membership } from '../../core/plan/policy.ts'
+import type { JournalEntry, Story, VerdictCode } from '../story.ts'
+
+/** What a verdict is made of. */
+export interface VerdictFacts extends Omit<Story, 'result' | 'who' | 'email' | 'verdict' | 'next' | 'todo'> {
+  /** What a run would plan from this entry alone. */
+  readonly planned: Change | undefined
+  readonly isAbsenceKnown: boolean
+  /** What the sync does with members; `off` also where its source has none. */
+  readonly membership: Membership
+  /** The options that are not as in the last completed run. */
+  readonly configurationChange: ConfigurationChange | undefined
+  /** The last run of the whole sync that made both sides equal. */
+  readonly completedRun: number | null
+  /** Whether both sides of a group list the same members; null where `planned` is not made of the members. */
+  readonly sameMembers: boolean | null
+  /** Whether several users of the directory may have one e-mail. */
+  readonly sharesEmails: boolean
+  /** The run whose guards hold everything, until a person decides or a later plan breaks none. */
+  readonly heldRun: number | null
+  readonly heldUndo: HeldUndo | undefined
+}
+
+/** A verdict, what the next run does, and what a person can do; clauses without a full stop. */
+export interface Case {
+  readonly code: VerdictCode
+  readonly why: string
+  /** Default: what the plan says. */
+  readonly next?: string
+  /** A condition of what the next run does. */
+  readonly but?: string
+  readonly todo?: string
+}
+
+/** `Ana Šimić (user u1)` */
+export function titleOf({ kind, id, name }: Pick<VerdictFacts, 'kind' | 'id' | 'name'>): string {
+  const named = id === null ? `${kind} without an id` : `${kind} ${id}`
+  return name === null ? `The ${named}` : `${name} (${named})`
+}
+
+export function noticeOf({ notices }: VerdictFacts, code: NoticeCode): string | undefined {
+  return notices.find((notice) => notice.code === code)?.detail
+}
+
+/** Details of notices may begin with the name, which the sentence has already. */
+export function afterName({ name }: VerdictFacts, detail: string): string {
+  return name !== null && detail.startsWith(name) ? detail.slice(detail.indexOf(': ') + 2) : detail
+}
+
+export function withoutStop(sentence: string): string {
+  return sentence.replace(/\.$/, '')
+}
+
+/** What is done to an entry, before its name: `delete`, `change the members of`. */
+export function verbOf(change: Change | null): string {
+  return change?.op === 'set-members' ? 'change the members of' : nounOf(change)
+}
+
+/** The same where the name was said: `delete it`, `change its members`. */
+export function verbAlone(change: Change | null): string {
+  return change?.op === 'set-members' ? 'change its members' : `${nounOf(change)} it`
+}
+
+/** `its delete`, `its change of members` */
+export function nounOf(change: Change | null): string {
+  if (change === null) return 'change'
+  return change.op === 'set-members' ? 'change of members' : (change.op.split('-')[0] ?? 'change')
+}
+
+/** What the service answered, without the request. */
+export function answerIn(detail: string): string {
+  return detail.replace(/^[A-Z]+ \S+ at \S+ failed: /, '')
+}
+
+/** An id as one word of a shell's command line. */
+export function quoted(id: string): string {
+  return /^[\w@%+=:,./][\w@%+=:,./-]*$/.test(id) ? id : `'${id.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** The newest change that was made, if it deleted the entry. */
+export function deletionOf(facts: VerdictFacts): JournalEntry | undefined {
+  const last = lastDone(facts)
+  return last?.op.startsWith('delete') === true ? last : undefined
+}
+
+export const DONE: ReadonlySet<string | null> = new Set(['applied', 'found', 'already'])
+
+/** The newest change that was made. */
+export function lastDone({ journal }: VerdictFacts): JournalEntry | undefined {
+  return journal.find(({ outcome }) => DONE.has(outcome))
+}
+
+/** `deleted 2026-11-21 07:29:03Z by run 12, approved by ana` */
+export function inWords({ at, run, approvedBy, undoes }: JournalEntry): string {
+  const by = approvedBy === null ? '' : `, approved by ${approvedBy === '' ? 'a person' : approvedBy}`
+  const undo = undoes === null ? '' : `, which undid run ${undoes}`
+  return `deleted ${pointInTime(at)} by run ${run}${undo}${by}`
+}

@@ -1,0 +1,146 @@
+import type { Change } from '../../core/plan/change.ts'
+import type { DirectorySide } from '../story.ts'
+import { afterName, type Case, noticeOf, titleOf, type VerdictFacts } from './case.ts'
+import { sameGroup, withOtherMembers } from './group.ts'
+import { sameUser, waitingGroups } from './groups-of-user.ts'
+import { remedyOf, remedyOfDoubt, troubleOf, writesEmail } from './remedies.ts'
+
+/** The source wants something else than the directory has, or cannot have what it wants. */
+export function differing(facts: VerdictFacts): Case | undefined {
+  return reborn(facts) ?? emailTaken(facts) ?? doubted(facts) ?? keptByPolicy(facts) ?? changed(facts)
+}
+
+/** The wait decides first what the next run does; the e-mail counts only after it. */
+function reborn(facts: VerdictFacts): Case | undefined {
+  const said = noticeOf(facts, 'reborn')
+  if (said === undefined) return undefined
+  const taken = noticeOf(facts, 'duplicate-email')
+  const also = taken === undefined ? '' : `; and its e-mail is taken: ${withoutRest(taken)}`
+  return {
+    code: 'unproved',
+    why: `${titleOf(facts)} waits, because nothing proves yet that the source is right: ${afterName(facts, said)}${also}`,
+    next: 'The next run creates it only if a day has passed since its delete, or if somebody approves it',
+    todo: remedyOfDoubt(facts),
+  }
+}
+
+function emailTaken(facts: VerdictFacts): Case | undefined {
+  const said = noticeOf(facts, 'duplicate-email')
+  if (said === undefined) return emailKept(facts)
+  return {
+    code: 'email-taken',
+    why: `${titleOf(facts)} does not get its e-mail: ${withoutRest(said)}`,
+    todo: 'Give one of the two another e-mail in the source',
+  }
+}
+
+function withoutRest(said: string): string {
+  return said.replace(/; the rest of this user .*/, '')
+}
+
+/** Only a run knows everybody who may have the e-mail, such as somebody whose delete waits. */
+function emailKept(facts: VerdictFacts): Case | undefined {
+  const { planned, lastRun } = facts
+  if (planned?.op !== 'create-user' && planned?.op !== 'update-user') return undefined
+  const { email } = planned.want
+  const said = lastRun?.notices.find(({ code }) => code === 'duplicate-email')?.detail
+  if (lastRun === null || email === undefined || said?.includes(email) !== true) return undefined
+  const did = lastRun.state === 'held' ? 'would not give' : 'did not give'
+  return {
+    code: 'email-taken',
+    why: `${whatDiffers(facts, planned)}; run ${lastRun.run} ${did} it the e-mail: ${withoutRest(said)}`,
+    but: 'the e-mail is written only if nobody there has it then',
+    todo: 'Look at who has the e-mail: dirsyncd explain tells why that one keeps it',
+  }
+}
+
+/** A change that waits because the read does not prove it. */
+function doubted(facts: VerdictFacts): Case | undefined {
+  const { lastRun, planned } = facts
+  const notMade = planned?.op.startsWith('create') === true ? 'not created' : 'not updated'
+  const unproved = lastRun?.notices.find(
+    ({ code, detail }) => code === 'unproved' && detail.includes(notMade),
+  )
+  if (planned === undefined || unproved === undefined) return undefined
+  return {
+    code: 'unproved',
+    why: `${titleOf(facts)} waits, because nothing proves yet that the source is right: ${afterName(facts, unproved.detail)}`,
+    next: 'Whether the next run changes it depends on what it reads then',
+    todo: remedyOfDoubt(facts),
+  }
+}
+
+function keptByPolicy(facts: VerdictFacts): Case | undefined {
+  const said = noticeOf(facts, 'kept-by-policy')
+  if (said === undefined) return undefined
+  return { code: 'kept', why: `${titleOf(facts)} ${said}`, next: 'The next run leaves it as it is' }
+}
+
+function changed(facts: VerdictFacts): Case | undefined {
+  const { planned } = facts
+  if (planned === undefined) return undefined
+  if (planned.op === 'set-members') return withOtherMembers(facts, planned)
+  const what = `${whatDiffers(facts, planned)}${withoutEmail(facts)}`
+  const trouble = troubleOf(facts, planned)
+  return {
+    code: trouble === undefined ? 'changed' : 'failed',
+    why: trouble === undefined ? what : `${what}; ${trouble}`,
+    ...(writesEmail(planned) &&
+      !facts.sharesEmails && { but: 'its e-mail is not written while somebody else there keeps it' }),
+    todo: remedyOf(facts, planned, trouble !== undefined),
+  }
+}
+
+/** Said of an e-mail that may not be written. */
+function withoutEmail(facts: VerdictFacts): string {
+  const said = noticeOf(facts, 'email-dropped')
+  return said === undefined ? '' : `; ${said}`
+}
+
+function whatDiffers(facts: VerdictFacts, planned: Change): string {
+  const title = titleOf(facts)
+  return planned.op.startsWith('create')
+    ? `${title} is in the source, and not in the directory yet`
+    : `${title} is in the directory with other values than in the source: ${differenceOf(planned)}`
+}
+
+/** `the name is "Ana" there and "Anna" in the source` */
+function differenceOf(change: Change): string {
+  if (change.op !== 'update-user' && change.op !== 'update-group') return ''
+  const have: { readonly email?: string | null; readonly name: string | null } = change.have
+  const want: { readonly email?: string; readonly name?: string } = change.want
+  const parts = (['name', 'email'] as const).flatMap((field) => {
+    if (want[field] === undefined) return []
+    const there = have[field] ? `"${have[field]}"` : 'missing'
+    return `the ${field === 'email' ? 'e-mail' : field} is ${there} there and "${want[field]}" in the source`
+  })
+  return parts.join(', ')
+}
+
+/** Nothing is to be changed. */
+export function same(facts: VerdictFacts): Case {
+  const title = titleOf(facts)
+  const failed = noticeOf(facts, 'value-failed')
+  if (failed !== undefined) {
+    const why = `${title} has a value that cannot be used: ${failed}`
+    return { code: 'unusable', why, todo: 'Correct the entry in the source, or the mapping of the sync' }
+  }
+  const waiting = waitingGroups(facts)
+  if (waiting !== undefined) return waiting
+  if (facts.kind === 'user' && hasNoEmail(facts.directory)) {
+    const said = noticeOf(facts, 'email-dropped') ?? 'the source has none that can be used'
+    return {
+      code: 'no-email',
+      why: `${title} is in the directory without an e-mail, because ${said}`,
+      todo: 'Give it an e-mail in the source, or correct users.map.email of the sync',
+    }
+  }
+  if (facts.kind === 'group') return sameGroup(facts)
+  const kept = noticeOf(facts, 'value-kept') ?? noticeOf(facts, 'email-dropped')
+  if (kept !== undefined) return { code: 'value-kept', why: `${title} is in the directory, and ${kept}` }
+  return sameUser(facts)
+}
+
+function hasNoEmail({ entry }: DirectorySide): boolean {
+  return entry !== null && 'email' in entry && !entry.email
+}

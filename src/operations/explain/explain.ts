@@ -1,0 +1,243 @@
+import type { DirectoryGroup, DirectoryUser, Kind, UserEntry } from '../../core/entries/entry.ts'
+import { canonicalEmail } from '../../core/entries/normalize.ts'
+import { changeSince } from '../../core/plan/configuration.ts'
+import type { Found } from '../../source/source.ts'
+import { type EntryKey, waitingMembershipsOf } from '../../store/entry-history.ts'
+import { lastOptions } from '../../store/last-good.ts'
+import { deletedIdsLastDay } from '../../store/journal.ts'
+import { recallReasons } from '../../sync/memory.ts'
+import type { Explanation, ExplainRequest, Match, Nobody, Story } from '../story.ts'
+import type { SyncPause } from '../control.ts'
+import { listPaused } from '../paused.ts'
+import { maybeUnread } from './absent.ts'
+import { type VerdictFacts, withoutStop } from './case.ts'
+import { historyOf, holdOf } from './history.ts'
+import { judge, type Judged, type PlanFacts } from './judge.ts'
+import { matchesOf, matchOf } from './matches.ts'
+import { membersInQuestion } from './members.ts'
+import { type Asked, askDirectory, askSource, type ExplainDeps } from './sides.ts'
+import { judgementOf } from './verdict.ts'
+
+/** A shared mailbox may have many users. */
+const MOST_SHARING = 10
+
+/** Tells the story of one user or group. Changes nothing. */
+export async function explain(deps: ExplainDeps, request: ExplainRequest): Promise<Explanation> {
+  const { sync, who } = request
+  const kinds: readonly Kind[] = request.kind === undefined ? ['user', 'group'] : [request.kind]
+  const asked = await askSource(deps, who, kinds)
+  const { matches, directoryError } = await matchesOf(deps, asked, who, kinds)
+  const [only] = matches
+  if (matches.length > 1) return { result: 'several', sync, who, matches }
+  return only === undefined ? nobody(asked, directoryError, request) : storyOf(deps, asked, request, only)
+}
+
+/** Nobody is called unknown where one side could not be asked. */
+function nobody(
+  { found, error }: Asked,
+  directoryError: string | null,
+  { sync, who }: ExplainRequest,
+): Nobody {
+  const down = [
+    ...maybeUnread(unreadableIn(found)),
+    ...(error === null ? [] : [`the source cannot be read now (${withoutStop(error)})`]),
+    ...(directoryError === null
+      ? []
+      : [`the directory cannot be asked now (${withoutStop(directoryError)})`]),
+  ]
+  const searched = found === null ? '' : ` (searched ${found.searched})`
+  const others = [
+    ...(error === null ? [`not the source${searched}`] : []),
+    ...(directoryError === null ? ['not the directory under this id'] : []),
+    `not the kept runs of ${sync}`,
+  ]
+  const doubt = down.length === 0 ? '' : `; but ${down.join(', and ')}`
+  const code =
+    error !== null ? 'source-unreadable' : directoryError !== null ? 'directory-unreadable' : 'never-seen'
+  const sentence = `Nobody knows "${who}": ${others.join(', ')}${doubt}.`
+  const todo =
+    down.length === 0
+      ? 'Try the id, the e-mail, the full name or the DN.'
+      : `dirsyncd check ${sync} shows what can be read again.`
+  return { result: 'nobody', sync, who, verdict: { code, sentence }, todo }
+}
+
+async function storyOf(
+  deps: ExplainDeps,
+  asked: Asked,
+  { sync, who }: ExplainRequest,
+  match: Match,
+): Promise<Story> {
+  const { kind, id } = match
+  const key = id === null ? undefined : { kind, id }
+  // What was known by an old e-mail may be in the source under a new one.
+  const isOther = key !== undefined && asked.found?.entries.length === 0 && key.id !== who
+  const { found, error } = isOther ? await askSource(deps, key.id, [kind]) : asked
+  const entries = found?.entries ?? []
+  const directory = key === undefined ? { error: null, entry: null } : await askDirectory(deps, key)
+  const history = await historyOf(deps, key)
+  const { sameEmail, ...judged } =
+    found === null ? NOTHING : await judgeEntry(deps, found, directory.entry, key)
+  const planned = directory.error === null ? judged.planned : undefined
+  const areMembersKnown = judged.sameMembers !== null
+  const hold = await holdOf(deps, { kind, id: id ?? '' }, planned ?? judged.difference, areMembersKnown)
+  const holders =
+    found === null || entries.length > 0 ? [] : await emailHolders(deps, found, directory.entry ?? match)
+  const { membership, sameMembers, isAbsenceKnown } = judged
+  const facts = {
+    sync,
+    kind,
+    id,
+    ...namesOf(match, directory.entry, entries[0] && matchOf(entries[0])),
+    source: {
+      error,
+      server: found?.server ?? null,
+      searched: found?.searched ?? '',
+      unreadable: unreadableIn(found),
+      entries,
+      sameEmail: [...sameEmail.map(holderOf), ...holders],
+    },
+    directory,
+    change: directory.error === null ? (hold.held ?? judged.difference ?? null) : null,
+    notices: judged.notices,
+    hold: hold.ofChange,
+    waitingMemberships: await waitingMemberships(deps, key, membership),
+    paused: await pauseOf(deps),
+    ...history,
+  }
+  return {
+    result: 'one',
+    who,
+    ...facts,
+    ...judgementOf({
+      ...facts,
+      planned,
+      isAbsenceKnown,
+      membership,
+      sameMembers,
+      sharesEmails: deps.rules.emails === 'shared',
+      ...(await completedOf(deps)),
+      heldRun: hold.heldRun,
+      heldUndo: hold.heldUndo,
+    }),
+  }
+}
+
+async function waitingMemberships(
+  { db, target }: ExplainDeps,
+  key: EntryKey | undefined,
+  membership: VerdictFacts['membership'],
+): Promise<Story['waitingMemberships']> {
+  return key?.kind === 'user' && membership === 'write' ? waitingMembershipsOf(db, target, key.id) : []
+}
+
+async function completedOf({
+  db,
+  target,
+  options,
+}: ExplainDeps): Promise<Pick<VerdictFacts, 'configurationChange' | 'completedRun'>> {
+  const completed = await lastOptions(db, target.sync)
+  return { configurationChange: changeSince(completed, options), completedRun: completed?.run ?? null }
+}
+
+function unreadableIn(found: Found | null): readonly string[] {
+  const notices = found?.server === undefined ? (found?.snapshot.notices ?? []) : []
+  return notices.filter(({ code }) => code === 'unreadable').map(({ detail }) => detail)
+}
+
+/**
+ * Those who have the e-mail of the directory, or of a deleted user, in the source, where the source does not have the id:
+ * perhaps the same person, with another id or none. Only of those whom the sync reads. A source that reads everything each time is not asked
+ * again, and the entries without an id are not in what it has read.
+ */
+async function emailHolders(
+  deps: ExplainDeps,
+  { everybody }: Found,
+  entry: DirectoryUser | DirectoryGroup | Match,
+): Promise<Story['source']['sameEmail']> {
+  if (!('email' in entry) || !entry.email) return []
+  if (everybody !== undefined) return othersWith(everybody, entry.email, entry.id).map(holderOf)
+  const { found } = await askSource(deps, entry.email, ['user'])
+  const read = found?.entries.filter(({ standing }) => standing?.inBase === true && standing.inFilter)
+  return (read ?? []).map(matchOf).map(({ id, name, from }) => ({ id, name, from }))
+}
+
+function holderOf({ id, name, from }: UserEntry): Story['source']['sameEmail'][number] {
+  return { id, name: name ?? null, from }
+}
+
+async function pauseOf({ db, target: { sync } }: ExplainDeps): Promise<SyncPause | null> {
+  return (await listPaused(db)).find((pause) => pause.sync === sync) ?? null
+}
+
+/** As the source calls the entry, or the directory, or an earlier run. */
+function namesOf(
+  known: Match,
+  there: DirectoryUser | DirectoryGroup | null,
+  wanted: Match | undefined,
+): Pick<Story, 'name' | 'email'> {
+  const email = there !== null && 'email' in there ? there.email : known.email
+  return { name: wanted?.name ?? there?.name ?? known.name, email: wanted?.email ?? email }
+}
+
+interface JudgedEntry extends Judged, Pick<VerdictFacts, 'membership' | 'sameMembers'> {
+  readonly sameEmail: readonly UserEntry[]
+}
+
+const NOTHING: JudgedEntry = {
+  difference: undefined,
+  planned: undefined,
+  notices: [],
+  sameEmail: [],
+  isAbsenceKnown: false,
+  membership: 'off',
+  sameMembers: null,
+}
+
+const NOBODY: PlanFacts['deletedLastDay'] = { user: new Set(), group: new Set() }
+
+async function judgeEntry(
+  deps: ExplainDeps,
+  found: Found,
+  entry: DirectoryUser | DirectoryGroup | null,
+  key: EntryKey = { kind: found.entries[0]?.kind ?? 'user', id: '' },
+): Promise<JudgedEntry> {
+  const { db, target, rules, grace } = deps
+  const sameEmail = sharingEmail(found, key.id)
+  const others = await Promise.all(
+    sameEmail.slice(0, MOST_SHARING).map(({ id }) => askDirectory(deps, { kind: 'user', id })),
+  )
+  const isGroup = entry !== null && 'members' in entry
+  const members = isGroup ? await membersInQuestion(deps, found, entry) : undefined
+  const ids = [key, ...sameEmail].map(({ id }) => id).concat(members?.ids ?? [])
+  const judged = judge({
+    key,
+    found,
+    members,
+    directory: [entry, ...others.map((other) => other.entry)].filter((each) => each !== null),
+    rules,
+    grace,
+    memory: await recallReasons(db, target, ids),
+    // Only what a lagging server shows again can be reborn.
+    deletedLastDay: found.server === undefined ? NOBODY : await deletedIdsLastDay(db, target, ids),
+  })
+  const membership = found.snapshot.covers.members ? rules.membership : 'off'
+  return { ...judged, sameEmail, membership, sameMembers: members?.isSame ?? null }
+}
+
+function sharingEmail({ snapshot: { users } }: Found, id: string): readonly UserEntry[] {
+  return othersWith(users, users.get(id)?.email ?? '', id)
+}
+
+function othersWith(
+  users: Found['snapshot']['users'],
+  email: string,
+  id: string | null,
+): readonly UserEntry[] {
+  const wanted = canonicalEmail(email)
+  if (wanted === '') return []
+  const others: UserEntry[] = []
+  for (const user of users.values())
+    if (user.id !== id && canonicalEmail(user.email ?? '') === wanted) others.push(user)
+  return others
+}

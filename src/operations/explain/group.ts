@@ -1,0 +1,145 @@
+import { amount, digits } from '../../base/wording.ts'
+import { membersDifference, type SetMembers } from '../../core/plan/change.ts'
+import { type Case, noticeOf, titleOf, type VerdictFacts } from './case.ts'
+import { howToRelease, remedyOfDoubt, remedyOf, troubleOf, whoRejected } from './remedies.ts'
+
+/** A group whose name is the same on both sides, and whose members a run would change. */
+export function withOtherMembers(facts: VerdictFacts, change: SetMembers): Case {
+  const { added, removed } = membersDifference(change)
+  if (removed.length > 0) {
+    const kept = membersKept(facts)
+    if (kept !== undefined) return kept
+  }
+  const parts = [
+    ...(added.length === 0 ? [] : [`${idsText(added)} ${added.length === 1 ? 'comes' : 'come'}`]),
+    ...(removed.length === 0 ? [] : [`${idsText(removed)} ${removed.length === 1 ? 'goes' : 'go'}`]),
+  ]
+  const what = `${titleOf(facts)} is in the directory with other members than in the source: ${parts.join(', and ')}`
+  const trouble = troubleOf(facts, change)
+  return {
+    code: trouble === undefined ? 'changed' : 'failed',
+    why: trouble === undefined ? what : `${what}; ${trouble}`,
+    todo: remedyOf(facts, change, trouble !== undefined),
+  }
+}
+
+const MOST_NAMED = 5
+
+function idsText(ids: readonly string[]): string {
+  const more = ids.length - MOST_NAMED
+  return `${ids.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${digits(more)} more` : ''}`
+}
+
+/** A group whose name is the same on both sides, and whose members no change is known of. */
+export function sameGroup(facts: VerdictFacts): Case {
+  const { membership, sameMembers } = facts
+  const title = titleOf(facts)
+  if (membership === 'off')
+    return {
+      code: 'unchanged',
+      why: `${title} is in the directory as the source has it, and the sync leaves its members alone`,
+    }
+  return sameMembers === null ? countedMembers(facts) : comparedMembers(facts)
+}
+
+/** No change is planned although the two lists may differ, because not everybody in them counts. */
+function comparedMembers(facts: VerdictFacts): Case {
+  const title = titleOf(facts)
+  const reported = noticeOf(facts, 'membership-differs')
+  if (reported !== undefined)
+    return {
+      code: 'kept',
+      why: `${title} is in the directory with other members than in the source: ${reported.replace(/^.*" lacks/, 'it lacks')}`,
+      next: 'The next run only reports that, as directory.membership of the sync says',
+    }
+  if (facts.sameMembers === true) return withSameMembers(facts)
+  const { listed, there } = countsOf(facts)
+  const numbers = listed === undefined ? '' : ` (${numbersText(listed, there)})`
+  return {
+    code: 'unchanged',
+    why: `${title} is in the directory, and not all its members are the same${numbers}`,
+    next: 'The next run changes none of them, unless it creates or deletes users: who differs is no user there, or the rules of the sync leave it as it is',
+  }
+}
+
+/** Whom the group lists without being a user may be the one who is missed in it. */
+function withSameMembers(facts: VerdictFacts): Case {
+  const unknown = noticeOf(facts, 'unknown-members')
+  const others = unknown === undefined ? '' : `; ${withoutPlace(facts, unknown)}`
+  const todo = 'Who is no user of the sync: dirsyncd explain tells why, for each of them'
+  return {
+    code: 'unchanged',
+    why: `${titleOf(facts)} is in the directory as the source has it, with the same members${others}`,
+    ...(unknown !== undefined && { todo }),
+  }
+}
+
+/** The story says where the source has the group. */
+function withoutPlace({ source: { entries } }: VerdictFacts, detail: string): string {
+  const place = entries.map(({ from }) => `${from}: `).find((begin) => detail.startsWith(begin))
+  return place === undefined ? detail : detail.slice(place.length)
+}
+
+/** Who is a member, only a run knows, because it takes all users of both sides. */
+function countedMembers(facts: VerdictFacts): Case {
+  const { membership, sync } = facts
+  const { listed, there } = countsOf(facts)
+  const kept = listed === there ? undefined : (membersRejected(facts) ?? membersKept(facts))
+  if (kept !== undefined) return kept
+  const numbers = listed === undefined ? '' : `; ${numbersText(listed, there)}`
+  const isReported = membership === 'report' ? ', and only reports what differs' : ''
+  return {
+    code: 'unchanged',
+    why: `${titleOf(facts)} is in the directory${numbers}; who the members are, only a run compares`,
+    next: `The next run compares the members${isReported}: only those who are users of the directory count`,
+    todo: `dirsyncd plan ${sync} shows who comes and who goes`,
+  }
+}
+
+function countsOf({ source, directory }: VerdictFacts): {
+  readonly listed: number | undefined
+  readonly there: number
+} {
+  const { entry } = directory
+  return {
+    listed: source.entries[0]?.members,
+    there: entry !== null && 'members' in entry ? entry.members.length : 0,
+  }
+}
+
+function numbersText(listed: number, there: number): string {
+  const members = amount(listed, 'member')
+  return listed === there
+    ? `the source lists ${members}, as many as the directory has`
+    : `the source lists ${members}, and the directory has ${digits(there)}`
+}
+
+/** The last run left them as they are, because a person has rejected what it would have changed. */
+function membersRejected(facts: VerdictFacts): Case | undefined {
+  const said = facts.lastRun?.notices.find(
+    ({ code, detail }) => code === 'rejected' && / not removed: /.test(detail),
+  )
+  if (said === undefined) return undefined
+  const { listed, there } = countsOf(facts)
+  const numbers = listed === undefined ? '' : `; ${numbersText(listed, there)}`
+  return {
+    code: 'rejected',
+    why: `${titleOf(facts)} keeps its members, because other ones were ${whoRejected(said.detail)}${numbers}`,
+    next: 'The next run leaves its members as they are, unless the source lists other ones by then',
+    todo: howToRelease(facts, said.detail, 'the members'),
+  }
+}
+
+/** The last run took nobody out for want of proof. */
+function membersKept(facts: VerdictFacts): Case | undefined {
+  const kept = facts.lastRun?.notices.find(({ code }) => code === 'members-kept')
+  if (kept === undefined) return undefined
+  const { listed, there } = countsOf(facts)
+  const numbers = listed === undefined ? '' : `${numbersText(listed, there)}; `
+  return {
+    code: 'unproved',
+    why: `${titleOf(facts)} keeps its members, because nothing proves yet that the source is right: ${numbers}${kept.detail}`,
+    next: 'The next run takes nobody out of it, unless somebody approves it or a better read proves it',
+    todo: remedyOfDoubt(facts),
+  }
+}

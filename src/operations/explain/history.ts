@@ -1,0 +1,92 @@
+import { type Change, fingerprint, type Op } from '../../core/plan/change.ts'
+import { undecided } from '../../core/plan/decide.ts'
+import {
+  type EntryKey,
+  journalOf,
+  lastFailureOfSync,
+  lastRunAbout,
+  openHoldOf,
+  plannedChanges,
+} from '../../store/entry-history.ts'
+import { heldBreaches } from '../../store/held-changes.ts'
+import type { Story, StoryHold } from '../story.ts'
+import type { ExplainDeps } from './sides.ts'
+
+const JOURNAL_LINES = 10
+
+/** What earlier runs said of an entry and did with it; without a key, which runs there were. */
+export async function historyOf(
+  { db, target }: Pick<ExplainDeps, 'db' | 'target'>,
+  key: EntryKey | undefined,
+): Promise<Pick<Story, 'lastRun' | 'lastFailure' | 'journal'>> {
+  const lines = key === undefined ? [] : await journalOf(db, target, key, JOURNAL_LINES)
+  const changedIn = lines.map(({ run }) => run)
+  const last = await lastRunAbout(db, target, key, changedIn)
+  const failure = await lastFailureOfSync(db, target)
+  return {
+    lastRun: last === undefined ? null : { ...last, at: last.at.toISOString() },
+    lastFailure: failure === undefined ? null : { ...failure, at: failure.at.toISOString() },
+    journal: lines.map((line) => ({ ...line, at: line.at.toISOString() })),
+  }
+}
+
+interface HoldOfEntry {
+  readonly ofChange: StoryHold | null
+  /** The change that it holds. */
+  readonly held: Change | undefined
+  /** The run that holds everything. */
+  readonly heldRun: number | null
+  /** What an undo does to the entry when somebody approves it. */
+  readonly heldUndo: HeldUndo | undefined
+}
+
+export interface HeldUndo {
+  readonly run: number
+  /** The run that is undone. */
+  readonly undoes: number
+  readonly op: Op
+}
+
+const NO_HOLD: HoldOfEntry = { ofChange: null, held: undefined, heldRun: null, heldUndo: undefined }
+
+/**
+ * Whether a hold waits with this change, or with the members of this group.
+ *
+ * @param areMembersKnown whether `change` would be the members, if they differ
+ */
+export async function holdOf(
+  { db, target }: Pick<ExplainDeps, 'db' | 'target'>,
+  { kind, id }: EntryKey,
+  change: Change | undefined,
+  areMembersKnown: boolean,
+): Promise<HoldOfEntry> {
+  const hold = await openHoldOf(db, target)
+  if (hold === undefined) return NO_HOLD
+  const { run, state, breaches, undo } = hold
+  if (undo !== null) {
+    const [first] = await plannedChanges(db, run, { kind, id })
+    return { ...NO_HOLD, heldUndo: first && { run, undoes: undo.run, op: first.change.op } }
+  }
+  const isPlanHeld = state === 'held'
+  const waiting = undecided(state, await heldBreaches(db, run, breaches))
+  const mayBeMembers = kind === 'group' && (change?.op === 'set-members' || !areMembersKnown)
+  const own = change === undefined ? [] : [{ fingerprint: fingerprint(change), change }]
+  // Only a run knows who has an e-mail that the entry gets.
+  const stored = (await plannedChanges(db, run, { kind, id })).filter(
+    (planned) =>
+      (mayBeMembers && planned.change.op === 'set-members') ||
+      own.some((each) => planned.wish === each.fingerprint),
+  )
+  for (const { fingerprint: print, change: held } of [...own, ...stored]) {
+    const naming = waiting.filter(({ changes }) => changes.includes(print))
+    if (naming.length === 0) continue
+    const named = naming.map(({ guard, detail }) => ({ guard, detail }))
+    return {
+      ...NO_HOLD,
+      ofChange: { run, isPlanHeld, breaches: named },
+      held,
+      heldRun: isPlanHeld ? run : null,
+    }
+  }
+  return { ...NO_HOLD, heldRun: isPlanHeld ? run : null }
+}

@@ -1,0 +1,127 @@
+import type { DirectoryGroup, DirectoryUser, Kind } from '../../core/entries/entry.ts'
+import type { Notice, Sighting, SourceSnapshot } from '../../core/entries/snapshot.ts'
+import { type Change, deleteFingerprint, fingerprint } from '../../core/plan/change.ts'
+import { IS_BACK } from '../../core/plan/evidence/evidence.ts'
+import { type Grace, whyDeleteWaits } from '../../core/plan/grace.ts'
+import type { PlanInputs, PlanRules, Withheld } from '../../core/plan/inputs.ts'
+import { makePlan } from '../../core/plan/plan.ts'
+import type { Found, FoundEntry } from '../../source/source.ts'
+import type { EntryKey } from '../../store/entry-history.ts'
+import type { recallReasons } from '../../sync/memory.ts'
+import type { MembersInQuestion } from './members.ts'
+
+/** What a plan of one entry is made of. */
+export interface PlanFacts {
+  readonly key: EntryKey
+  readonly found: Found
+  /** The directory's entry, and those of users with the same e-mail in the source. */
+  readonly directory: readonly (DirectoryUser | DirectoryGroup)[]
+  /** Left out where only a run can compare the members. */
+  readonly members?: MembersInQuestion | undefined
+  readonly rules: PlanRules
+  readonly grace: Grace
+  readonly memory: Awaited<ReturnType<typeof recallReasons>>
+  readonly deletedLastDay: Readonly<Record<Kind, ReadonlySet<string>>>
+}
+
+/** What a run would make of one entry, as far as this entry alone can tell. */
+export interface Judged {
+  /** What makes the two sides equal, whatever keeps a run from doing it. */
+  readonly difference: Change | undefined
+  /** The change that a run would plan. */
+  readonly planned: Change | undefined
+  readonly notices: readonly Notice[]
+  /** Whether a run has found it absent, so that the time of its delete has begun. */
+  readonly isAbsenceKnown: boolean
+}
+
+const NOTHING_WITHHELD: ReadonlyMap<string, Withheld> = new Map()
+
+/** Makes the plan of a company of this entry alone. */
+export function judge(facts: PlanFacts): Judged {
+  const inputs = inputsOf(facts)
+  const bare = planOf(facts, { ...inputs, withheld: NOTHING_WITHHELD, waits: undefined })
+  const { planned, notices } = planOf(facts, withReborn(facts, inputs, bare.planned))
+  const isAbsenceKnown = facts.memory.absences[facts.key.kind].has(facts.key.id)
+  return { difference: bare.planned, planned, notices, isAbsenceKnown }
+}
+
+function planOf(
+  { key: { kind, id }, found: { entries } }: PlanFacts,
+  inputs: PlanInputs,
+): Pick<Judged, 'planned' | 'notices'> {
+  const plan = makePlan(inputs)
+  // A read of everything names rows and entries of others, too.
+  const places = entries.map(({ from }) => `${from}:`)
+  const isOwn = ({ id: other, detail }: Notice) =>
+    other === undefined ? places.some((place) => detail.startsWith(place)) : other === id
+  const own = [...plan.changes].map(({ change }) => change).filter((change) => change.id === id)
+  const ofEntry = own.find(({ op }) => op.endsWith(`-${kind}`))
+  const ofMembers = kind === 'group' ? own.find(({ op }) => op === 'set-members') : undefined
+  const notices = plan.notices.filter((notice) => notice.kind === kind && isOwn(notice))
+  return { planned: ofEntry ?? ofMembers, notices }
+}
+
+function inputsOf({ key, found, directory, members, rules, grace, memory }: PlanFacts): PlanInputs {
+  const users = directory.filter((entry): entry is DirectoryUser => !('members' in entry))
+  const groups = directory.filter((entry): entry is DirectoryGroup => 'members' in entry)
+  const rule = { deleteAfter: grace.deleteAfter, confirmAfterMs: undefined }
+  return {
+    source: withMembers(found.snapshot, members),
+    directory: {
+      users: new Map([...users, ...(members?.directory ?? [])].map((user) => [user.id, user])),
+      groups: new Map(groups.map((group) => [group.id, group])),
+      notices: [],
+      moved: false,
+      unprovedEmpty: [],
+    },
+    sightings: sightingsOf(key, found, members),
+    rules: members === undefined ? { ...rules, membership: 'off' } : rules,
+    withheld: memory.withheld,
+    refused: memory.refused,
+    waits: {
+      whyNotDeleted: (kind, id) =>
+        memory.approved.has(deleteFingerprint(kind, id))
+          ? undefined
+          : whyDeleteWaits(rule, memory.absences, memory.now, kind, id),
+    },
+  }
+}
+
+function withMembers(snapshot: SourceSnapshot, members: MembersInQuestion | undefined): SourceSnapshot {
+  if (members === undefined) return snapshot
+  const users = new Map(snapshot.users)
+  for (const user of members.source) users.set(user.id, user)
+  return { ...snapshot, users }
+}
+
+/** Members come from a read of everything, so whom it does not have is gone. */
+function sightingsOf(
+  { kind, id }: EntryKey,
+  { entries }: Found,
+  members: MembersInQuestion | undefined,
+): PlanInputs['sightings'] {
+  const users = new Map<string, Sighting>(members?.ids.map((member) => [member, 'gone']))
+  const groups = new Map<string, Sighting>()
+  const own = kind === 'user' ? users : groups
+  own.set(id, sightingOf(entries))
+  return { user: users, group: groups }
+}
+
+/** Where the source has the entry, as the second look of a run would say. */
+function sightingOf(entries: readonly FoundEntry[]): Sighting {
+  const standings = entries.map(({ standing }) => standing).filter((standing) => standing?.inBase === true)
+  if (standings.some((standing) => standing?.disabled !== undefined)) return 'disabled'
+  return standings.some((standing) => standing?.inFilter === false) ? 'left-filter' : 'gone'
+}
+
+/** A server that lags shows people whom this sync has just deleted. */
+function withReborn(
+  { key: { kind, id }, found, memory, deletedLastDay }: PlanFacts,
+  inputs: PlanInputs,
+  change: Change | undefined,
+): PlanInputs {
+  const isApproved = change !== undefined && memory.approved.has(fingerprint(change))
+  if (isApproved || found.server === undefined || !deletedLastDay[kind].has(id)) return inputs
+  return { ...inputs, waits: { ...inputs.waits, whyNotCreated: () => IS_BACK } }
+}

@@ -1,0 +1,301 @@
+import { randomUUID } from 'node:crypto'
+import { dirname } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { Config } from '../../config/config.ts'
+import { type Env } from '../../base/secrets/secret.ts'
+import { loadConfig, readRawConfig } from '../../config/load.ts'
+import type { Log } from '../../base/log/log.ts'
+import {
+  discoverCsv,
+  type FoundCsv,
+  proposeColumns,
+  proposeGroupColumns,
+  type Wanted,
+} from '../../source/csv/discover.ts'
+import { type KnownIds, memberColumns } from '../../source/csv/member-columns.ts'
+import type { Looking, LookingFor } from '../../source/ldap/discover/count.ts'
+import {
+  discoverGroups,
+  discoverPeople,
+  type FoundGroups,
+  type FoundPeople,
+} from '../../source/ldap/discover/discover.ts'
+import { discoverKinds, type EntryKind } from '../../source/ldap/discover/kinds.ts'
+import { discoverMarks, type Marks } from '../../source/ldap/discover/marks.ts'
+import { treeOf } from '../../source/ldap/discover/tally.ts'
+import { lookAtServer, type ServerLook, type ServerOptions } from '../../source/ldap/discover/server.ts'
+import { dnKey } from '../../source/ldap/dn.ts'
+import { filterProblem } from '../../source/ldap/filter.ts'
+import { parseEndpoints } from '../../source/ldap/connection/endpoint.ts'
+import { Logins } from '../../source/ldap/connection/logins.ts'
+import { type CheckItem, checkDirectory, checkSource, LEFT_BEHIND, withoutWarnings } from '../check.ts'
+import { listDirectories, type ListedDirectory } from './directories.ts'
+import { freePagesAddress } from './pages-address.ts'
+import { type DraftPlace, type NewFile, type RawServer, type RawSync, resolveDraft } from './draft.ts'
+import {
+  dataDirProblem,
+  freePath,
+  openStage,
+  requireNewFile,
+  SECRETS,
+  type Stage,
+  usualDataDir,
+} from './stage.ts'
+import { configurationText, type RawConfiguration } from './yaml.ts'
+import { domainsInWords, type EmailTally, tallyEmails } from '../../source/email-tally.ts'
+import type { LeftBehind } from '../../target/left-behind.ts'
+import { deleteLeftBehind, tryDomains, type TryingOut, tryMembers } from '../../target/try-out.ts'
+import { isThisMachine } from '../../base/this-machine.ts'
+import { openClient, openSource, sourceProblem } from '../../compose/site.ts'
+
+export { LEFT_BEHIND }
+export type {
+  CheckItem,
+  DraftPlace,
+  EmailTally,
+  EntryKind,
+  FoundCsv,
+  FoundGroups,
+  FoundPeople,
+  KnownIds,
+  LeftBehind,
+  ListedDirectory,
+  Marks,
+  NewFile,
+  ServerLook,
+  Stage,
+}
+export type { ServerCertificate } from '../../source/ldap/connection/certificate.ts'
+export type { Proposal } from '../../source/ldap/discover/propose.ts'
+export type { FoundPlace } from '../../source/ldap/discover/tally.ts'
+export type { RawCsv, RawDirectory, RawLdap, RawServer, RawSource, RawSync } from './draft.ts'
+export type { RawConfiguration } from './yaml.ts'
+
+/** What stands for the other side while only one is agreed on. Nothing is sent there. */
+const NO_DIRECTORY: RawSync['directory'] = {
+  baseUrl: 'http://localhost',
+  organizationId: 1,
+  directoryId: 1,
+  token: { env: 'NONE' },
+}
+const NOBODY = { base: 'dc=none', filter: '(objectClass=*)', map: { external_id: 'none' } }
+
+/** How many mapped entries are shown. */
+const SAMPLES = { users: 10, groups: 10 }
+
+/** The steps from nothing to a configuration. None of them writes before `openStage`, which removes what it wrote. */
+export class InitSteps {
+  readonly #log: Log
+  readonly #signal: AbortSignal
+  readonly #logins = new Logins()
+
+  constructor(log: Log, signal: AbortSignal) {
+    // What a log would warn of is said by the questions and their answers.
+    this.#log = log.child({}, { level: withoutWarnings(log.level) })
+    this.#signal = signal
+  }
+
+  requireNewFile(file: string): Promise<void> {
+    return requireNewFile(file)
+  }
+
+  /** A secret for a file of its own, under a name that no file has. */
+  async newSecret(name: string, text: string, { file }: DraftPlace): Promise<NewFile> {
+    return { path: await freePath(dirname(file), `${SECRETS}/${name}`), text: `${text}\n` }
+  }
+
+  /** A certificate to trust, for a file beside the configuration. */
+  async newCertificate(text: string, { file }: DraftPlace): Promise<NewFile> {
+    return { path: await freePath(dirname(file), 'ldap-ca.pem'), text }
+  }
+
+  usualDataDir(file: string): Promise<string> {
+    return usualDataDir(file)
+  }
+
+  /** Why a folder cannot be that of the data. */
+  readonly dataDirProblem = dataDirProblem
+
+  /** Where the pages can be: the usual port, or the next one that nobody has. */
+  readonly freePagesAddress = freePagesAddress
+
+  /** Whether what is sent to this server without encryption leaves the machine. */
+  crossesNetwork(url: string): boolean {
+    return URL.canParse(url) && !isThisMachine(new URL(url).hostname)
+  }
+
+  /** What the columns of a file of users, of groups and of members seem to be. */
+  readonly propose = { users: proposeColumns, groups: proposeGroupColumns, members: memberColumns }
+
+  /** Throws `config-invalid` where the password of this reader would cross the network in the clear. */
+  requirePrivacy({ url, tls }: RawServer, dn: string): void {
+    const bind = { dn, password: () => Promise.resolve('') }
+    parseEndpoints({ url, tls: { startTls: tls?.startTls === true }, bind })
+  }
+
+  async lookAtServer(server: RawServer, place: DraftPlace): Promise<ServerLook> {
+    return lookAtServer(await serverOptions(server, place), this.#log, this.#signal)
+  }
+
+  /** The kinds of people or groups that a server has; none where it shows nobody to this reader. */
+  async discoverKinds(
+    kind: 'user' | 'group',
+    server: RawServer,
+    looking: Looking,
+    place: DraftPlace,
+  ): Promise<readonly EntryKind[]> {
+    return discoverKinds(kind, await serverOptions(server, place), looking, this.#log, this.#signal)
+  }
+
+  async discoverPeople(server: RawServer, looking: LookingFor, place: DraftPlace): Promise<FoundPeople> {
+    return discoverPeople(await serverOptions(server, place), looking, this.#log, this.#signal)
+  }
+
+  async discoverMarks(server: RawServer, looking: LookingFor, place: DraftPlace): Promise<Marks> {
+    return discoverMarks(await serverOptions(server, place), looking, this.#log, this.#signal)
+  }
+
+  async discoverGroups(server: RawServer, looking: LookingFor, place: DraftPlace): Promise<FoundGroups> {
+    return discoverGroups(await serverOptions(server, place), looking, this.#log, this.#signal)
+  }
+
+  /** Why a text is no LDAP filter. */
+  readonly filterProblem = filterProblem
+
+  readonly domainsInWords = domainsInWords
+
+  /** Places in the order of a tree. */
+  readonly treeOf = treeOf
+
+  /** Without those that are below others, and each once. */
+  outermost(dns: readonly string[]): readonly string[] {
+    const different = [...new Map(dns.map((dn) => [dnKey(dn), dn])).values()]
+    return different.filter((dn) => !different.some((other) => dnKey(dn).endsWith(`,${dnKey(other)}`)))
+  }
+
+  discoverCsv(wanted: Wanted, key: string): Promise<FoundCsv> {
+    return discoverCsv(wanted, key, this.#signal)
+  }
+
+  /** What `dirsyncd check` shows of this source. */
+  async *preview(
+    source: RawSync['source'],
+    place: DraftPlace,
+    onEmails: (tally: EmailTally) => void,
+  ): AsyncGenerator<CheckItem> {
+    const sync = await resolveDraft({ name: 'init', source, directory: NO_DIRECTORY }, place)
+    const how = { samples: SAMPLES, log: this.#log, logins: this.#logins, onEmails }
+    yield* checkSource(sync, how, this.#signal)
+  }
+
+  /** The e-mails that a run takes where only these domains are allowed: it may take another one of several. */
+  async countEmails(
+    source: RawSync['source'],
+    allowedDomains: readonly string[],
+    place: DraftPlace,
+  ): Promise<EmailTally> {
+    const directory = { ...NO_DIRECTORY, allowedDomains: [...allowedDomains] }
+    const sync = await resolveDraft({ name: 'init', source, directory }, place)
+    const opened = openSource(sync.source, this.#log, { logins: this.#logins })
+    const { users } = await opened.read(this.#signal, { isAsked: true, isForDisplay: true })
+    return tallyEmails(users.values(), sync.directory.allowedDomains)
+  }
+
+  /** `directory.directoryId` does not matter. */
+  async listDirectories(
+    directory: RawSync['directory'],
+    place: DraftPlace,
+  ): Promise<readonly ListedDirectory[]> {
+    const sync = await resolveDraft({ name: 'init', source: NO_SOURCE, directory }, place)
+    return listDirectories(sync, this.#log, this.#signal)
+  }
+
+  /** What `dirsyncd check --writes` shows of this directory. */
+  async *checkDirectory(
+    directory: RawSync['directory'],
+    place: DraftPlace,
+    onLeftBehind: (entries: readonly LeftBehind[]) => void,
+  ): AsyncGenerator<CheckItem> {
+    const sync = await resolveDraft({ name: 'init', source: NO_SOURCE, directory }, place)
+    const how = { site: undefined, log: this.#log, writes: true, onLeftBehind }
+    yield* checkDirectory(sync, how, this.#signal)
+  }
+
+  /** Whether the service takes the members of groups: a user and a group are made there, and deleted again. */
+  tryMembers(
+    directory: RawSync['directory'],
+    place: DraftPlace,
+    say: TryingOut['say'],
+  ): ReturnType<typeof tryMembers> {
+    return this.#tryOut(directory, place, (where) => tryMembers({ ...where, say }))
+  }
+
+  /** Of which domains the service takes e-mails: a user is made there, and deleted again. */
+  tryDomains(
+    domains: readonly string[],
+    directory: RawSync['directory'],
+    place: DraftPlace,
+    say: TryingOut['say'],
+  ): ReturnType<typeof tryDomains> {
+    return this.#tryOut(directory, place, (where) => tryDomains({ ...where, say }, domains))
+  }
+
+  /** Deletes what was made to find something out. Returns what is left, in sentences. */
+  deleteLeftBehind(
+    entries: readonly LeftBehind[],
+    directory: RawSync['directory'],
+    place: DraftPlace,
+  ): Promise<readonly string[]> {
+    return this.#tryOut(directory, place, (where) => deleteLeftBehind(where, entries))
+  }
+
+  async #tryOut<Found>(
+    directory: RawSync['directory'],
+    place: DraftPlace,
+    work: (where: Omit<TryingOut, 'say'>) => Promise<Found>,
+  ): Promise<Found> {
+    const sync = await resolveDraft({ name: 'init', source: NO_SOURCE, directory }, place)
+    const deviceId = `dirsyncd-init-${randomUUID()}`
+    await using client = openClient(sync, {
+      deviceId,
+      limit: undefined,
+      onTokenLife: () => {},
+      log: this.#log,
+    })
+    // The client is closed only after that.
+    return await work({ client, directoryId: directory.directoryId, signal: this.#signal })
+  }
+
+  /** Writes all into a folder of its own, and loads it from there as every command does. */
+  async stage(
+    configuration: RawConfiguration,
+    place: DraftPlace,
+  ): Promise<{ readonly stage: Stage; readonly config: Config }> {
+    await using stack = new AsyncDisposableStack()
+    const stage = stack.use(await openStage(place.file, configurationText(configuration), place.files))
+    const config = await loadStaged(stage, configuration, place.env)
+    stack.move()
+    return { stage, config }
+  }
+}
+
+const NO_SOURCE: RawSync['source'] = {
+  type: 'csv',
+  users: { path: 'none', map: { external_id: 'none' } },
+}
+
+/** Throws where the text does not say what was agreed on. The store of the first plan is in the stage. */
+async function loadStaged(stage: Stage, configuration: RawConfiguration, env: Env): Promise<Config> {
+  const config = await loadConfig({ file: stage.file, env, sourceProblem })
+  const { value } = await readRawConfig({ file: stage.file, env })
+  if (!isDeepStrictEqual(value, structuredClone(configuration)))
+    throw new Error('the written configuration is not the one that was agreed on')
+  return { ...config, dataDir: stage.dataDir }
+}
+
+async function serverOptions(server: RawServer, place: DraftPlace): Promise<ServerOptions> {
+  const source = { ...server, users: NOBODY }
+  const { source: resolved } = await resolveDraft({ name: 'init', source, directory: NO_DIRECTORY }, place)
+  if (resolved.type !== 'ldap') throw new Error('the draft is of an LDAP server')
+  return resolved.options
+}

@@ -1,0 +1,256 @@
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import {
+  access,
+  constants,
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  unlink,
+  writeFile,
+} from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { whyAllMayWrite } from '../../base/yaml/trust.ts'
+import { DirsyncdError, systemCode, whyUnwritable } from '../../base/errors.ts'
+import { LOCK } from '../../base/database/ownership.ts'
+import { isCertainlyDead, processName } from '../../base/database/process-name.ts'
+import type { NewFile } from './draft.ts'
+
+/** Only whoever ran the command may read these. */
+const SECRET_FILE = 0o600
+const SECRET_FOLDER = 0o700
+const OPEN_FILE = 0o644
+const OPEN_FOLDER = 0o755
+
+/** Where a configuration is put together; disposing it removes what was not placed. */
+export interface Stage extends AsyncDisposable {
+  /** The configuration in the stage. */
+  readonly file: string
+  /** For a store that only the first plan needs. */
+  readonly dataDir: string
+  /**
+   * Moves all to where it is to be, or nothing. Returns the paths. Throws `usage` where the configuration was written by
+   * somebody else meanwhile.
+   */
+  place(): Promise<readonly string[]>
+}
+
+/**
+ * Throws `usage` where there is a configuration already, and where none can be written. What a killed process has left
+ * there is removed.
+ */
+export async function requireNewFile(file: string): Promise<void> {
+  if (await exists(file)) throw alreadyThere(file)
+  const folder = await existingAbove(dirname(file))
+  try {
+    await removeLeft(folder)
+    await access(folder, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw notWritable(folder, error)
+  }
+  const why = folder === dirname(file) ? whyAllMayWrite(folder) : undefined
+  if (why === undefined) return
+  throw new DirsyncdError(
+    'usage',
+    `A configuration in ${folder} would not be used: ${why}, or name another file with --file.`,
+  )
+}
+
+/** Reasons in the words of a folder; for other codes those of a file are right. */
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['ENOTDIR', 'it is a file and no folder'],
+  ['ENOENT', 'it is no place for files'],
+])
+
+/** Any other error is returned as it is. */
+function notWritable(folder: string, error: unknown): unknown {
+  const code = systemCode(error)
+  if (code === undefined || error instanceof DirsyncdError) return error
+  const why = REASONS.get(code) ?? whyUnwritable(error)
+  return new DirsyncdError(
+    'usage',
+    `The configuration cannot be written into ${folder}: ${why}; name another file with --file.`,
+    { cause: error },
+  )
+}
+
+function alreadyThere(file: string): DirsyncdError {
+  return new DirsyncdError(
+    'usage',
+    `There is a file ${file} already, and dirsyncd init overwrites none; name another configuration with --file.`,
+  )
+}
+
+function justWritten(file: string): DirsyncdError {
+  return new DirsyncdError(
+    'usage',
+    `Somebody has just written ${file}, such as another dirsyncd init, and dirsyncd init overwrites no file; name another configuration with --file.`,
+  )
+}
+
+/**
+ * Writes a configuration and the files beside it into a folder of its own on the same file system, which nobody else may
+ * read.
+ */
+export async function openStage(file: string, text: string, files: readonly NewFile[]): Promise<Stage> {
+  const target = dirname(file)
+  const above = await existingAbove(target)
+  const folder = await makeFolder(above)
+  const name = 'dirsyncd.yaml'
+  // A second Ctrl-C ends the process at once.
+  const removeAtExit = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', removeAtExit)
+  const remove = async () => {
+    await rm(folder, { recursive: true, force: true })
+    process.off('exit', removeAtExit)
+  }
+  try {
+    await writeFile(join(folder, OWNER), processName())
+    for (const { path, text: content } of files) {
+      const at = join(folder, path)
+      await mkdir(dirname(at), { recursive: true, mode: SECRET_FOLDER })
+      const mode = path.startsWith(`${SECRETS}/`) ? SECRET_FILE : OPEN_FILE
+      await writeFile(at, content, { mode, flag: 'wx' })
+    }
+    await writeFile(join(folder, name), text, { mode: OPEN_FILE, flag: 'wx' })
+  } catch (error) {
+    await remove()
+    throw notWritable(above, error)
+  }
+  const moves = files.map(({ path }) => ({ from: join(folder, path), to: join(target, path) }))
+  return {
+    file: join(folder, name),
+    dataDir: join(folder, 'data'),
+    // The configuration comes last: what it names is there then.
+    place: () => placeAll([...moves, { from: join(folder, name), to: file }]),
+    [Symbol.asyncDispose]: remove,
+  }
+}
+
+/** How the name of a stage begins. */
+const STAGE = '.dirsyncd-init-'
+
+/** Has the name of the process that a stage belongs to. */
+const OWNER = 'owner'
+
+/** Removes the stages, and the secrets in them, of processes that were killed. */
+async function removeLeft(above: string): Promise<void> {
+  for (const name of await readdir(above)) {
+    if (!name.startsWith(STAGE)) continue
+    const folder = join(above, name)
+    const owner = await readFile(join(folder, OWNER), 'utf8').catch(() => '')
+    if (isCertainlyDead(owner)) await rm(folder, { recursive: true, force: true }).catch(() => undefined)
+  }
+}
+
+async function makeFolder(above: string): Promise<string> {
+  try {
+    return await mkdtemp(join(above, STAGE))
+  } catch (error) {
+    throw notWritable(above, error)
+  }
+}
+
+interface Move {
+  readonly from: string
+  readonly to: string
+}
+
+async function placeAll(moves: readonly Move[]): Promise<readonly string[]> {
+  const placed: string[] = []
+  const folders: string[] = []
+  try {
+    for (const move of moves) {
+      folders.push(...(await makeFolders(dirname(move.to))))
+      await place(move)
+      placed.push(move.to)
+    }
+    return placed
+  } catch (error) {
+    for (const path of placed) await unlink(path)
+    // Somebody else may have put files there.
+    for (const folder of folders.toReversed()) await rmdir(folder).catch(() => undefined)
+    throw notWritable(dirname(moves.at(-1)?.to ?? ''), error)
+  }
+}
+
+/** Creates what is missing of a path and returns it, the outermost first. */
+async function makeFolders(path: string): Promise<readonly string[]> {
+  if (await exists(path)) return []
+  const above = await makeFolders(dirname(path))
+  try {
+    await mkdir(path, { mode: basename(path) === SECRETS ? SECRET_FOLDER : OPEN_FOLDER })
+  } catch (error) {
+    // Another process has just made it.
+    if (systemCode(error) === 'EEXIST') return above
+    throw error
+  }
+  return [...above, path]
+}
+
+/** The folder beside the configuration. */
+export const SECRETS = 'secrets'
+
+/** Never overwrites: a link to a name that exists fails. Some file systems have no links. */
+async function place({ from, to }: Move): Promise<void> {
+  try {
+    await link(from, to)
+    await unlink(from)
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') throw justWritten(to)
+    if (await exists(to)) throw justWritten(to)
+    await rename(from, to)
+  }
+}
+
+/** A name that no file has, such as `ldap-password-2`. */
+export async function freePath(folder: string, path: string): Promise<string> {
+  const [, stem = path, ending = ''] = /^(.*?)(\.\w+)?$/.exec(path) ?? []
+  for (let number = 1; ; number += 1) {
+    const free = number === 1 ? path : `${stem}-${number}${ending}`
+    if (!(await exists(join(folder, free)))) return free
+  }
+}
+
+/** Why a folder cannot be that of the data of a new configuration: it would go on with the runs of another one. */
+export function dataDirProblem(folder: string): string | undefined {
+  if (!existsSync(folder)) return undefined
+  if (!statSync(folder).isDirectory()) return 'must be a folder, and this is a file'
+  if (existsSync(join(folder, LOCK)))
+    return 'must be another folder: this one has the data of another configuration'
+  return readdirSync(folder).length === 0 ? undefined : 'must be a new or an empty folder'
+}
+
+/**
+ * The folder of the data on a machine of its own; beside the configuration where this user may not write there, or where
+ * another configuration has its data.
+ */
+export async function usualDataDir(file: string): Promise<string> {
+  const usual = '/var/lib/dirsyncd'
+  return (await isFree(usual)) ? usual : join(dirname(file), await freePath(dirname(file), 'data'))
+}
+
+async function isFree(folder: string): Promise<boolean> {
+  try {
+    await access(await existingAbove(folder), constants.W_OK)
+    return !(await exists(folder)) || (await readdir(folder)).length === 0
+  } catch {
+    return false
+  }
+}
+
+async function existingAbove(path: string): Promise<string> {
+  return (await exists(path)) ? path : existingAbove(dirname(path))
+}
+
+function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: unknown) => systemCode(error) !== 'ENOENT' && systemCode(error) !== 'ENOTDIR',
+  )
+}

@@ -1,0 +1,280 @@
+import { cut } from '../base/wording.ts'
+import { DirsyncdError, sentence } from '../base/errors.ts'
+import { undecidedOf } from '../store/held-changes.ts'
+import { endedHolds } from '../store/holds.ts'
+import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
+import { explainStoreError, isAway } from '../base/database/outage.ts'
+import { type Pause, pausesOf } from '../store/pause.ts'
+import { pausedSyncs, pauseOfSync, pauseSync } from '../store/paused-syncs.ts'
+import { changesOf, countChanges } from '../store/change-list.ts'
+import { applyingRun, approvalRunsOf, countApproved } from '../store/decisions.ts'
+import { countNotices, lastFailureOf, noticesOf, sameNotices } from '../store/plans.ts'
+import { addRun, findRun, type ListedRun, listRuns, type RunRecord } from '../store/runs.ts'
+import type { Kysely } from 'kysely'
+import type { Tables } from '../store/tables.ts'
+import {
+  type Control,
+  isApprovedInPart,
+  isPlanStillHeld,
+  pauseText,
+  type QuarantinedChange,
+  type ReleaseRequest,
+  type RunCounts,
+  type RunDetail,
+  type RunSummary,
+  type RunView,
+  type Wait,
+} from './control.ts'
+import { pauseOperations, pauseView } from './paused.ts'
+import { type ApprovalDeps, approvePartOf, isExpired } from './approve-part.ts'
+import { decideOn } from './decide-on.ts'
+import { total } from './total.ts'
+import { addUndo, lostFor } from './undo.ts'
+
+export interface LocalControlDeps {
+  readonly db: Kysely<Tables>
+  /** The target of each configured sync. */
+  readonly targets: ReadonlyMap<string, string>
+  /** Ends the runs of a sync whose process is gone, where nobody else does. */
+  readonly endInterrupted?: (sync: string) => Promise<void>
+  /** Tells whoever works on runs that this one waits. */
+  readonly wake: (sync: string, run: number) => Promise<void>
+}
+
+export type LocalControl = Omit<Control, typeof Symbol.asyncDispose | 'explain'>
+
+const DETAIL_LIMIT = 1000
+
+/** The operations on opened stores, for the daemon and for commands where no daemon runs. */
+export function createLocalControl(deps: LocalControlDeps): LocalControl {
+  const { db } = deps
+
+  function targetOf(sync: string): string {
+    const target = deps.targets.get(sync)
+    if (target === undefined) throw unknownSync(sync, [...deps.targets.keys()])
+    return target
+  }
+
+  function filterOf({ sync, only }: Omit<ReleaseRequest, 'by'>) {
+    return { targets: sync === undefined ? deps.targets : new Map([[sync, targetOf(sync)]]), only }
+  }
+
+  async function request(
+    sync: string,
+    run: Omit<Parameters<typeof addRun>[1], 'sync' | 'target'>,
+  ): Promise<number> {
+    const target = targetOf(sync)
+    const number = await addRun(db, { sync, target, ...run })
+    await deps.wake(sync, number)
+    return number
+  }
+
+  return explainingOutages({
+    requestRun: async ({ sync, mode, only }) => {
+      if (mode === 'sync') await requireNoPause(db, sync)
+      return request(sync, { mode, trigger: 'demand', only })
+    },
+    run: async (number, detail) => {
+      const run = await findRun(db, number)
+      return run && view(db, run, detail?.limit ?? DETAIL_LIMIT)
+    },
+    runs: async (filter) => summaries(db, await listRuns(db, filter)),
+    approve: async (asked) => {
+      if (asked.part !== undefined)
+        return summary(db, await approvePartOf({ ...deps, request }, asked, asked.part))
+      const { run: number } = asked
+      const run = await decideOn(deps, number, { ...asked, decision: 'approved' })
+      if (!isPlanStillHeld(run)) await requestApproved({ db, request }, run, asked.by)
+      return summary(db, run)
+    },
+    reject: async (asked) => {
+      const run = await decideOn(deps, asked.run, { ...asked, decision: 'rejected' })
+      // Nothing was applied before all of the plan was decided on.
+      if (isApprovedInPart(run)) await requestApproved({ db, request }, run, asked.by)
+      return summary(db, run)
+    },
+    undo: async (asked) => {
+      const { run, sync } = await addUndo(deps, asked)
+      await deps.wake(sync, run)
+      return run
+    },
+    ...pauseOperations(deps, targetOf),
+    quarantine: async (asked) => (await listQuarantine(db, filterOf(asked))).map(quarantinedChange),
+    release: async (asked) => (await releaseQuarantine(db, filterOf(asked))).map(quarantinedChange),
+  })
+}
+
+/** An undo pauses its sync, also where somebody has resumed it since; any other run waits for its resumption. */
+async function requestApproved(
+  { db, request }: ApprovalDeps,
+  { run, sync, undo }: RunRecord,
+  by: string,
+): Promise<void> {
+  const approved = { mode: 'sync', trigger: 'approval', approvalOf: run } as const
+  if (undo !== null) {
+    await pauseSync(db, { sync, by, reason: `undo of run ${undo.run}` })
+    await request(sync, { ...approved, undo })
+  } else if ((await pauseOfSync(db, sync)) === undefined) await request(sync, approved)
+}
+
+async function requireNoPause(db: Kysely<Tables>, sync: string): Promise<void> {
+  const pause = await pauseOfSync(db, sync)
+  if (pause !== undefined) throw new DirsyncdError('sync-paused', `${pauseText(pauseView(pause))}.`)
+}
+
+/** The same operations; each throws `store-unavailable` where a server that it needs is away. */
+function explainingOutages(operations: LocalControl): LocalControl {
+  const explaining = Object.entries(operations).map(([name, operate]) => [
+    name,
+    explainingOutage(operate as (...args: unknown[]) => Promise<unknown>),
+  ])
+  return Object.fromEntries(explaining) as LocalControl
+}
+
+/** The same operation; throws `store-unavailable` where a server that it needs is away. */
+export function explainingOutage<Args extends unknown[], T>(
+  operate: (...args: Args) => Promise<T>,
+): (...args: Args) => Promise<T> {
+  return async (...args) => {
+    try {
+      return await operate(...args)
+    } catch (error) {
+      if (!isAway(error)) throw explainStoreError(error)
+      const why = `The store or the queue does not answer (${sentence(error)}).`
+      throw new DirsyncdError('store-unavailable', why, { cause: error })
+    }
+  }
+}
+
+export function unknownSync(sync: string, known: readonly string[]): DirsyncdError {
+  return new DirsyncdError('usage', `There is no sync "${cut(sync)}"; configured are: ${known.join(', ')}.`)
+}
+
+async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<RunView> {
+  const shown = runWithChanges(run)
+  return {
+    ...(await detailOf(db, run)),
+    changes: await changesOf(db, shown, limit),
+    notices: await noticesOf(db, run.run, limit),
+    totalChanges: await countChanges(db, shown),
+    totalNotices: await countNotices(db, run.run),
+    sameNotices: run.finished_at === null ? null : ((await sameNotices(db, run)) ?? null),
+  }
+}
+
+export async function detailOf(db: Kysely<Tables>, run: RunRecord): Promise<RunDetail> {
+  const base = await summary(db, run)
+  const isApplying = run.state === 'applying'
+  return {
+    ...base,
+    counts:
+      base.counts && isApplying ? { ...base.counts, outcomes: outcomesSoFar(run, base.counts) } : base.counts,
+    configurationChange: run.configuration_change,
+    readAt: run.read_at?.toISOString() ?? null,
+    applyingAt: run.applying_at?.toISOString() ?? null,
+    evidence: run.evidence,
+    lost: lostFor(run),
+    approvalRuns: run.decisions.length === 0 ? [] : await approvalRunsOf(db, run.run),
+    approvedWaiting: await approvedWaiting(db, run),
+  }
+}
+
+/** What a run applies already, and what an undo puts back, nobody takes back. */
+async function approvedWaiting(db: Kysely<Tables>, { run, hold, undo }: RunRecord): Promise<number> {
+  if (hold !== 'approved' || undo !== null || (await applyingRun(db, run)) !== undefined) return 0
+  return countApproved(db, run)
+}
+
+/** A plan that an earlier run holds is not stored again. */
+export function runWithChanges({ run, state, stored_changes: stored, hold_run: holder }: RunRecord): number {
+  return state === 'held' && stored === 0 ? (holder ?? run) : run
+}
+
+/** By the counters that a run's workers move, because counting the changes takes long where there are many. */
+function outcomesSoFar({ outcomes }: RunRecord, { planned }: RunCounts): RunCounts['outcomes'] {
+  const pending = total(planned) - total(outcomes)
+  return pending > 0 ? { ...outcomes, pending } : outcomes
+}
+
+async function summary(db: Kysely<Tables>, run: ListedRun): Promise<RunSummary> {
+  const [only] = await summaries(db, [run])
+  return only!
+}
+
+async function summaries(db: Kysely<Tables>, runs: readonly ListedRun[]): Promise<readonly RunSummary[]> {
+  const holders = runs.flatMap(({ hold_run: holder }) => (holder === null ? [] : [holder]))
+  const undecided = await undecidedOf(db, [...new Set(holders)])
+  const ended = await endedHolds(db, [...new Set(holders)])
+  const paused = await pausedSyncs(db)
+  const pauses = await pausesOf(db, [...new Set(runs.filter(asksApi).map(({ target }) => target))])
+  const summarized = runs.map(async (run) => {
+    const wait = waitOf(run, pauses.get(run.target))
+    const answer = wait?.why === 'outage' ? await lastFailureOf(db, run.run) : undefined
+    const waits = wait && { ...wait, ...(answer !== undefined && { answer }) }
+    const pause = paused.get(run.sync)
+    return {
+      ...summarize(run, undecided.get(run.hold_run ?? run.run) ?? 0, waits),
+      ...(run.hold === null && { hold: ended.get(run.hold_run ?? run.run) ?? null }),
+      paused: pause === undefined ? null : pauseView(pause),
+    }
+  })
+  return Promise.all(summarized)
+}
+
+/** Whether the run sends requests to its directory now, or would. */
+function asksApi({ state }: ListedRun): boolean {
+  return state === 'reading' || state === 'applying'
+}
+
+/** An outage keeps only changes from being sent. */
+function waitOf(run: ListedRun, pause: Pause | undefined): Wait | null {
+  if (pause === undefined || !asksApi(run)) return null
+  if (pause.why === 'outage' && run.state !== 'applying') return null
+  return { at: pause.ends.toISOString(), why: pause.why }
+}
+
+function summarize(
+  run: ListedRun,
+  undecidedChanges: number,
+  waitsUntil: Wait | null,
+): Omit<RunSummary, 'paused'> {
+  return {
+    run: run.run,
+    sync: run.sync,
+    mode: run.mode,
+    trigger: run.trigger,
+    state: run.state,
+    requestedAt: run.requested_at.toISOString(),
+    startedAt: run.started_at?.toISOString() ?? null,
+    finishedAt: run.finished_at?.toISOString() ?? null,
+    counts: run.counts,
+    breaches: run.breaches ?? [],
+    undecidedChanges: run.hold === 'replaced' ? 0 : undecidedChanges,
+    hold: isExpired(run) ? 'expired' : run.hold,
+    holdRun: run.hold_run,
+    digest: run.digest,
+    approved: run.approved || run.trigger === 'approval',
+    error: run.error,
+    waitsUntil,
+    undo: run.undo,
+    part: run.part,
+    approvalOf: run.approval_of,
+    decisions: run.decisions,
+    holdExpiresAt: run.hold_expires_at?.toISOString() ?? null,
+  }
+}
+
+function quarantinedChange({ op, ...row }: QuarantinedRow): QuarantinedChange {
+  return {
+    sync: row.sync,
+    kind: op === null ? null : op.endsWith('-user') ? 'user' : 'group',
+    id: row.entry_id,
+    name: row.name,
+    op,
+    fingerprint: row.fingerprint,
+    detail: row.detail,
+    since: row.since.toISOString(),
+    triedAt: row.tried_at.toISOString(),
+    triedAgainAt: row.tried_again_at.toISOString(),
+  }
+}

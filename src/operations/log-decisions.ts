@@ -1,0 +1,43 @@
+import type { Log } from '../base/log/log.ts'
+import { earlierPauseText } from './control.ts'
+import type { LocalControl } from './local.ts'
+
+/** What the log has of a decision: not the reason, which may name people. */
+interface Decided {
+  readonly decision: 'approve' | 'reject' | 'undo' | 'pause' | 'resume' | 'release'
+  readonly by: string
+  readonly sync?: string | undefined
+  readonly run?: number
+  /** How many changes left the quarantine. */
+  readonly changes?: number
+}
+
+/** The same operations; each decision of an operator is logged with the operator's name, be it by command or by page. */
+export function loggingDecisions(control: LocalControl, log: Log): LocalControl {
+  const logging =
+    <A extends { readonly by: string }, R>(
+      operation: (asked: A) => Promise<R>,
+      decided: (asked: A, answer: R) => Omit<Decided, 'by'> | undefined,
+    ) =>
+    async (asked: A): Promise<R> => {
+      const answer = await operation(asked)
+      const fields = decided(asked, answer)
+      if (fields !== undefined) log.info({ ...fields, by: asked.by }, 'an operator decided')
+      return answer
+    }
+  return {
+    ...control,
+    approve: logging(control.approve, (_, { sync, run }) => ({ decision: 'approve', sync, run })),
+    reject: logging(control.reject, (_, { sync, run }) => ({ decision: 'reject', sync, run })),
+    undo: logging(control.undo, ({ mode, run }) => (mode === 'sync' ? { decision: 'undo', run } : undefined)),
+    pause: logging(control.pause, (asked, { pause }) =>
+      earlierPauseText(pause, asked) === undefined ? { decision: 'pause', sync: asked.sync } : undefined,
+    ),
+    resume: logging(control.resume, ({ sync }, pause) =>
+      pause === null ? undefined : { decision: 'resume', sync },
+    ),
+    release: logging(control.release, ({ sync }, { length: changes }) =>
+      changes === 0 ? undefined : { decision: 'release', sync, changes },
+    ),
+  }
+}

@@ -1,0 +1,20 @@
+import type { Kind } from '../core/entries/entry.ts'
+import { cut } from '../base/wording.ts'
+import type { QuarantinedChange, ReleaseRequest } from './control.ts'
+
+/** Who was named and not released, in a sentence; `undefined` where there is nobody. */
+export function notReleasedText(
+  { sync, only }: Omit<ReleaseRequest, 'by'>,
+  released: readonly QuarantinedChange[],
+): string | undefined {
+  if (only === undefined) return undefined
+  const missing = [...notAmong(released, 'user', only.users), ...notAmong(released, 'group', only.groups)]
+  if (missing.length === 0) return undefined
+  const where = sync === undefined ? '' : ` of ${sync}`
+  return `Not in quarantine${where}: ${missing.join(', ')}; dirsyncd quarantine list shows what is.`
+}
+
+function notAmong(released: readonly QuarantinedChange[], kind: Kind, ids: readonly string[]): string[] {
+  const found = new Set(released.filter((change) => change.kind === kind).map(({ id }) => id))
+  return ids.filter((id) => !found.has(id)).map((id) => `${kind} ${cut(id)}`)
+}

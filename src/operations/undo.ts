@@ -1,0 +1,102 @@
+import type { Kysely } from 'kysely'
+import { amount } from '../base/wording.ts'
+import { DirsyncdError } from '../base/errors.ts'
+import { leaseHolder } from '../store/lease-rows.ts'
+import { takeBackApprovals } from '../store/forget-decisions.ts'
+import { countEndedMemberships, countInPart } from '../store/part-decisions.ts'
+import { pauseSync } from '../store/paused-syncs.ts'
+import { countChanges } from '../store/change-list.ts'
+import { addRun, findRun, type RunRecord } from '../store/runs.ts'
+import type { Tables } from '../store/tables.ts'
+import type { UndoRequest } from './control.ts'
+import { requireSameTarget } from './same-target.ts'
+import { total } from './total.ts'
+
+type Db = Kysely<Tables>
+
+export interface UndoDeps {
+  readonly db: Db
+  /** The target of each configured sync. */
+  readonly targets: ReadonlyMap<string, string>
+  /** Ends the runs of a sync whose process is gone, where nobody else does. */
+  readonly endInterrupted?: ((sync: string) => Promise<void>) | undefined
+}
+
+/**
+ * Adds the run that undoes another one, and pauses the sync unless the undo is only to be shown. Returns its number.
+ * Throws `run-unknown` where there is nothing that could be undone or while a run is under way.
+ */
+export async function addUndo(
+  { db, targets, endInterrupted }: UndoDeps,
+  { run: number, part, mode, by }: UndoRequest,
+): Promise<{ readonly run: number; readonly sync: string }> {
+  const asked = await findRun(db, number)
+  if (asked !== undefined) await endInterrupted?.(asked.sync)
+  const run = asked && (await findRun(db, number))
+  if (run === undefined)
+    throw refusal(`There is no run ${number}, or its history is not kept any more; see \`dirsyncd runs\`.`)
+  requireSameTarget(run, targets, 'be undone')
+  await requireIdle(db, run)
+  await requireKeptChanges(db, run)
+  if ((await countInPart(db, number, part)) + (await countEndedMemberships(db, number, part)) === 0)
+    throw new DirsyncdError(
+      'usage',
+      `Run ${number} has no such change; dirsyncd runs ${number} --all shows them.`,
+    )
+  const { sync, target } = run
+  if (mode === 'sync') {
+    await pauseSync(db, { sync, by, reason: `undo of run ${number}` })
+    await takeBackApprovals(db, run)
+  }
+  const added = await addRun(db, { sync, target, mode, trigger: 'demand', undo: { run: number, part } })
+  return { run: added, sync }
+}
+
+/** What the entries that an undo creates again had, and no request of the API can give them. */
+export function lostFor({ undo, counts }: Pick<RunRecord, 'undo' | 'counts'>): readonly string[] {
+  if (undo === null) return []
+  const { 'create-user': users = 0, 'create-group': groups = 0 } = counts?.planned ?? {}
+  return [
+    users > 0 &&
+      `${amount(users, 'user')}: the numeric id (a new one is given), employee_id, subscriptions, and whatever else hung on the old account`,
+    groups > 0 && `${amount(groups, 'group')}: what else hung on the old group than its name and members`,
+  ].filter((line) => line !== false)
+}
+
+/** Whether a run that has ended may have changed something in the directory. */
+export function mayHaveChanged({
+  mode,
+  state,
+  counts,
+}: Pick<RunRecord, 'mode' | 'state' | 'counts'>): boolean {
+  const { applied = 0, found = 0, unknown = 0 } = counts?.outcomes ?? {}
+  return mode === 'sync' && state !== 'held' && applied + found + unknown > 0
+}
+
+/** Throws where the run applied nothing, or where not all of its changes are kept any more. */
+async function requireKeptChanges(db: Db, run: RunRecord): Promise<void> {
+  if (run.finished_at === null)
+    throw refusal(`Run ${run.run} cannot be undone before it has ended; it is ${run.state}.`)
+  const { planned = {} } = run.counts ?? {}
+  if (!mayHaveChanged(run)) throw refusal(`Run ${run.run} changed nothing, so there is nothing to undo.`)
+  const all = total(planned)
+  const kept = await countChanges(db, run.run)
+  if (kept >= all) return
+  throw refusal(
+    `Run ${run.run} cannot be undone: of its ${amount(all, 'change')} only ${amount(kept, 'change')} are kept; ` +
+      'the option retention says how much of the past is.',
+  )
+}
+
+async function requireIdle(db: Db, { run, sync }: RunRecord): Promise<void> {
+  const holder = await leaseHolder(db, sync)
+  if (holder?.run === undefined) return
+  throw new DirsyncdError(
+    'run-unknown',
+    `Run ${run} cannot be undone while run ${holder.run} of ${sync} is under way; wait for its end, or end it with dirsyncd pause ${sync}.`,
+  )
+}
+
+function refusal(sentence: string): DirsyncdError {
+  return new DirsyncdError('run-unknown', sentence)
+}

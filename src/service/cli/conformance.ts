@@ -1,0 +1,119 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { DirsyncdError } from '../../base/errors.ts'
+import { named, wholeNumber } from '../../base/terminal/arguments.ts'
+import type { BareSession, Runner } from './context.ts'
+import type { ConformanceRequest, ConformanceStep } from './compare.ts'
+import {
+  pathWidth,
+  renderContractBegin,
+  renderContractEnd,
+  renderContractEndpoint,
+} from './render-conformance.ts'
+
+const HELP = `
+Compares a service with the API description: sends good, forbidden, unknown, malformed and oversized requests to every
+endpoint. Without --writes, it sends only GET, a few hundred requests in all. With --writes, it sends more than a
+thousand: it creates users and groups of its own in the directory and removes each after its case, tests whether the
+service creates several with one request (the option createBatch of dirsyncd), changes the token's first subscription
+and restores it at the end, and reads credentials, which the service records as events. It resets a password only with
+--reset-password; the new password stays.
+
+A case that fails is tried again: a difference must come twice. A case that gets server errors or no answer is tried
+five times, and is a difference only if the service answers other requests in between. Where the tries do not agree, the
+result is "unclear", with what happened in each try. The exit code is 1 if the service differs or something could not be
+removed, else 4 if a case is unclear, else 0.
+
+Examples:
+  access-service conformance https://access.example.com --token-file token --organization 1 --directory 7
+  access-service conformance http://127.0.0.1:8090 --token-file token --organization 1 --directory 7 --writes --json`
+
+interface Options extends Omit<ConformanceRequest, 'baseUrl' | 'writes'> {
+  readonly writes?: boolean
+}
+
+export function addConformance(program: Command, run: Runner): void {
+  program
+    .command('conformance')
+    .description('Test any service against the description of its API.')
+    .argument('<url>', 'Address of the service, without /api/v2.', baseUrl)
+    .requiredOption('--token-file <file>', 'File with the access token.', named)
+    .requiredOption('--organization <number>', 'Number of the organization.', wholeNumber)
+    .requiredOption('--directory <number>', 'Number of a directory in it.', wholeNumber)
+    .option('--writes', 'Also send requests that write.')
+    .option(
+      '--reset-password <subscription>',
+      'With --writes: also reset the password of this subscription.',
+      wholeNumber,
+    )
+    .option(
+      '--email-domain <domain>',
+      'Domain of the e-mails that are written (default: that of the first user).',
+      named,
+    )
+    .option('--rate <number>', 'Send at most so many requests a second.', wholeNumber)
+    .option(
+      '--ca <file>',
+      'PEM file with the CA of the service (default: the CAs of Node and of this machine).',
+      named,
+    )
+    .addHelpText('after', HELP)
+    .action((url: string, { writes = false, ...options }: Options) =>
+      run((session) => compareAll(session, requireWrites({ ...options, baseUrl: url, writes })), {
+        needsConfig: false,
+      }),
+    )
+}
+
+function baseUrl(value: string): string {
+  const url = URL.parse(value)
+  if (url !== null && /^https?:$/.test(url.protocol)) return value.replace(/\/+$/, '')
+  throw new InvalidArgumentError('It must be an address such as https://access.example.com.')
+}
+
+function requireWrites(request: ConformanceRequest): ConformanceRequest {
+  if (request.writes || request.resetPassword === undefined) return request
+  throw new DirsyncdError('usage', 'The option --reset-password needs --writes.')
+}
+
+type Results = Extract<ConformanceStep, { step: 'endpoint' }>['results']
+
+/**
+ * Compares the service with the API description and prints the results. The exit code is 0 when it conforms, 1 when it
+ * differs or keeps something that the test made, and else 4 when a case is unclear.
+ */
+async function compareAll(session: BareSession, request: ConformanceRequest): Promise<number> {
+  let results: Results = []
+  let width = 0
+  let failed = false
+  for await (const step of session.compare(request, session)) {
+    if (step.step === 'begin') width = pathWidth(step.paths)
+    if (step.step === 'endpoint') results = [...results, ...step.results]
+    failed ||= isFailure(step)
+    if (session.json) printJson(session, step)
+    else session.print(...render(step, results, width))
+  }
+  if (failed) return 1
+  return results.some(({ state }) => state === 'unclear') ? 4 : 0
+}
+
+function isFailure(step: ConformanceStep): boolean {
+  if (step.step === 'endpoint') return step.results.some(({ state }) => state === 'differs')
+  return step.step === 'end' && step.left.length > 0
+}
+
+/** One line for each case. */
+function printJson({ printJson: print }: BareSession, step: ConformanceStep): void {
+  if (step.step !== 'endpoint') print(step)
+  else for (const result of step.results) print({ step: 'case', ...result })
+}
+
+function render(step: ConformanceStep, results: Results, width: number): string[] {
+  switch (step.step) {
+    case 'begin':
+      return renderContractBegin(step)
+    case 'endpoint':
+      return renderContractEndpoint(step.results, width)
+    case 'end':
+      return renderContractEnd(results, step.left)
+  }
+}

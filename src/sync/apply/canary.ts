@@ -1,0 +1,214 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Kysely } from 'kysely'
+import { DirsyncdError } from '../../base/errors.ts'
+import type { Log } from '../../base/log/log.ts'
+import {
+  CANARY_CHANGES,
+  CANARY_OPS,
+  type CanaryChange,
+  type CanaryVerdict,
+  FIRST_AFTER_FAILURE,
+  isAsSent,
+  judgeCanary,
+  type Look,
+  type ReadBack,
+  type Shown,
+} from '../../core/plan/canary.ts'
+import type { Op } from '../../core/plan/change.ts'
+import type { Times } from '../../queue/times.ts'
+import {
+  type CanaryKind,
+  lastVerdict,
+  type SentCanary,
+  sentCanary,
+  storeVerdict,
+  type Verdict,
+} from '../../store/canaries.ts'
+import type { FencedRun } from '../../store/fenced-run.ts'
+import { forgetOutages, pauseForOutage, pauseOf } from '../../store/pause.ts'
+import type { Tables } from '../../store/tables.ts'
+import { markCanary, type Part } from './waiting.ts'
+
+/** How a run reads back the first changes that it sends. */
+export interface CanaryParts {
+  /** Asks the service for the entry of a change. */
+  readonly lookBack: (change: CanaryChange, signal: AbortSignal) => Promise<Look>
+  /** Whether entries are created several in one request. */
+  readonly createsInLists: boolean
+  /** Told what the report is to say. */
+  readonly onNotices: (notices: CanaryVerdict['notices']) => void
+  readonly log: Log
+}
+
+export interface CanaryDeps extends CanaryParts {
+  readonly db: Kysely<Tables>
+  readonly fenced: FencedRun
+  readonly times: Times
+  /** Has the workers apply the changes of a part; returns when none of them waits. */
+  readonly drain: (part: Part) => Promise<void>
+}
+
+/** How many changes are sent next, of each operation that has not passed. */
+type Sizes = Map<Op, number>
+
+/** A change that the service accepted, before the first look or after one. */
+type Sent = Omit<ReadBack, 'shown'> & Partial<Pick<ReadBack, 'shown'>>
+
+/**
+ * Keeps the changes of a run back until the first ones of their operation were read back from the service and are there
+ * as sent. The store remembers what has passed on this directory.
+ */
+export class Canary {
+  readonly #deps: CanaryDeps
+  readonly #signal: AbortSignal
+  /** By the number of a change that the service refused: whether its entry is there. Each is looked up once. */
+  readonly #isThere = new Map<number, boolean>()
+
+  constructor(deps: CanaryDeps, signal: AbortSignal) {
+    this.#deps = deps
+    this.#signal = signal
+  }
+
+  /**
+   * Sends the first changes of each operation of a part that has not passed, and more of them while too few were
+   * accepted. Tells whether it sent any.
+   *
+   * @throws DirsyncdError `directory-unexpected` where the service shows something else than what was sent
+   */
+  async prove(part: Part): Promise<boolean> {
+    const sizes = await this.#unproved(part)
+    // What an earlier part sent, or this one before the store was away for a moment.
+    for (const op of sizes.keys()) await this.#judge(op, sizes)
+    let hasSent = false
+    // A change may become due only when one of another operation is made, so each operation gets several turns.
+    for (let isMoving = sizes.size > 0; isMoving; hasSent ||= isMoving) {
+      isMoving = false
+      for (const [op, size] of sizes) {
+        if (!(await this.#send({ ...part, canary: op }, size))) continue
+        isMoving = true
+        await this.#judge(op, sizes)
+      }
+    }
+    return hasSent
+  }
+
+  async #unproved({ phase }: Part): Promise<Sizes> {
+    const { fenced } = this.#deps
+    return fenced.write(async (trx, run) => {
+      const sizes: Sizes = new Map()
+      for (const op of CANARY_OPS[phase]) {
+        const verdict = await lastVerdict(trx, run, this.#kindOf(op))
+        if (verdict !== 'passed') sizes.set(op, verdict === 'failed' ? FIRST_AFTER_FAILURE : CANARY_CHANGES)
+      }
+      return sizes
+    })
+  }
+
+  #kindOf(op: Op): CanaryKind {
+    const isCreate = op === 'create-user' || op === 'create-group'
+    return { op, inLists: isCreate && this.#deps.createsInLists }
+  }
+
+  async #send(part: Part & { readonly canary: Op }, most: number): Promise<boolean> {
+    const { fenced, drain } = this.#deps
+    const marked = await fenced.write((trx) => markCanary(trx, fenced.run, part, most))
+    if (marked === 0) return false
+    await drain(part)
+    return true
+  }
+
+  /** Takes an operation that has passed out of `sizes`. The few that come first after a failure cannot pass. */
+  async #judge(op: Op, sizes: Sizes): Promise<void> {
+    const { db, fenced, onNotices, log } = this.#deps
+    const sent = await sentCanary(db, fenced.run, op)
+    const refused = sent.filter(({ accepted }) => !accepted)
+    const applied = [...sent.filter(({ accepted }) => accepted), ...(await this.#thereAllTheSame(refused))]
+    if (applied.length === 0) return
+    const mayPass = sizes.get(op) === CANARY_CHANGES
+    const { failure, passed, notices } = judgeCanary(await this.#readBack(applied), { mayPass })
+    if (failure !== undefined) {
+      await this.#store(op, 'failed')
+      throw new DirsyncdError('directory-unexpected', failure)
+    }
+    onNotices(notices)
+    sizes.set(op, CANARY_CHANGES)
+    if (!passed) return
+    await this.#store(op, 'passed')
+    sizes.delete(op)
+    log.info(
+      { op, changes: applied.length },
+      'the first changes were read back from the service and are as sent',
+    )
+  }
+
+  #store(op: Op, verdict: Verdict): Promise<void> {
+    const { fenced } = this.#deps
+    return fenced.write((trx, { sync, target }) =>
+      storeVerdict(trx, { sync, target, run: fenced.run }, this.#kindOf(op), verdict),
+    )
+  }
+
+  /** Those whose creation the service refused, and who are there: it created them, or others had done so. */
+  async #thereAllTheSame(refused: readonly SentCanary[]): Promise<readonly SentCanary[]> {
+    for (const { number, change } of refused)
+      if (!this.#isThere.has(number)) this.#isThere.set(number, (await this.#ask(change))?.id === change.id)
+    return refused.filter(({ number }) => this.#isThere.get(number) === true)
+  }
+
+  /** A service may take a moment to show what it was sent. */
+  async #readBack(applied: readonly Sent[]): Promise<readonly ReadBack[]> {
+    const { look } = this.#deps.times.canary
+    let seen = await this.#lookAt(applied)
+    for (let waitMs = look.first, leftMs = look.giveUp; leftMs > 0 && !seen.every(isAsSent); waitMs *= 2) {
+      await sleep(Math.min(waitMs, leftMs), undefined, { signal: this.#signal })
+      leftMs -= waitMs
+      seen = await this.#lookAt(seen)
+    }
+    return seen
+  }
+
+  /** One after the other: 20 looks take a second or two, and when one fails no other goes on. */
+  async #lookAt(changes: readonly Sent[]): Promise<readonly ReadBack[]> {
+    const seen: ReadBack[] = []
+    for (const { change, status, ...before } of changes) {
+      const last = { change, status, shown: before.shown }
+      seen.push(isAsSent(last) ? last : { ...last, shown: await this.#ask(change) })
+    }
+    return seen
+  }
+
+  /** Asks until somebody answers; an outage pauses the target as it does for changes. */
+  async #ask(change: CanaryChange): Promise<Shown | undefined> {
+    const { lookBack, fenced, times } = this.#deps
+    const since = performance.now()
+    for (let tries = 1; ; tries++) {
+      this.#signal.throwIfAborted()
+      const look = await lookBack(change, this.#signal)
+      if (look.result === 'looked') {
+        if (tries > 1) await fenced.write((trx, { target }) => forgetOutages(trx, target))
+        return look.shown
+      }
+      if (performance.now() - since > times.outage.giveUp) throw outage(times.outage.giveUp, look.detail)
+      await this.#pause(look.detail)
+    }
+  }
+
+  async #pause(reason: string): Promise<void> {
+    const { fenced, times, log } = this.#deps
+    const { firstProbe: firstMs, lastProbe: lastMs } = times.outage
+    const pause = await fenced.write(async (trx, { target }) => {
+      await pauseForOutage(trx, target, { firstMs, lastMs })
+      return pauseOf(trx, target)
+    })
+    log.warn({ reason }, 'the directory does not answer; what it was sent is read back later')
+    await sleep(pause?.leftMs ?? firstMs, undefined, { signal: this.#signal })
+  }
+}
+
+function outage(ms: number, answer: string): DirsyncdError {
+  return new DirsyncdError(
+    'directory-unreachable',
+    `What the service was sent could not be read back for ${Math.round(ms / 60_000)} minutes; the last answer was: ` +
+      `${answer} Nothing more was sent. The next run goes on with what is left.`,
+  )
+}

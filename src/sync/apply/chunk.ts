@@ -1,0 +1,336 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sentence } from '../../base/errors.ts'
+import type { Log } from '../../base/log/log.ts'
+import type { Change, Op } from '../../core/plan/change.ts'
+import type { Create } from '../../core/plan/batches.ts'
+import type { ListFault, Outcome } from '../../core/plan/outcome.ts'
+import type { Times } from '../../queue/times.ts'
+import { type FencedRun, Overtaken } from '../../store/fenced-run.ts'
+import { isAway } from '../../base/database/outage.ts'
+import type { Pause } from '../../store/pause.ts'
+import type { Chunk, Claimed } from './claim.ts'
+import type { Freshness } from './freshness.ts'
+import type { ChunkJob } from './job.ts'
+import { cutOff, judge, type Judged, type JudgeDeps, judgeTogether, notTried, type Streaks } from './judge.ts'
+import { flush, mergeFindings, noFindings, type Orders, Reclaimed, type Settled } from './outcomes.ts'
+import { requestsOf } from './requests.ts'
+import type { RunInProcess } from './run-in-process.ts'
+import type { Senders } from './senders.ts'
+import type { Throttle } from './throttle.ts'
+
+export interface ChunkDeps {
+  readonly fenced: FencedRun
+  readonly job: ChunkJob
+  readonly chunk: Chunk
+  /** Since the claim. */
+  readonly freshness: Freshness
+  readonly worker: string
+  readonly senders: Senders
+  /** Bounds the requests in flight, over all chunks of this worker. */
+  readonly throttle: Throttle
+  readonly streaks: Streaks
+  readonly run: RunInProcess
+  /** Which of these changes are in quarantine. */
+  readonly quarantined: (fingerprints: readonly string[]) => Promise<ReadonlySet<string>>
+  /** Aborted when nothing more is to be sent, because the process ends. */
+  readonly stopping: AbortSignal
+  /** Ends requests that are still under way when the time for a graceful end is over. */
+  readonly signal: AbortSignal
+  readonly times: Times
+  readonly log: Log
+  /** Told each time that the service has asked for a pause. */
+  readonly onPause: (pause: Pause) => void
+  readonly onOutcome: OnOutcome
+}
+
+/** Told what came of an attempt when the store has it; `pending` where the change is tried again. */
+export type OnOutcome = (op: Op, outcome: Settled['state']) => void
+
+/** Outcomes that are written together at most. */
+const GROUP = 500
+
+/** Sends the changes of a chunk and writes what came of them, in groups; returns when the store has all outcomes. */
+export async function applyChunk(deps: ChunkDeps): Promise<void> {
+  const sending = new Sending(deps)
+  await sending.run()
+}
+
+class StaleRun extends Error {
+  override readonly name = 'StaleRun'
+}
+
+class Sending {
+  readonly #deps: ChunkDeps
+  readonly #changes: ReadonlyMap<number, Change>
+  #settled: Settled[] = []
+  /** Changes that have no outcome yet. */
+  #left: number
+  #findings = noFindings()
+  #quarantined: Promise<ReadonlySet<string>> | undefined
+  #isStopped = false
+  #isUrgent = false
+  /** Aborted when the changes of this chunk are another worker's. */
+  readonly #reclaimed = new AbortController()
+  /** Aborted when nothing of the chunk may be sent or written any more. */
+  readonly #lost: AbortSignal
+  /** Aborted when its requests in flight are to end. */
+  readonly #cut: AbortSignal
+  #writing: Promise<void> | undefined
+  /** When the throttle counts more, the service has asked for a pause since, and nothing more is sent. */
+  readonly #pausesBefore: number
+
+  constructor(deps: ChunkDeps) {
+    this.#deps = deps
+    this.#left = deps.chunk.changes.length
+    this.#changes = new Map(deps.chunk.changes.map(({ number, change }) => [number, change]))
+    this.#pausesBefore = deps.throttle.pauses
+    deps.run.see(deps.chunk.run)
+    this.#lost = AbortSignal.any([this.#reclaimed.signal, deps.run.overtaken.signal])
+    this.#cut = AbortSignal.any([this.#lost, deps.signal])
+  }
+
+  async run(): Promise<void> {
+    const { chunk, senders, throttle, times } = this.#deps
+    const beat = setInterval(() => void this.#write(), times.fence.look)
+    try {
+      await Promise.all(
+        requestsOf(chunk.changes, senders.createBatch).map((batch) =>
+          throttle.limit(() => this.#send(batch)),
+        ),
+      )
+    } finally {
+      clearInterval(beat)
+    }
+    await this.#writing
+    await this.#writeLast()
+  }
+
+  async #send(batch: readonly Claimed[]): Promise<void> {
+    for (let left = batch; left.length > 0 && !this.#lost.aborted;) {
+      const now = left.slice(0, this.#deps.run.longestList)
+      left = left.slice(now.length)
+      const [alone, ...others] = now
+      if (others.length > 0) await this.#sendTogether(now)
+      else if (alone !== undefined) this.#add([await this.#sendAlone(alone)])
+    }
+  }
+
+  #add(settled: readonly Settled[]): void {
+    this.#settled.push(...settled)
+    this.#left -= settled.length
+    // The last ones are written with the end of the chunk.
+    if (this.#left > 0 && (this.#settled.length >= GROUP || this.#isUrgent)) void this.#write()
+  }
+
+  async #sendAlone(change: Claimed): Promise<Settled> {
+    if (!this.#maySend()) return notTried(change)
+    const { run, senders, throttle } = this.#deps
+    const refusedBefore = run.refused
+    try {
+      const how = { check: this.#isUnsure(change), beforeRequest: () => this.#requireFresh() }
+      const outcome = await senders.applyChange(change.change, how, this.#cut)
+      this.#logTried(change, outcome)
+      this.#seeRefusal(outcome)
+      throttle.answered()
+      const quarantined = outcome.result === 'forbidden' ? await this.#inQuarantine() : undefined
+      return this.#follow(change, judge(this.#judging(quarantined), change, outcome), refusedBefore)
+    } catch (error) {
+      this.#stopFor(error, [change])
+      return cutOff(change)
+    }
+  }
+
+  async #sendTogether(batch: readonly Claimed[]): Promise<void> {
+    const { senders, run, throttle } = this.#deps
+    if (!this.#maySend()) return this.#add(batch.map(notTried))
+    const refusedBefore = run.refused
+    const open = new Map(batch.map((change) => [change.change.id, change]))
+    const how = {
+      check: batch.some((change) => this.#isUnsure(change)),
+      beforeRequest: () => this.#requireFresh(),
+      maySend: () => this.#maySend(),
+      onListFault: (fault: ListFault) => this.#limitLists(batch[0]!, fault),
+      patience: this.#deps.times.canary.look,
+    }
+    try {
+      const creates = batch.map(({ change }) => change as Create)
+      for await (const { changes, outcome } of senders.createTogether(creates, how, this.#cut)) {
+        const told = changes.flatMap(({ id }) => open.get(id) ?? [])
+        for (const { id } of changes) open.delete(id)
+        this.#add(outcome === undefined ? told.map(notTried) : this.#judge(told, outcome, refusedBefore))
+      }
+      throttle.answered()
+    } catch (error) {
+      this.#stopFor(error, batch)
+    }
+    this.#add([...open.values()].map(cutOff))
+  }
+
+  #seeRefusal(outcome: Outcome): void {
+    if ('retryAfterMs' in outcome && outcome.retryAfterMs !== undefined)
+      this.#deps.throttle.refused(this.#pausesBefore)
+  }
+
+  #isUnsure({ unsure, created_before: isThereMaybe = false }: Claimed): boolean {
+    return unsure || isThereMaybe || this.#deps.chunk.run.directory_moved
+  }
+
+  /** Which of several changes a 403 is about is found out when each is sent alone. */
+  #judge(changes: readonly Claimed[], outcome: Outcome, refusedBefore: number): readonly Settled[] {
+    this.#seeRefusal(outcome)
+    return judgeTogether(this.#judging(undefined), changes, outcome).map((judged, index) => {
+      const change = changes[index]!
+      this.#logTried(change, outcome)
+      return this.#follow(change, judged, refusedBefore)
+    })
+  }
+
+  #judging(quarantined: ReadonlySet<string> | undefined): JudgeDeps {
+    const { chunk, job, streaks, times } = this.#deps
+    return {
+      run: job.run,
+      streaks,
+      findings: this.#findings,
+      retry: times.retry,
+      isProbe: job.probe === true,
+      outages: chunk.outages,
+      isQuarantined: (fingerprint) => quarantined?.has(fingerprint) ?? false,
+    }
+  }
+
+  #follow(change: Claimed, { settled, stops }: Judged, refusedBefore: number): Settled {
+    const { run } = this.#deps
+    if (stops) this.#isStopped = true
+    if (settled.refusals > change.refusals && change.refusals === 0) run.refused += 1
+    if (settled.state === 'applied') {
+      run.succeed(refusedBefore)
+      this.#findings.refusedBeforeSuccess = Math.max(this.#findings.refusedBeforeSuccess, refusedBefore)
+    }
+    // Where some are refused, all processes are to know soon what came after what.
+    if (run.refused > 0) this.#isUrgent = true
+    return settled
+  }
+
+  #limitLists({ change: { op } }: Claimed, fault: ListFault): void {
+    const { run, log, job } = this.#deps
+    const { id, detail: reason } = fault
+    if (run.forgives(fault)) {
+      log.info({ run: job.run, id, reason }, 'one entry of a list is not there; it is sent alone')
+      return
+    }
+    const entries = Math.max(1, fault.entries)
+    if (entries >= run.longestList) return
+    run.longestList = entries
+    const rest = entries === 1 ? 'sends each entry alone' : 'sends shorter lists'
+    this.#findings.notice ??= {
+      kind: op === 'create-group' ? 'group' : 'user',
+      id,
+      code: 'shorter-lists',
+      detail: `${reason.replace(/\.$/, '')}; the rest of the run ${rest}`,
+    }
+    log.warn({ run: job.run, entries, id, reason }, 'the run sends shorter lists of entries')
+  }
+
+  #logTried({ number, change: { op } }: Claimed, outcome: Outcome): void {
+    const { log, job } = this.#deps
+    log.debug({ run: job.run, change: number, op, ...outcome }, 'tried a change')
+  }
+
+  #tell({ number, state, detail, status, attempts }: Settled): void {
+    const { job, log, onOutcome } = this.#deps
+    const { op, id } = this.#changes.get(number)!
+    if (state !== 'pending')
+      log.info(
+        { run: job.run, change: number, op, id, outcome: state, status, attempts },
+        'a change has its outcome',
+      )
+    if (state !== 'pending' || detail !== undefined) onOutcome(op, state)
+  }
+
+  #stopFor(error: unknown, [first]: readonly Claimed[]): void {
+    const { log, fenced } = this.#deps
+    if (error instanceof StaleRun) this.#isStopped = true
+    else
+      log.warn({ run: fenced.run, change: first?.number, error: sentence(error) }, 'a change was cut short')
+  }
+
+  #inQuarantine(): Promise<ReadonlySet<string>> {
+    const { quarantined, chunk } = this.#deps
+    this.#quarantined ??= quarantined(chunk.changes.map(({ fingerprint }) => fingerprint))
+    return this.#quarantined
+  }
+
+  #maySend(): boolean {
+    const { stopping, freshness, job, run, throttle } = this.#deps
+    if (throttle.pauses !== this.#pausesBefore || (job.probe !== true && run.isRefused)) return false
+    return !this.#isStopped && !this.#lost.aborted && !stopping.aborted && freshness.isFresh()
+  }
+
+  #requireFresh(): void {
+    if (!this.#deps.freshness.isFresh()) throw new StaleRun('the store has not answered for too long')
+  }
+
+  /** Writes what has an outcome, or asks whether the run is still the current one. One write at a time. */
+  #write(): Promise<void> {
+    this.#writing ??= this.#flush(false)
+      .catch(() => undefined)
+      .finally(() => (this.#writing = undefined))
+    return this.#writing
+  }
+
+  /** The store may be away for a moment: outcomes are not given up while nobody else has the changes. */
+  async #writeLast(): Promise<void> {
+    const { times, signal } = this.#deps
+    while (!this.#lost.aborted) {
+      try {
+        await this.#flush(true)
+        return
+      } catch (error) {
+        if (!isAway(error) || signal.aborted) throw error
+      }
+      await sleep(times.daemon.storeAway, undefined, { signal })
+    }
+  }
+
+  async #flush(isLast: boolean): Promise<void> {
+    const { fenced, job, chunk, worker, freshness, times } = this.#deps
+    const settled = this.#settled
+    const findings = this.#findings
+    this.#settled = []
+    this.#findings = noFindings()
+    this.#isUrgent = false
+    const { firstProbe: firstMs, lastProbe: lastMs } = times.outage
+    try {
+      const orders = await freshness.renew(() =>
+        flush(fenced, {
+          chunk: chunk.id,
+          worker,
+          tail: job.tail,
+          settled,
+          findings,
+          isLast,
+          outagePause: { firstMs, lastMs },
+          longestPauseMs: times.limited.longest,
+        }),
+      )
+      this.#obey(orders)
+    } catch (error) {
+      if (error instanceof Overtaken) this.#deps.run.overtaken.abort(error)
+      if (error instanceof Reclaimed) this.#reclaimed.abort(error)
+      this.#settled = [...settled, ...this.#settled]
+      this.#findings = mergeFindings(findings, this.#findings)
+      throw error
+    }
+  }
+
+  #obey({ run, written, pause }: Orders): void {
+    for (const each of written) this.#tell(each)
+    const isLimited = pause?.why === 'limited'
+    if (run.stop_code !== null || isLimited) this.#isStopped = true
+    if (isLimited) {
+      this.#deps.throttle.pause(this.#pausesBefore)
+      this.#deps.onPause(pause)
+    }
+    this.#deps.run.see(run)
+  }
+}

@@ -1,0 +1,243 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Queue } from 'bullmq'
+import type { Kysely } from 'kysely'
+import { DirsyncdError, type ErrorCode } from '../../base/errors.ts'
+import { PHASES } from '../../core/plan/changes.ts'
+import { type JobTimes, type Times, TIMES } from '../../queue/times.ts'
+import type { FencedRun } from '../../store/fenced-run.ts'
+import type { Tables } from '../../store/tables.ts'
+import { Canary, type CanaryParts } from './canary.ts'
+import { type OpenChunk, openChunks, reclaim } from './claim.ts'
+import { Feed, type Progress } from './feed.ts'
+import type { ChunkJob } from './job.ts'
+import { type Pause, pauseOf } from '../../store/pause.ts'
+import { lastFailureOf } from '../../store/plans.ts'
+import { prepareMembers, prepareTakers } from './prepare.ts'
+import { countWaiting, type Part } from './waiting.ts'
+
+export interface DrainDeps {
+  readonly db: Kysely<Tables>
+  readonly queue: Queue<ChunkJob>
+  readonly fenced: FencedRun
+  readonly target: string
+  /** Whether the process with this name has certainly ended. */
+  readonly isDead: (worker: string) => boolean
+  readonly canary: CanaryParts
+  readonly times?: Times
+}
+
+/**
+ * Has the workers apply every change of a run, phase by phase, and what failed twice or was refused at the end, again
+ * phase by phase: there too a group needs its members to be there before. Returns when each change has its final state
+ * in the store; an empty queue proves nothing. On a directory that the sync has not written to, the first changes are
+ * read back before the rest, those of users and groups before anything is deleted.
+ *
+ * @throws DirsyncdError what a worker stopped the run with, `directory-unreachable` after an outage of
+ *   `times.outage.giveUp`, or `directory-unexpected` where the first changes are not there as sent
+ */
+export async function drainRun(deps: DrainDeps, signal: AbortSignal): Promise<void> {
+  const drain = new Drain(deps, signal)
+  try {
+    for (const phase of ['users', 'groups'] as const) await drain.prove({ phase, tail: false })
+    for (const tail of [false, true]) {
+      for (const phase of PHASES) await drain.part({ phase, tail })
+    }
+  } catch (error) {
+    // What is under way is journaled before the run ends.
+    if (error instanceof DirsyncdError) await drain.settled()
+    throw error
+  }
+}
+
+class Drain {
+  readonly #deps: Required<DrainDeps>
+  readonly #signal: AbortSignal
+  readonly #watch: ChunkWatch
+  readonly #canary: Canary
+
+  constructor(deps: DrainDeps, signal: AbortSignal) {
+    this.#deps = { times: TIMES, ...deps }
+    this.#signal = signal
+    this.#watch = new ChunkWatch(this.#deps)
+    const { db, fenced, times, canary } = this.#deps
+    this.#canary = new Canary({ ...canary, db, fenced, times, drain: (part) => this.#send(part) }, signal)
+  }
+
+  /** Sends the first changes of a part, where these are to be read back before the rest. */
+  async prove(part: Part): Promise<void> {
+    await this.#canary.prove(part)
+  }
+
+  async part(part: Part): Promise<void> {
+    let waiting = await this.#begin(part)
+    if (waiting > 0 && (await this.#canary.prove(part))) waiting = await this.#begin(part)
+    if (waiting > 0) await this.#send(part)
+    await new Feed(this.#deps, part).decide()
+    await this.#requireNoStop()
+  }
+
+  /** Returns when no change of the part waits any more. */
+  async #send(part: Part): Promise<void> {
+    const { times, fenced, target, db } = this.#deps
+    const outageMs = times.outage.giveUp
+    await this.#count(part)
+    const feed = new Feed(this.#deps, part)
+    const pace = new Pace(times.jobs.count)
+    for (;;) {
+      this.#signal.throwIfAborted()
+      const isProbing = await feed.isProbing()
+      const progress = await readProgress(db, fenced.run)
+      if (progress.stop !== undefined) throw progress.stop
+      if (progress.pending <= 0 && (await this.#count(part)) === 0) break
+      const pause = await pauseOf(db, target)
+      // A service that asks to be left alone is no outage.
+      const idleMs = pace.see(progress.pending, pause?.why === 'limited')
+      if (idleMs > outageMs) throw outage(outageMs, await lastFailureOf(db, fenced.run))
+      feed.setPace(pace.changesPerMs)
+      if (pause === undefined && !isProbing) await feed.fill(progress, idleMs)
+      await this.#watch.look()
+      await sleep(delayOf(pace, pause), undefined, { signal: this.#signal })
+    }
+  }
+
+  async #begin(part: Part): Promise<number> {
+    const { fenced } = this.#deps
+    return fenced.write(async (trx) => {
+      if (part.phase === 'take-emails') await prepareTakers(trx, fenced.run, { atEnd: part.tail })
+      if (part.phase === 'members') await prepareMembers(trx, fenced.run)
+      return countWaiting(trx, fenced.run, part)
+    })
+  }
+
+  /** The counter that outcomes move tells when to look; this tells what is true. */
+  #count(part: Part): Promise<number> {
+    const { fenced } = this.#deps
+    return fenced.write((trx) => countWaiting(trx, fenced.run, part))
+  }
+
+  async #requireNoStop(): Promise<void> {
+    const { stop } = await readProgress(this.#deps.db, this.#deps.fenced.run)
+    if (stop !== undefined) throw stop
+  }
+
+  /** Waits until no worker has anything of the run under way, but not for one that does not end. */
+  async settled(): Promise<void> {
+    const { db, fenced, times } = this.#deps
+    const until = performance.now() + times.fence.settle
+    while (!this.#signal.aborted && performance.now() < until) {
+      if ((await openChunks(db, fenced.run)).length === 0) return
+      await sleep(times.jobs.count.moving, undefined, { signal: this.#signal })
+    }
+  }
+}
+
+function delayOf({ delayMs }: Pace, pause: Pause | undefined): number {
+  return pause === undefined ? delayMs : Math.max(delayMs, Math.min(pause.leftMs, 1000))
+}
+
+/** Finds chunks whose worker died, and gives their changes to others. */
+class ChunkWatch {
+  readonly #deps: Required<DrainDeps>
+  #seen = new Map<string, { readonly beats: number; readonly since: number }>()
+  #lookedAt = 0
+
+  constructor(deps: Required<DrainDeps>) {
+    this.#deps = deps
+  }
+
+  async look(): Promise<void> {
+    const { db, fenced, times } = this.#deps
+    const now = performance.now()
+    if (now - this.#lookedAt < times.fence.look) return
+    this.#lookedAt = now
+    const open = await openChunks(db, fenced.run)
+    const seen = new Map<string, { readonly beats: number; readonly since: number }>()
+    for (const chunk of open) {
+      const before = this.#seen.get(chunk.chunk)
+      const since = before?.beats === chunk.beats ? before.since : now
+      seen.set(chunk.chunk, { beats: chunk.beats, since })
+      if (this.#isOver(chunk, now - since)) await fenced.write((trx) => reclaim(trx, fenced.run, chunk.chunk))
+    }
+    this.#seen = seen
+  }
+
+  /**
+   * A worker that is alive adds beats, or has stopped sending long before. Counted by this process's own clock.
+   */
+  #isOver({ worker }: OpenChunk, silentMs: number): boolean {
+    const { settle, settleDead } = this.#deps.times.fence
+    return silentMs > settle || (silentMs > settleDead && this.#deps.isDead(worker))
+  }
+}
+
+interface RunProgress extends Progress {
+  /** What a worker stopped the run with. */
+  readonly stop: DirsyncdError | undefined
+}
+
+async function readProgress(db: Kysely<Tables>, run: number): Promise<RunProgress> {
+  const row = await db
+    .selectFrom('dirsyncd.runs')
+    .select([
+      'pending',
+      'returned',
+      'refused',
+      'refused_before_success',
+      'probes',
+      'stop_code',
+      'stop_reason',
+    ])
+    .where('run', '=', run)
+    .executeTakeFirstOrThrow()
+  return {
+    pending: row.pending,
+    returned: row.returned,
+    refusals: { inRow: row.refused - row.refused_before_success, probes: row.probes },
+    stop: row.stop_code === null ? undefined : stopError(row.stop_code, row.stop_reason),
+  }
+}
+
+function stopError(code: ErrorCode, reason: string | null): DirsyncdError {
+  return new DirsyncdError(code, reason ?? code)
+}
+
+/** Looks often while changes are being applied, and seldom while nothing moves. */
+class Pace {
+  readonly #longest: JobTimes['count']
+  #pending = Number.POSITIVE_INFINITY
+  #seenAt = performance.now()
+  #progressAt = performance.now()
+  delayMs = 10
+  changesPerMs = Number.POSITIVE_INFINITY
+
+  constructor(longest: JobTimes['count']) {
+    this.#longest = longest
+  }
+
+  /** Takes the number of changes still waiting and tells for how long it has not gone down, in milliseconds. */
+  see(pending: number, isExcused: boolean): number {
+    const now = performance.now()
+    const isMoving = pending < this.#pending
+    if (isMoving || isExcused) this.#progressAt = now
+    if (isMoving && Number.isFinite(this.#pending))
+      this.#measure((this.#pending - pending) / (now - this.#seenAt))
+    this.delayMs = Math.min(this.delayMs * 2, isMoving ? this.#longest.moving : this.#longest.idle)
+    if (isMoving) this.#seenAt = now
+    this.#pending = pending
+    return now - this.#progressAt
+  }
+
+  #measure(changesPerMs: number): void {
+    const isFirst = !Number.isFinite(this.changesPerMs)
+    this.changesPerMs = isFirst ? changesPerMs : (this.changesPerMs * 3 + changesPerMs) / 4
+  }
+}
+
+function outage(ms: number, answer: string | undefined): DirsyncdError {
+  const why =
+    answer === undefined ? "the directory's service does not do them." : `the last answer was: ${answer}`
+  return new DirsyncdError(
+    'directory-unreachable',
+    `No change could be applied for ${Math.round(ms / 60_000)} minutes; ${why} The next run goes on with what is left.`,
+  )
+}

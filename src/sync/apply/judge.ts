@@ -1,0 +1,220 @@
+import type { Outcome } from '../../core/plan/outcome.ts'
+import type { RetryTimes } from '../../queue/times.ts'
+import type { Claimed } from './claim.ts'
+import { ATTEMPTS, PHASE_ATTEMPTS } from './job.ts'
+import type { Findings, Settled } from './outcomes.ts'
+
+/** Failures in a row, without any answer between them, that make an outage of failing changes. */
+const OUTAGE_AFTER = 5
+/** More changes than these in a row that an API which answers cannot do are no fault of theirs. */
+const FAULTY_CHANGES = 20
+/** Updates in a row whose entries are missing; with one more the directory is not the one that was read. */
+const MOST_MISSING = 20
+
+/** What a worker has seen of a target in a row, over all the chunks of one sync. */
+export class Streaks {
+  /** Failures that nobody answered. */
+  outages = 0
+  /** The changes that failed since one did not. */
+  readonly failing = new Set<number>()
+  missing = { run: 0, inRow: 0 }
+  /** Whether the last that was seen of the target was an outage. */
+  isOut = false
+  /** What the last failure was, in a sentence. */
+  failure = ''
+}
+
+export interface Judged {
+  readonly settled: Settled
+  /** Whether no further change of the chunk is to be sent. */
+  readonly stops: boolean
+}
+
+export interface JudgeDeps {
+  readonly run: number
+  readonly streaks: Streaks
+  readonly findings: Findings
+  readonly retry: RetryTimes
+  /** The change is tried alone, because many others were refused. */
+  readonly isProbe: boolean
+  /** Outages of the target before the chunk was claimed: its change finds out whether it answers again. */
+  readonly outages: number
+  /** The change is in quarantine already: it was decided what a 403 means for it. */
+  readonly isQuarantined: (fingerprint: string) => boolean
+}
+
+/** Decides what an outcome means for its change, and notes in `findings` what it means for the run and the target. */
+export function judge(deps: JudgeDeps, change: Claimed, outcome: Outcome): Judged {
+  return judgeOne(deps, change, outcome, seeOutage(deps, change, outcome))
+}
+
+/** The same for changes that one answer is about: in a row of failures it counts once. */
+export function judgeTogether(
+  deps: JudgeDeps,
+  changes: readonly Claimed[],
+  outcome: Outcome,
+): readonly Judged[] {
+  const [first] = changes
+  if (first === undefined) return []
+  const isOut = seeOutage(deps, first, outcome)
+  return changes.map((change) => judgeOne(deps, change, outcome, isOut))
+}
+
+function judgeOne(deps: JudgeDeps, change: Claimed, outcome: Outcome, isOut: boolean): Judged {
+  switch (outcome.result) {
+    case 'applied':
+    case 'found':
+    case 'already':
+    case 'missing':
+      return done(deps, change, outcome)
+    case 'rate-limited':
+      deps.findings.pause = { why: 'limited', ms: outcome.retryAfterMs }
+      return { settled: notTried(change), stops: true }
+    case 'refused':
+      return { settled: refused(change, outcome), stops: false }
+    case 'not-shown': {
+      const { status, detail } = outcome
+      return { settled: { ...again(change, false), state: 'failed', status, detail }, stops: false }
+    }
+    case 'forbidden':
+      if (deps.isQuarantined(change.fingerprint)) return { settled: refused(change, outcome), stops: false }
+      return { settled: forbidden(deps, change, outcome), stops: false }
+    case 'stop': {
+      const { code, detail } = outcome
+      deps.findings.stop ??= { code, detail }
+      return { settled: { ...again(change, true), detail }, stops: true }
+    }
+    case 'unavailable': {
+      const ms = outcome.retryAfterMs
+      if (ms !== undefined) deps.findings.pause = { why: 'limited', ms }
+      const { settled, stops } = isOut ? outage(deps, change, outcome) : unavailable(deps, change, outcome)
+      // A service that was too slow may still create the entry, and one that takes an id twice would then have two.
+      const isLate = outcome.timedOut === true && change.change.op.startsWith('create-')
+      return {
+        settled: isLate ? { ...settled, waitMs: deps.retry.timedOut } : settled,
+        stops: stops || ms !== undefined,
+      }
+    }
+  }
+}
+
+/** A change that was claimed and not sent: it counts for nothing. */
+export function notTried(change: Claimed): Settled {
+  return { ...again(change, change.unsure), attempts: change.attempts - 1 }
+}
+
+/** A change whose request was cut off: nobody knows what became of it. */
+export function cutOff(change: Claimed): Settled {
+  return again(change, true)
+}
+
+function again({ number, attempts, refusals, tail }: Claimed, unsure: boolean): Settled {
+  return { number, state: 'pending', attempts, refusals, tail, unsure }
+}
+
+function done(
+  deps: JudgeDeps,
+  change: Claimed,
+  outcome: Extract<Outcome, { readonly requests: number }>,
+): Judged {
+  const { result: state, status, requests, mixedUp } = outcome
+  if (mixedUp !== undefined)
+    deps.findings.stop ??= { code: 'directory-unexpected', detail: mixedUp, failed: change.change.op }
+  // An earlier attempt, whose answer was lost, may have created what was there.
+  const wasThere = outcome.wasThere === true && !change.unsure
+  const settled = { ...again(change, false), state, status, requests, wasThere }
+  const isLost = state === 'missing' && seeMissing(deps)
+  if (state !== 'missing') deps.streaks.missing = { run: deps.run, inRow: 0 }
+  return { settled, stops: isLost || mixedUp !== undefined }
+}
+
+/** Whether so many entries are missing that the directory cannot be the one that was read. */
+function seeMissing({ run, streaks, findings }: JudgeDeps): boolean {
+  const inRow = streaks.missing.run === run ? streaks.missing.inRow + 1 : 1
+  streaks.missing = { run, inRow }
+  if (inRow <= MOST_MISSING) return false
+  const detail = `${inRow} entries in a row that the directory has just listed are not in it any more`
+  findings.stop ??= { code: 'directory-unexpected', detail: `${detail}; the next run reads it again` }
+  return true
+}
+
+interface Answer {
+  readonly status: number | undefined
+  readonly detail: string
+}
+
+function refused(change: Claimed, { status, detail }: Answer): Settled {
+  // Who has the e-mail that this change gets loses it in this run: at its end it may be free.
+  if (!change.tail && 'takes' in change.change) return { ...again(change, false), tail: true, status, detail }
+  return { ...again(change, false), state: 'quarantined', status, detail }
+}
+
+/**
+ * Nobody knows yet whether a 403 is about the entry or about the token, so the change waits for the end of the run and
+ * is tried once more there. The refusal of a probe is no second one.
+ */
+function forbidden(
+  { findings, isProbe, retry }: JudgeDeps,
+  change: Claimed,
+  { status, detail }: Answer,
+): Settled {
+  if (change.refusals === 0) findings.refused += 1
+  if (isProbe) findings.probes += 1
+  const refusals = isProbe ? 1 : change.refusals + 1
+  // A service that forbids everything for some seconds may have recovered by then.
+  return { ...again(change, true), tail: true, refusals, waitMs: isProbe ? 0 : retry.tail, status, detail }
+}
+
+/** The target does not answer: nothing more is sent for a while, and the change is not to blame. */
+function outage({ findings }: JudgeDeps, change: Claimed, { status, detail }: Answer): Judged {
+  findings.pause ??= { why: 'outage' }
+  const settled = { ...again(change, true), attempts: change.attempts - 1, status, detail }
+  return { settled, stops: true }
+}
+
+function unavailable({ retry }: JudgeDeps, change: Claimed, { status, detail }: Answer): Judged {
+  const settled = { ...again(change, true), status, detail }
+  const { attempts } = change
+  if (attempts >= ATTEMPTS) return { settled: { ...settled, state: 'failed', unsure: false }, stops: false }
+  if (change.tail)
+    return { settled: { ...settled, waitMs: retry.tail * 2 ** (attempts - PHASE_ATTEMPTS) }, stops: false }
+  if (attempts >= PHASE_ATTEMPTS) return { settled: { ...settled, tail: true }, stops: false }
+  return { settled: { ...settled, waitMs: retry.phase }, stops: false }
+}
+
+/** Counts failures in a row; an answer of any kind ends an outage. Tells whether there is one now. */
+function seeOutage(deps: JudgeDeps, { number }: Claimed, outcome: Outcome): boolean {
+  const { streaks, findings } = deps
+  if (outcome.result === 'unavailable' && isOutageOf(deps, number, outcome.answeredBy)) {
+    streaks.outages += 1
+    streaks.failure = outcome.detail
+    streaks.isOut ||= deps.outages > 0 || streaks.outages >= OUTAGE_AFTER
+    return streaks.isOut
+  }
+  if (outcome.result !== 'unavailable') streaks.failing.clear()
+  streaks.outages = 0
+  streaks.isOut = false
+  if (deps.outages > 0) findings.answers = true
+  return false
+}
+
+/**
+ * One change that the API always fails at must not hold up the others, nor the end of the run; no more may one that a
+ * proxy always answers with a web page. So only different changes in a row that get such pages are an outage.
+ */
+function isOutageOf(
+  { streaks: { failing }, outages }: JudgeDeps,
+  number: number,
+  answeredBy: 'service' | 'proxy' | 'nobody',
+): boolean {
+  const isFirstFailure = !failing.has(number)
+  failing.add(number)
+  switch (answeredBy) {
+    case 'nobody':
+      return true
+    case 'proxy':
+      return isFirstFailure || outages > 0
+    case 'service':
+      return failing.size > FAULTY_CHANGES
+  }
+}

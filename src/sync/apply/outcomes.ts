@@ -1,0 +1,242 @@
+import { sql } from 'kysely'
+import type { ErrorCode } from '../../base/errors.ts'
+import type { CanaryVerdict } from '../../core/plan/canary.ts'
+import type { Op } from '../../core/plan/change.ts'
+import { storeVerdict } from '../../store/canaries.ts'
+import type { Fenced, FencedRun, LockedRun } from '../../store/fenced-run.ts'
+import type { ChangeState } from '../../store/run-types.ts'
+import { storeListNotice } from '../../store/plans.ts'
+import { NAME_OF_CHANGE } from '../../store/quarantine.ts'
+import { stopRun } from '../../store/runs.ts'
+import { storable, storableJson } from '../../store/storable.ts'
+import { forgetOutages, type Pause, pauseFor, pauseForOutage, pauseOf } from '../../store/pause.ts'
+import { MOST_REFUSALS } from './waiting.ts'
+
+/** What came of one change of a chunk. */
+export interface Settled {
+  readonly number: number
+  /** `pending` where it is tried again. */
+  readonly state: Exclude<ChangeState, 'dropped' | 'unknown'>
+  readonly attempts: number
+  readonly refusals: number
+  /** Left to the end of the run, now or before. */
+  readonly tail: boolean
+  readonly unsure: boolean
+  /** Before it is tried again, in milliseconds. */
+  readonly waitMs?: number
+  readonly status?: number | undefined
+  readonly requests?: number
+  /** One sentence without personal data beyond the entry's own. */
+  readonly detail?: string
+  readonly wasThere?: boolean
+}
+
+/** Why a run must stop. */
+export interface Stop {
+  readonly code: ErrorCode
+  readonly detail: string
+  /** The operation whose lists showed it, so that its next changes are read back again. */
+  readonly failed?: Op
+}
+
+/** What the outcomes of a chunk say of the run and its target. */
+export interface Findings {
+  /** Changes that were refused with 403 for the first time, and refused probes. */
+  refused: number
+  probes: number
+  /** How many changes of the run had been refused when a change was sent that succeeded. */
+  refusedBeforeSuccess: number
+  stop: Stop | undefined
+  pause: { readonly why: 'limited'; readonly ms: number } | { readonly why: 'outage' } | undefined
+  /** The target answers again. */
+  answers: boolean
+  /** Why the run sends shorter lists. */
+  notice: CanaryVerdict['notices'][number] | undefined
+}
+
+export function noFindings(): Findings {
+  return {
+    refused: 0,
+    probes: 0,
+    refusedBeforeSuccess: 0,
+    stop: undefined,
+    pause: undefined,
+    answers: false,
+    notice: undefined,
+  }
+}
+
+/** What two groups of outcomes say together. */
+export function mergeFindings(earlier: Findings, later: Findings): Findings {
+  return {
+    refused: earlier.refused + later.refused,
+    probes: earlier.probes + later.probes,
+    refusedBeforeSuccess: Math.max(earlier.refusedBeforeSuccess, later.refusedBeforeSuccess),
+    stop: earlier.stop ?? later.stop,
+    pause: later.pause ?? earlier.pause,
+    answers: earlier.answers || later.answers,
+    notice: earlier.notice ?? later.notice,
+  }
+}
+
+export interface Flush {
+  readonly chunk: string
+  readonly worker: string
+  readonly tail: boolean
+  readonly settled: readonly Settled[]
+  readonly findings: Findings
+  /** Nothing of the chunk is under way any more. */
+  readonly isLast: boolean
+  readonly outagePause: { readonly firstMs: number; readonly lastMs: number }
+  /** A service that asks for a longer pause is asked again after this time. */
+  readonly longestPauseMs: number
+}
+
+/** Somebody took the chunk for dead and gave its changes to others: what came of them is theirs to find out. */
+export class Reclaimed extends Error {
+  override readonly name = 'Reclaimed'
+}
+
+/** What a worker has to obey. */
+export interface Orders {
+  readonly run: LockedRun
+  /** What was written: not those whose outcomes the store already had. */
+  readonly written: readonly Settled[]
+  /** Of the target. */
+  readonly pause: Pause | undefined
+}
+
+/**
+ * Writes a group of outcomes in one transaction: states, journal, quarantine, counters. Returns what holds then.
+ * Throws `Overtaken` or `Reclaimed`, and then has written nothing.
+ */
+export async function flush(fenced: FencedRun, group: Flush): Promise<Orders> {
+  return fenced.write(async (trx, run) => {
+    const intentAt = await beat(trx, group.chunk)
+    const written = await journal(trx, fenced.run, run, { ...group, intentAt })
+    await count(trx, fenced.run, run, { ...group, settled: written })
+    await report(trx, fenced.run, run, group)
+    if (group.isLast) await trx.deleteFrom('dirsyncd.chunks').where('chunk', '=', group.chunk).execute()
+    return { run, written, pause: await pauseOf(trx, run.target) }
+  })
+}
+
+async function beat(trx: Fenced, chunk: string): Promise<Date> {
+  const row = await trx
+    .updateTable('dirsyncd.chunks')
+    .set({ beats: sql<number>`beats + 1` })
+    .where('chunk', '=', chunk)
+    .returning('intent_at')
+    .executeTakeFirst()
+  if (row === undefined) throw new Reclaimed(`chunk ${chunk}`)
+  return row.intent_at
+}
+
+/** Returns what it wrote: not those whose outcomes the store already had, when nobody had heard of it. */
+async function journal(
+  trx: Fenced,
+  run: number,
+  { sync, target }: LockedRun,
+  { chunk, worker, settled, intentAt }: Flush & { readonly intentAt: Date },
+): Promise<readonly Settled[]> {
+  if (settled.length === 0) return []
+  const outcomes = Object.fromEntries(
+    settled.map(({ number, detail, ...row }) => [
+      number,
+      { ...row, detail: detail === undefined ? null : storable(detail) },
+    ]),
+  )
+  const numbers = settled.map(({ number }) => number)
+  // Each row looks its outcome up by its number. PostgreSQL would join them row by row with all outcomes: it has no
+  // statistics yet of a chunk that was claimed a moment ago, and takes it for a single row.
+  const { rows: written } = await sql<{ number: number; notCreated: string | null }>`WITH told AS (
+      SELECT ${storableJson(outcomes)}::jsonb AS outcomes
+    ), done AS (
+      UPDATE dirsyncd.changes AS c
+      SET (state, attempts, refusals, tail, unsure, next_at, status, detail, was_there, chunk) = (
+        SELECT s.state, s.attempts, s.refusals, s.tail, s.unsure,
+          clock_timestamp() + s."waitMs" * interval '1 millisecond', s.status, s.detail,
+          COALESCE(s."wasThere", false), NULL::bigint
+        FROM jsonb_to_record(told.outcomes -> c.number::text) AS s(state text, attempts int, refusals int,
+          tail boolean, unsure boolean, "waitMs" float8, status int, detail text, "wasThere" boolean))
+      FROM told WHERE c.run = ${run} AND c.number BETWEEN ${Math.min(...numbers)} AND ${Math.max(...numbers)}
+        AND c.chunk = ${chunk} AND told.outcomes ? c.number::text
+      RETURNING c.*, (told.outcomes -> c.number::text ->> 'requests')::int AS requests
+    ), quarantined AS (
+      INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, name, detail)
+      SELECT DISTINCT ON (fingerprint) ${sync}, ${target}, fingerprint, op, entry_id, ${NAME_OF_CHANGE},
+        COALESCE(detail, '')
+      FROM done WHERE state = 'quarantined'
+      ON CONFLICT (sync, target, fingerprint) DO UPDATE
+      SET code = 'quarantined', name = EXCLUDED.name, detail = EXCLUDED.detail, tried_at = now()
+    ), journaled AS (
+      INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, before,
+        removes, intent_at, ended_at, outcome, status, requests, detail, approved, approved_by)
+      SELECT ${run}, number, ${sync}, ${target}, op, entry_id, fingerprint, attempts, ${worker}, change -> 'have',
+        removes, ${intentAt}, now(), state, status, requests, detail, approved, approved_by
+      FROM done WHERE state <> 'pending'
+    )
+    SELECT number,
+      CASE WHEN op = 'create-group' AND state NOT IN ('applied', 'found') THEN entry_id END AS "notCreated"
+    FROM done`.execute(trx)
+  await doubtMembers(
+    trx,
+    run,
+    written.flatMap(({ notCreated }) => notCreated ?? []),
+  )
+  const stored = new Set(written.map(({ number }) => number))
+  return settled.filter(({ number }) => stored.has(number))
+}
+
+/**
+ * Has groups that were not created looked up before their members are sent: a service that takes two ids for one would
+ * give these members to the group of the other id.
+ */
+async function doubtMembers(trx: Fenced, run: number, groups: readonly string[]): Promise<void> {
+  if (groups.length === 0) return
+  await trx
+    .updateTable('dirsyncd.changes')
+    .set({ unsure: true })
+    .where('run', '=', run)
+    .where('state', '=', 'pending')
+    .where('phase', '=', 'members')
+    .where('entry_id', 'in', groups)
+    .execute()
+}
+
+async function count(
+  trx: Fenced,
+  number: number,
+  run: LockedRun,
+  { settled, findings, tail }: Flush,
+): Promise<void> {
+  const outcomes: Record<string, number> = { ...run.outcomes }
+  let left = 0
+  for (const { state, ...change } of settled) {
+    if (state !== 'pending') outcomes[state] = (outcomes[state] ?? 0) + 1
+    if (state !== 'pending' || change.tail !== tail || change.refusals >= MOST_REFUSALS) left += 1
+  }
+  const { refused, probes, refusedBeforeSuccess: before } = findings
+  const isSuccess = before > run.refused_before_success
+  if (settled.length === 0 && refused === 0 && probes === 0) return
+  await sql`UPDATE dirsyncd.runs SET pending = pending - ${left}, returned = returned + ${settled.length - left},
+      outcomes = ${JSON.stringify(outcomes)}::jsonb, refused = refused + ${refused},
+      refused_before_success = ${isSuccess ? before : run.refused_before_success},
+      probes = ${isSuccess ? sql`0` : sql`probes + ${probes}`}
+    WHERE run = ${number}`.execute(trx)
+}
+
+async function report(
+  trx: Fenced,
+  number: number,
+  { sync, target }: LockedRun,
+  { findings: { stop, pause, answers, notice }, outagePause, longestPauseMs }: Flush,
+): Promise<void> {
+  if (stop !== undefined) await stopRun(trx, number, stop.code, stop.detail)
+  if (stop?.failed !== undefined)
+    await storeVerdict(trx, { sync, target, run: number }, { op: stop.failed, inLists: true }, 'failed')
+  if (notice !== undefined) await storeListNotice(trx, number, notice)
+  if (answers) await forgetOutages(trx, target)
+  if (pause?.why === 'limited') await pauseFor(trx, target, Math.min(pause.ms, longestPauseMs))
+  if (pause?.why === 'outage') await pauseForOutage(trx, target, outagePause)
+}

@@ -1,0 +1,68 @@
+import { sql } from 'kysely'
+import type { Fenced } from '../../store/fenced-run.ts'
+import { MOST_REFUSALS } from './waiting.ts'
+
+const UNDECIDED =
+  'the directory has users whom its list did not show, so whose e-mail this is was not decided; the next run decides'
+
+/**
+ * Readies the users who are about to get somebody else's e-mail. Where its owner could not be changed or deleted,
+ * neither they nor those who wait for them may get it: a service that does not mind would show it with two people. They
+ * are left to the end of the run, where the owner is tried again, and fail there. And where a new user was there
+ * already, the list of the directory was short, and nobody knows who else has the e-mail: the next run decides.
+ */
+export async function prepareTakers(trx: Fenced, run: number, { atEnd }: { atEnd: boolean }): Promise<void> {
+  await sql`UPDATE dirsyncd.changes SET state = 'failed', detail = ${UNDECIDED}
+    WHERE run = ${run} AND phase = 'take-emails' AND state = 'pending' AND EXISTS (
+      SELECT FROM dirsyncd.changes AS created
+      WHERE created.run = ${run} AND created.op = 'create-user' AND created.was_there)`.execute(trx)
+  const next = atEnd ? sql`state = 'failed'` : sql`tail = true`
+  await sql`WITH RECURSIVE keeping AS (
+      SELECT entry_id FROM dirsyncd.changes
+      WHERE run = ${run} AND (phase = 'free-emails' AND state IN ('pending', 'quarantined', 'failed')
+        OR phase = 'take-emails' AND (state IN ('quarantined', 'failed')
+          OR state = 'pending' AND (refusals >= ${MOST_REFUSALS} OR ${!atEnd} AND tail)))
+      UNION
+      SELECT taker.entry_id FROM dirsyncd.changes AS taker
+      JOIN keeping ON taker.change -> 'takes' ->> 'from' = keeping.entry_id
+      WHERE taker.run = ${run} AND taker.phase = 'take-emails' AND taker.state = 'pending'
+    )
+    UPDATE dirsyncd.changes AS taker SET ${next}, detail = 'the e-mail is still that of "'
+      || (taker.change -> 'takes' ->> 'from') || '", who could not be changed'
+    WHERE EXISTS (SELECT FROM keeping) AND taker.run = ${run} AND taker.phase = 'take-emails' AND taker.state = 'pending'
+      AND taker.chunk IS NULL AND (${atEnd} OR NOT taker.tail)
+      AND taker.change -> 'takes' ->> 'from' IN (SELECT entry_id FROM keeping)`.execute(trx)
+}
+
+/**
+ * Readies the members that groups are about to get. A group that the run has renamed is sent its new name with them. Groups that wait for a user, or for themselves, to be created at
+ * the end of the run get theirs there. Users whose creation was refused or failed are taken out, or one of them would
+ * cost a group its other members; the change that is left is another one than was planned, so it has another
+ * fingerprint. The next run adds whoever is there by then.
+ */
+export async function prepareMembers(trx: Fenced, run: number): Promise<void> {
+  await sql`WITH renamed AS MATERIALIZED (
+      SELECT entry_id, change #> '{want,name}' AS name FROM dirsyncd.changes
+      WHERE run = ${run} AND op = 'update-group' AND state IN ('applied', 'found')
+    )
+    UPDATE dirsyncd.changes AS members SET change = jsonb_set(members.change, '{name}', renamed.name) FROM renamed
+    WHERE members.run = ${run} AND members.op = 'set-members' AND members.state = 'pending'
+      AND members.entry_id = renamed.entry_id`.execute(trx)
+  await sql`UPDATE dirsyncd.changes AS members SET tail = true
+    FROM dirsyncd.changes AS awaited
+    WHERE members.run = ${run} AND members.op = 'set-members' AND members.state = 'pending'
+      AND awaited.run = ${run} AND awaited.state = 'pending'
+      AND (awaited.op = 'create-group' AND awaited.entry_id = members.entry_id
+        OR awaited.op = 'create-user' AND members.change -> 'want' ? awaited.entry_id)`.execute(trx)
+  await sql`WITH refused AS (
+      SELECT entry_id FROM dirsyncd.changes
+      WHERE run = ${run} AND op = 'create-user' AND state IN ('quarantined', 'failed')
+    )
+    UPDATE dirsyncd.changes AS members
+    SET fingerprint = md5(members.fingerprint || (SELECT string_agg(entry_id, ' ' ORDER BY entry_id) FROM refused)),
+      change = jsonb_set(members.change, '{want}', COALESCE((
+        SELECT jsonb_agg(id) FROM jsonb_array_elements_text(members.change -> 'want') AS id
+        WHERE id NOT IN (SELECT entry_id FROM refused)), '[]'))
+    WHERE members.run = ${run} AND members.op = 'set-members' AND members.state = 'pending'
+      AND EXISTS (SELECT FROM refused WHERE members.change -> 'want' ? refused.entry_id)`.execute(trx)
+}

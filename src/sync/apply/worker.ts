@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Worker } from 'bullmq'
+import type { Kysely } from 'kysely'
+import { sentence } from '../../base/errors.ts'
+import type { Log } from '../../base/log/log.ts'
+import type { QueueBackend } from '../../queue/backend.ts'
+import { type Times, TIMES } from '../../queue/times.ts'
+import { FencedRun, Overtaken } from '../../store/fenced-run.ts'
+import { isAway } from '../../base/database/outage.ts'
+import { createPauseLog, type Pause } from '../../store/pause.ts'
+import { quarantinedOf } from '../../store/quarantine.ts'
+import type { Tables } from '../../store/tables.ts'
+import { applyChunk, type OnOutcome } from './chunk.ts'
+import { claim } from './claim.ts'
+import { Freshness } from './freshness.ts'
+import { type ChunkJob, changesQueueName } from './job.ts'
+import { Streaks } from './judge.ts'
+import { Reclaimed } from './outcomes.ts'
+import { RunInProcess } from './run-in-process.ts'
+import type { Senders } from './senders.ts'
+import { Throttle } from './throttle.ts'
+
+export interface ChangeWorkerDeps {
+  readonly db: Kysely<Tables>
+  readonly backend: QueueBackend
+  readonly sync: string
+  /** The URL of the directory that the senders write to. */
+  readonly target: string
+  /** Names this process in the journal. */
+  readonly name: string
+  /** The most changes that are sent at once. */
+  readonly concurrency: number
+  readonly senders: Senders
+  /** Ends requests that are still under way when the time for a graceful end is over. */
+  readonly signal: AbortSignal
+  readonly log: Log
+  readonly times?: Times
+  readonly onOutcome?: OnOutcome
+}
+
+/** Chunks that a worker has claimed at once: while one is claimed or written, another one is sent. */
+const CHUNKS = 4
+
+/** Applies the changes of one sync: takes the hints of its queue, from its making on until it is closed. */
+export class ChangeWorker {
+  readonly #deps: ChangeWorkerDeps
+  readonly #times: Times
+  readonly #log: Log
+  readonly #throttle: Throttle
+  readonly #onPause: (pause: Pause) => void
+  readonly #streaks = new Streaks()
+  readonly #stopping = new AbortController()
+  readonly #queueWorker: Worker<ChunkJob>
+  #current = { number: 0, epoch: 0, run: new RunInProcess() }
+  #saidOut = false
+  /** The last run that was left to others. */
+  #otherRun: number | undefined
+
+  constructor(deps: ChangeWorkerDeps) {
+    this.#deps = deps
+    this.#times = deps.times ?? TIMES
+    this.#log = deps.log.child({ sync: deps.sync })
+    this.#throttle = new Throttle(deps.concurrency)
+    this.#onPause = createPauseLog(this.#log)
+    const { backend, sync, name } = deps
+    this.#queueWorker = backend.createWorker(changesQueueName(sync), (job) => this.#work(job.data), {
+      concurrency: CHUNKS,
+      name,
+    })
+  }
+
+  waitUntilReady(): Promise<unknown> {
+    return this.#queueWorker.waitUntilReady()
+  }
+
+  /** Sends nothing more and lets the changes in flight finish. */
+  close(): Promise<void> {
+    this.#stopping.abort()
+    return this.#queueWorker.close()
+  }
+
+  async #work(job: ChunkJob): Promise<void> {
+    // A job of the version before this one; its changes come back from the store.
+    if (job.first === undefined) return
+    try {
+      await this.#applyJob(job)
+    } catch (error) {
+      // The queue need not know: what is left comes back from the store.
+      if (error instanceof Overtaken || error instanceof Reclaimed || isAway(error)) return
+      this.#log.error({ run: job.run, error: sentence(error) }, 'a chunk was left')
+    }
+  }
+
+  async #applyJob(job: ChunkJob): Promise<void> {
+    const { db, name, target, senders, signal } = this.#deps
+    const times = this.#times
+    const fenced = new FencedRun(db, job)
+    const freshness = new Freshness(times.fence.blind)
+    let isOther = false
+    const onOtherTarget = () => {
+      isOther = true
+    }
+    const chunk = await claim(fenced, job, {
+      worker: name,
+      target,
+      leaseMs: times.lease.expiry,
+      onOtherTarget,
+    })
+    if (isOther) return this.#leaveToOthers(job)
+    if (chunk === undefined) return
+    await applyChunk({
+      fenced,
+      job,
+      chunk,
+      freshness,
+      worker: name,
+      senders,
+      throttle: this.#throttle,
+      streaks: this.#streaks,
+      run: this.#runOf(job),
+      quarantined: (fingerprints) => quarantinedOf(db, chunk.run, fingerprints),
+      stopping: this.#stopping.signal,
+      signal,
+      times,
+      log: this.#log,
+      onPause: this.#onPause,
+      onOutcome: this.#deps.onOutcome ?? (() => undefined),
+    })
+    this.#sayOutage()
+  }
+
+  /** Waits before the next hint, which a worker with the same configuration as the run's owner may take meanwhile. */
+  async #leaveToOthers({ run }: ChunkJob): Promise<void> {
+    if (this.#otherRun !== run)
+      this.#log.warn(
+        { run, directory: this.#deps.target },
+        'the run writes to another directory than this process: their configurations differ',
+      )
+    this.#otherRun = run
+    await sleep(this.#times.jobs.askAgain, undefined, { signal: this.#stopping.signal }).catch(
+      () => undefined,
+    )
+  }
+
+  #runOf({ run: number, epoch }: ChunkJob): RunInProcess {
+    if (this.#current.number !== number || this.#current.epoch !== epoch)
+      this.#current = { number, epoch, run: new RunInProcess() }
+    return this.#current.run
+  }
+
+  #sayOutage(): void {
+    const { isOut, failure: reason } = this.#streaks
+    if (isOut === this.#saidOut) return
+    this.#saidOut = isOut
+    if (isOut) this.#log.warn({ reason }, 'the directory does not answer; changes wait')
+    else this.#log.info('the directory answers again')
+  }
+}

@@ -1,0 +1,89 @@
+import type * as program from '../../base/terminal/run-program.ts'
+import type { SourceConfig } from '../../config/config.ts'
+import type { ConfigPlace } from '../../base/yaml/load.ts'
+import type { Config } from '../../config/load.ts'
+import type { Control, RunView } from '../../operations/control.ts'
+import type { ReloadReport } from '../../operations/reload.ts'
+import type { ControlOptions } from '../../compose/control.ts'
+import type { ReloadOptions } from '../../compose/reload.ts'
+import type { Log } from '../../base/log/log.ts'
+import type { CollectedBundle } from '../../compose/bundle.ts'
+import type { CheckItem, CheckRequest } from '../../operations/check.ts'
+import type { InitSteps } from '../../operations/init/init.ts'
+import type { TestedChannel } from '../../compose/test-notifications.ts'
+import type { MovedStore } from '../../compose/move-store.ts'
+import type { Ask } from './ask.ts'
+import type { Prompts } from './init/prompts.ts'
+
+/** What the process passes to the command line. */
+export interface Io extends program.Io {
+  /** Where the operator can answer questions. */
+  readonly ask?: Ask | undefined
+  /** As `ask`, for other questions than those of yes and no. */
+  readonly prompts?: Prompts | undefined
+}
+
+/** What `compose.ts` offers to commands. It is loaded when a command runs, so `--help` does not load it. */
+export interface Compose {
+  readonly sourceProblem: (source: SourceConfig) => string | undefined
+  readonly openControl: (config: Config, log: Log, options: ControlOptions) => Promise<Control>
+  readonly collectBundle: (place: ConfigPlace, log: Log) => Promise<CollectedBundle>
+  readonly runDaemon: (
+    config: Config,
+    log: Log,
+    signal: AbortSignal,
+    output: DaemonOutput,
+    readAgain: () => Promise<Config>,
+  ) => Promise<void>
+  readonly runWorker: (
+    config: Config,
+    log: Log,
+    signal: AbortSignal,
+    readAgain: () => Promise<Config>,
+    onReady: () => void,
+  ) => Promise<void>
+  /** Has the daemon of this data directory read its file again. */
+  readonly reload: (dataDir: string, options: ReloadOptions) => Promise<ReloadReport>
+  readonly runCheck: (
+    config: Config,
+    log: Log,
+    request: CheckRequest,
+    signal: AbortSignal,
+  ) => AsyncIterable<CheckItem>
+  readonly testNotifications: (
+    config: Config,
+    only: string | undefined,
+    signal: AbortSignal,
+  ) => AsyncIterable<TestedChannel>
+  /** The steps of `dirsyncd init`. */
+  readonly openInit: (log: Log, signal: AbortSignal) => Promise<InitSteps>
+  readonly moveStore: (config: Config, log: Log) => Promise<MovedStore>
+}
+
+/** Prints one line for a person, such as where the admin page is. */
+export type Announce = (line: string) => void
+
+/** What a daemon prints for the person who started it. */
+interface DaemonOutput {
+  readonly announce: Announce
+  /** The operator at the terminal; undefined where the output is no terminal. */
+  readonly operator: string | undefined
+  /** A run has ended; `run` holds its first changes and notices. */
+  readonly onRunEnd: (run: RunView) => void
+  /** Everything is open, and runs are made. */
+  readonly onReady: () => void
+}
+
+/** What the commands of dirsyncd use besides those of every program. */
+export interface Parts {
+  readonly compose: Compose
+  /** For a command that works with a wrong configuration too. */
+  readonly configPlace: ConfigPlace
+  /** Asks the operator at the terminal; `undefined` without a terminal, and where the output is for machines. */
+  readonly ask: Ask | undefined
+  readonly prompts: Prompts | undefined
+}
+
+export type BareSession = program.BareSession & Parts
+export type Session = BareSession & program.Configured<Config>
+export type Runner = program.Runner<Config, Parts>

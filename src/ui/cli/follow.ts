@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Control, RunState, RunSummary, RunView } from '../../operations/control.ts'
+import { DirsyncdError } from '../../base/errors.ts'
+import type { Session } from './context.ts'
+import { leftBehind, runExitCode } from './exit-code.ts'
+import { createProgress } from './render/progress.ts'
+import { clearLine } from '../../base/terminal/output.ts'
+import { renderReport } from './render/report.ts'
+import { printable } from '../../base/printable.ts'
+import { fold } from '../../base/terminal/wrap.ts'
+
+const POLL_MS = 300
+
+/** How long a store may be away while a command waits: the run goes on meanwhile, or when it answers again. */
+const PATIENCE_MS = 10 * 60_000
+
+/** How many changes are read; enough for some of every operation of a usual plan. */
+const SOME = 1000
+/** More than any directory holds. */
+export const ALL = 10_000_000
+
+const FINAL: ReadonlySet<RunState> = new Set(['planned', 'held', 'done', 'failed'])
+
+export interface FollowOptions {
+  /** Every change and notice, not only the first of each group. */
+  readonly all: boolean
+}
+
+/**
+ * Waits for the end of a run, with a progress bar on a terminal, prints its report and returns its exit code. The error
+ * of a failed run goes to standard error, as every error does.
+ */
+export async function followRun(
+  session: Session,
+  control: Control,
+  run: number,
+  options: FollowOptions,
+): Promise<number> {
+  const { finished, read } = await endOfRun(session, control, run)
+  const view = await read(session.json || options.all ? ALL : detailLimit(finished))
+  if (session.json) session.printJson(view)
+  else session.print(...fold(renderReport({ ...view, error: null }, options), session.columns))
+  if (view.error !== null) session.stderr.write(`${view.sync}: run ${run} failed: ${printable(view.error)}\n`)
+  return runExitCode(view)
+}
+
+/** Waits for the end of a run, with a progress bar on a terminal. `read` reads it with so many changes. */
+export async function endOfRun(
+  session: Session,
+  control: Control,
+  run: number,
+): Promise<{ readonly finished: RunSummary; readonly read: Read }> {
+  const read = patiently(session, run, (limit) => readRun(control, run, limit))
+  return { finished: await waitForRun(session, run, read), read }
+}
+
+type Read = (limit: number) => Promise<RunView>
+
+async function waitForRun(session: Session, run: number, read: Read): Promise<RunSummary> {
+  using progress = createProgress(session.stderr, !session.json)
+  for (;;) {
+    const current = await read(0)
+    if (FINAL.has(current.state)) return current
+    progress.update(current)
+    await pause(session.signal, run)
+  }
+}
+
+/** Reads on where the store does not answer, and says so once. */
+function patiently({ stderr, signal }: Session, run: number, read: Read): Read {
+  let awaySince: number | undefined
+  return async (limit) => {
+    for (;;) {
+      try {
+        const view = await read(limit)
+        awaySince = undefined
+        return view
+      } catch (error) {
+        if (!(error instanceof DirsyncdError) || error.code !== 'store-unavailable') throw error
+        if (awaySince === undefined) {
+          awaySince = performance.now()
+          stderr.write(
+            `${clearLine(stderr)}${error.message} Run ${run} waits for it, and so does this command.\n`,
+          )
+        }
+        if (performance.now() - awaySince > PATIENCE_MS) {
+          const what = `dirsyncd runs ${run} shows what became of run ${run} when it answers again.`
+          throw new DirsyncdError('store-unavailable', `${error.message} ${what}`, { cause: error })
+        }
+      }
+      await pause(signal, run)
+    }
+  }
+}
+
+async function pause(signal: AbortSignal, run: number): Promise<void> {
+  try {
+    await sleep(POLL_MS, undefined, { signal })
+  } catch (cause) {
+    throw new DirsyncdError(
+      'interrupted',
+      `Interrupted before run ${run} ended; dirsyncd runs ${run} shows what became of it.`,
+      { cause },
+    )
+  }
+}
+
+/** One run; throws `run-unknown`. */
+export async function readRun(control: Control, run: number, limit: number): Promise<RunView> {
+  const view = await control.run(run, { limit })
+  if (view !== undefined) return view
+  throw new DirsyncdError('run-unknown', `There is no run ${run}; dirsyncd runs lists the newest ones.`)
+}
+
+/** How many changes and notices to read: all when something was left undone, because the report names it. */
+export function detailLimit(run: RunSummary): number {
+  return leftBehind(run).length > 0 ? ALL : SOME
+}

@@ -1,0 +1,52 @@
+import { resolve } from 'node:path'
+import { syncName } from '../../../config/schema.ts'
+import { schedule } from '../../../config/schedule.ts'
+import { checkNotEmpty, checkWith } from './check.ts'
+import type { Init } from './context.ts'
+import type { Check, Choice } from './prompts.ts'
+
+/** What belongs to neither side. */
+export interface SyncAnswers {
+  readonly name: string
+  readonly schedule: string | undefined
+  readonly dataDir: string
+}
+
+const NAME = 'corp'
+const SCHEDULE = '15m'
+const ON_DEMAND = 'never'
+
+/** What can be asked again. */
+export const SYNC_TOPICS: readonly Choice<readonly string[]>[] = [
+  { value: ['--sync', '--schedule', '--data-dir'], name: 'Name, schedule and folder of the sync' },
+]
+
+export async function askSync({ answers, options, steps, file }: Init): Promise<SyncAnswers> {
+  const name = await answers.text({
+    flag: '--sync',
+    given: options.sync,
+    what: 'the name of the sync',
+    message: 'Name of this sync, for commands and logs:',
+    proposed: NAME,
+    check: checkWith(syncName),
+  })
+  const when = await answers.text({
+    flag: '--schedule',
+    given: options.schedule,
+    what: 'the schedule',
+    message: `When it runs (an interval, a cron expression, or ${ON_DEMAND}):`,
+    proposed: SCHEDULE,
+    check: checkSchedule,
+  })
+  const dataDir = await answers.text({
+    flag: '--data-dir',
+    given: options.dataDir,
+    what: 'the folder of the data',
+    message: 'Folder for its data (runs, journal):',
+    proposed: await steps.usualDataDir(file),
+    check: (folder) => checkNotEmpty(folder) ?? steps.dataDirProblem(folder),
+  })
+  return { name, schedule: when === ON_DEMAND ? undefined : when, dataDir: resolve(dataDir) }
+}
+
+export const checkSchedule: Check = (value) => (value === ON_DEMAND ? undefined : checkWith(schedule)(value))

@@ -1,0 +1,32 @@
+import { type Command, Option } from 'commander'
+import { type Part, PART_NAMES, type PartName } from '../../core/plan/part/part.ts'
+import { repeatedName } from '../../base/terminal/arguments.ts'
+
+export interface PartOptions {
+  readonly only?: readonly PartName[] | undefined
+  readonly users?: boolean
+  readonly groups?: boolean
+  readonly id?: readonly string[]
+}
+
+/** Adds the options that choose a part of a run's changes. */
+export function addPartOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--only <name...>', 'Only changes of these names.').choices(PART_NAMES))
+    .option('--users', 'Only changes of users.')
+    .option('--groups', 'Only changes of groups and their members.')
+    .option(
+      '--id <id>',
+      'Only what concerns this user or group, by external id; may be given several times.',
+      repeatedName,
+    )
+}
+
+export function partOf({ only, users = false, groups = false, id }: PartOptions): Part {
+  const kinds = [...(users ? (['user'] as const) : []), ...(groups ? (['group'] as const) : [])]
+  return {
+    ...(only !== undefined && { names: only }),
+    ...(kinds.length === 1 && { kinds }),
+    ...(id !== undefined && { ids: id }),
+  }
+}

@@ -1,0 +1,57 @@
+import type { Explanation, Match, Several, Story } from '../../../operations/story.ts'
+import { quoted } from '../../../operations/explain/case.ts'
+import { storyParts } from '../../../operations/explain/story-parts.ts'
+import { amount, digits } from '../../../base/wording.ts'
+import { printable } from '../../../base/printable.ts'
+import { renderTable } from '../../../base/terminal/table.ts'
+import { fold, hang, wrap } from '../../../base/terminal/wrap.ts'
+
+type Columns = number | undefined
+
+/** The story of one entry for people, or whom they may mean; `columns` is the width of the terminal. */
+export function renderExplanation(explanation: Explanation, columns: Columns): string[] {
+  if (explanation.result === 'several') return renderSeveral(explanation, columns)
+  const { verdict, todo } = explanation
+  const isOne = explanation.result === 'one'
+  const end = [isOne ? explanation.next : null, todo].filter((sentence) => sentence !== null)
+  return [
+    ...wrap(printable(verdict.sentence), columns),
+    '',
+    ...(isOne ? [...storyLines(explanation, columns), ''] : []),
+    ...end.flatMap((sentence) => wrap(printable(sentence), columns)),
+  ]
+}
+
+const SHOWN_MATCHES = 20
+
+function renderSeveral({ sync, who, matches }: Several, columns: Columns): string[] {
+  const rows = matches.slice(0, SHOWN_MATCHES).map(cellsOf)
+  const more = matches.length - rows.length
+  const ids = new Set(matches.map(({ id, from }) => id ?? from))
+  const withId = matches.find(({ id }) => id !== null)
+  const choice = quoted(withId?.id ?? matches[0]?.from ?? '')
+  const column = withId === undefined ? 'FROM' : 'ID'
+  return [
+    ...wrap(`${amount(matches.length, 'entry')} of ${sync} may be meant by "${printable(who)}":`, columns),
+    '',
+    ...fold(renderTable(['KIND', 'ID', 'NAME', 'E-MAIL', 'FROM'], rows), columns),
+    ...(more > 0 ? [`… and ${digits(more)} more`] : []),
+    '',
+    ...wrap(`Choose one by its ${column}: dirsyncd explain ${sync} ${printable(choice)}`, columns),
+    ...(ids.size < matches.length
+      ? wrap('Add --kind where a user and a group have the same ID.', columns)
+      : []),
+  ]
+}
+
+function cellsOf({ kind, id, name, email, from }: Match): string[] {
+  return [kind, ...[id, name, email, from].map((text) => printable(text ?? '-'))]
+}
+
+function storyLines(story: Story, columns: Columns): string[] {
+  return storyParts(story).flatMap(({ label, texts }) =>
+    texts.flatMap((text, at) => hang(`  ${(at === 0 ? label : '').padEnd(WIDTH)}`, printable(text), columns)),
+  )
+}
+
+const WIDTH = 'employee id  '.length

@@ -1,0 +1,34 @@
+import type { RunView } from '../../../operations/control.ts'
+import { NOTICE_MEANINGS } from '../../../operations/meanings.ts'
+import type { Notice, NoticeCode } from '../../../core/entries/snapshot.ts'
+import { digits } from '../../../base/wording.ts'
+import { printable } from '../../../base/printable.ts'
+
+/** What is going to happen to somebody is said in each run. */
+const STILL_TO_COME: ReadonlySet<NoticeCode> = new Set(['in-grace', 'members-kept', 'unproved'])
+
+/** Notices by their code, each with the entries it is about: those that are new, and `shown` of each code at most. */
+export function renderNotices(
+  { notices, counts, sameNotices }: Pick<RunView, 'notices' | 'counts' | 'sameNotices'>,
+  { shown, all }: { readonly shown: number; readonly all: boolean },
+): string[] {
+  const lines: string[] = []
+  for (const [code, group] of Map.groupBy(notices, (notice) => notice.code)) {
+    const total = Math.max(group.length, counts?.notices[code] ?? 0)
+    const heading = `${code} (${digits(total)}): ${NOTICE_MEANINGS[code]}`
+    if (sameNotices?.codes.includes(code) === true && !STILL_TO_COME.has(code) && !all) {
+      lines.push(`${heading}; the same as in run ${sameNotices.run}, --all shows them`)
+      continue
+    }
+    lines.push(heading)
+    lines.push(...group.slice(0, shown).map((notice) => `  ${renderNotice(notice)}`))
+    if (total > shown)
+      lines.push(`  … and ${digits(total - Math.min(shown, group.length))} more, --all shows them`)
+  }
+  return lines
+}
+
+function renderNotice({ kind, id, detail }: Notice): string {
+  const name = id === undefined ? kind : `${kind} ${printable(id)}`
+  return `${name}  ${printable(detail)}`
+}

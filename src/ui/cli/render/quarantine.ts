@@ -1,0 +1,45 @@
+import type { QuarantinedChange } from '../../../operations/control.ts'
+import { amount, cut, pointInTime } from '../../../base/wording.ts'
+import { printable } from '../../../base/printable.ts'
+import { renderTable } from '../../../base/terminal/table.ts'
+
+const HEAD = ['SYNC', 'ID', 'REFUSED', 'SINCE', 'TRIED AGAIN']
+
+/** The quarantined changes as a table, each with the name and the reason below it. `now` is an ISO time. */
+export function renderQuarantine(changes: readonly QuarantinedChange[], now: string): string[] {
+  if (changes.length === 0) return ['Nothing is in quarantine.']
+  const [head = '', ...rows] = renderTable(
+    HEAD,
+    changes.map((change) => row(change, now)),
+  )
+  return [head, ...rows.flatMap((line, at) => [line, `  ${whomAndWhy(changes[at]!)}`])]
+}
+
+function whomAndWhy({ name, detail }: QuarantinedChange): string {
+  return name === null ? printable(detail) : `${printable(cut(name))}: ${printable(detail)}`
+}
+
+function row(change: QuarantinedChange, now: string): string[] {
+  const { sync, id, op, fingerprint, since, triedAgainAt } = change
+  return [
+    sync,
+    // A change that an older version quarantined is known by its fingerprint alone.
+    id === null ? `change ${fingerprint}` : printable(id),
+    op ?? 'unknown',
+    pointInTime(since),
+    triedAgainAt <= now ? 'in the next run' : `after ${pointInTime(triedAgainAt)}`,
+  ]
+}
+
+/** How many changes were released, and what happens next. */
+export function renderReleased(released: readonly QuarantinedChange[]): string {
+  if (released.length === 0) return 'Nothing is in quarantine, so nothing was released.'
+  const bySync = Map.groupBy(released, ({ sync }) => sync)
+  const parts = [...bySync].map(([sync, changes]) => `${changes.length} of ${sync}`)
+  const next = [...bySync.keys()].map((sync) => `dirsyncd sync ${sync}`).join(' or ')
+  const them = released.length === 1 ? 'it' : 'them'
+  return (
+    `Released ${amount(released.length, 'change')} from quarantine: ${parts.join(', ')}. ` +
+    `The next run tries ${them} again, on schedule or now with ${next}.`
+  )
+}

@@ -1,0 +1,62 @@
+import type { Command } from 'commander'
+import { type RunView, withoutAnswer } from '../../operations/control.ts'
+import type { Announce, Runner, Session } from './context.ts'
+import { renderRunEnd } from './render/report.ts'
+import { requireSyncs } from './select-syncs.ts'
+import { whoAmI } from './who-am-i.ts'
+
+const HELP = `
+The first SIGINT or SIGTERM stops taking work and lets changes in flight finish; the second ends at once.
+SIGHUP has the daemon read the configuration again, as dirsyncd reload does.
+
+Examples:
+  dirsyncd start
+  dirsyncd start --config /etc/dirsyncd/dirsyncd.yaml --log-level debug`
+
+export function addStart(program: Command, run: Runner): void {
+  program
+    .command('start')
+    .description('Run the daemon: schedules, workers and admin pages in one process.')
+    .addHelpText('after', HELP)
+    .action(() => run(start, { longRunning: true }))
+}
+
+async function start(session: Session): Promise<number> {
+  const { compose, config, log, signal } = session
+  requireSyncs(config)
+  // What a terminal does not show is kept by somebody, as a log.
+  const people = session.isTerminal || config.log.people
+  const output = {
+    announce: announce(session),
+    operator: session.isTerminal && !session.json ? whoAmI(session.configPlace.env) : undefined,
+    onReady: session.ready,
+    onRunEnd: (run: RunView) =>
+      session.json
+        ? session.printJson(people ? run : countsOf(run))
+        : session.print(...renderRunEnd(run, { people })),
+  }
+  await compose.runDaemon(config, log, signal, output, async () => requireSyncs(await session.readAgain()))
+  return 0
+}
+
+/** A run without what may name a person. */
+function countsOf({
+  changes: _changes,
+  notices: _notices,
+  lost: _lost,
+  error,
+  breaches,
+  ...run
+}: RunView): object {
+  return {
+    ...run,
+    waitsUntil: run.waitsUntil && withoutAnswer(run.waitsUntil),
+    breaches: breaches.map(({ detail: _detail, ...breach }) => breach),
+    failed: error !== null,
+  }
+}
+
+/** Lines for people become `{ "message": … }` for machines. */
+function announce({ json, print, printJson }: Session): Announce {
+  return (message) => (json ? printJson({ message }) : print(message))
+}

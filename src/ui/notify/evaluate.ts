@@ -1,0 +1,174 @@
+import { type IsConfigured, withoutPeople as maskPeople } from '../../base/log/people.ts'
+import { undecided } from '../../core/plan/decide.ts'
+import type { SyncFigures } from '../../store/figures.ts'
+import type { DecisionOfRun } from '../../store/notifications.ts'
+import type { Condition, Lasting, Why } from './condition.ts'
+import {
+  aboutDecision,
+  aboutEnd,
+  aboutFailures,
+  aboutHold,
+  aboutQuarantine,
+  aboutToken,
+  aboutWithheld,
+  type WithoutPeople,
+} from './wording.ts'
+import type { Notification } from './notification.ts'
+
+export interface Facts {
+  readonly figures: readonly SyncFigures[]
+  /** Since the last look. */
+  readonly decisions: readonly DecisionOfRun[]
+  readonly now: Date
+}
+
+export interface Evaluated {
+  readonly conditions: readonly Condition[]
+  readonly notifications: readonly Notification[]
+}
+
+export interface Rules {
+  /** From this number on, failures in a row are told of. */
+  readonly failures: number
+  /** For so long runs must not fail again until somebody is told that they run, in milliseconds. */
+  readonly settledMs: number
+  /** A text of the configuration may be quoted: it names nobody. */
+  readonly isConfigured: IsConfigured
+}
+
+const DAY_MS = 86_400_000
+
+/** What goes on now, and what is to be told of it: what is new, has doubled, is a day old, or has ended. */
+export function evaluate(before: readonly Condition[], facts: Facts, rules: Rules): Evaluated {
+  const { figures, decisions, now } = facts
+  const withoutPeople = (sentence: string) => maskPeople(sentence, rules.isConfigured)
+  const { settledMs } = rules
+  const conditions: Condition[] = []
+  const notifications: Notification[] = decisions.map(aboutDecision)
+  for (const each of figures) {
+    const decided = decisions.some(({ sync }) => sync === each.sync)
+    for (const seen of signsOf(each, rules)) {
+      const known = before.find(({ sync, event }) => sync === each.sync && event === seen.event)
+      const { condition, notification } = follow(known, seen, {
+        figures: each,
+        decided,
+        now,
+        withoutPeople,
+        settledMs,
+      })
+      if (condition !== undefined) conditions.push(condition)
+      if (notification !== undefined) notifications.push(notification)
+    }
+  }
+  return { conditions, notifications }
+}
+
+/** What is seen of a condition. `unknown`: nothing can be said now. */
+type Sign =
+  | { readonly event: Lasting; readonly state: 'on'; readonly amount: number; readonly endsAt: Date | null }
+  | { readonly event: Lasting; readonly state: 'off' }
+  | { readonly event: Lasting; readonly state: 'unknown' }
+
+function signsOf(figures: SyncFigures, { failures }: Rules): readonly Sign[] {
+  const { hold, quarantined, isUnderWay, token } = figures
+  const isHeld = hold?.state === 'held'
+  return [
+    sign('held', isHeld ? Math.max(1, hold.undecided) : 0, hold?.expiresAt ?? null),
+    withheld(figures),
+    runsFail(figures, failures),
+    // While a run applies its changes their number grows with each: all of them are told of at its end.
+    isUnderWay ? { event: 'quarantine', state: 'unknown' } : sign('quarantine', quarantined),
+    // The life of a token that has expired long ago is not known any more.
+    token === null ? { event: 'token', state: 'unknown' } : sign('token', token.isSoon ? 1 : 0),
+  ]
+}
+
+function sign(event: Lasting, amount: number, endsAt: Date | null = null): Sign {
+  return amount > 0 ? { event, state: 'on', amount, endsAt } : { event, state: 'off' }
+}
+
+/** A failure or two are no news, and no recovery. */
+function runsFail({ failures }: SyncFigures, threshold: number): Sign {
+  if (failures > 0 && failures < threshold) return { event: 'failing', state: 'unknown' }
+  return sign('failing', failures >= threshold ? 1 : 0)
+}
+
+/** Of a run that is held, failed or under way nobody can say that the rest of its plan is applied. */
+function withheld({ planned }: SyncFigures): Sign {
+  if (planned !== null && planned.state !== 'done') return { event: 'withheld', state: 'unknown' }
+  const waiting = undecided('done', planned?.breaches ?? [])
+  return sign(
+    'withheld',
+    waiting.reduce((sum, { changes }) => sum + Math.max(1, changes), 0),
+  )
+}
+
+interface Context {
+  readonly figures: SyncFigures
+  /** Whether somebody decided something of the sync since the last look. */
+  readonly decided: boolean
+  readonly now: Date
+  readonly withoutPeople: WithoutPeople
+  readonly settledMs: number
+}
+
+interface Followed {
+  readonly condition?: Condition | undefined
+  readonly notification?: Notification | undefined
+}
+
+function follow(known: Condition | undefined, seen: Sign, context: Context): Followed {
+  if (known === undefined) return seen.state === 'on' ? goOn(known, seen, context) : {}
+  if (seen.state === 'unknown')
+    return { condition: known.event === 'failing' ? { ...known, endsAt: null } : known }
+  if (seen.state === 'on') return goOn(known, seen, context)
+  if (mayComeAgain(known, context)) return { condition: { ...known, endsAt: known.endsAt ?? context.now } }
+  return { notification: ended(known, context) }
+}
+
+/** Runs that fail again and again are told of as one condition, not each time. */
+function mayComeAgain({ event, endsAt }: Condition, { now, settledMs }: Context): boolean {
+  return event === 'failing' && now.getTime() - (endsAt ?? now).getTime() < settledMs
+}
+
+function goOn(
+  known: Condition | undefined,
+  { event, amount, endsAt }: Extract<Sign, { readonly state: 'on' }>,
+  context: Context,
+): Followed {
+  const { figures, now } = context
+  const { sync } = figures
+  if (known === undefined) {
+    const condition = { sync, event, since: now, amount, toldAt: now, endsAt }
+    return { condition, notification: about(condition, context, 'new') }
+  }
+  const isMore = amount >= 2 * known.amount
+  const isDue = now.getTime() - known.toldAt.getTime() >= DAY_MS
+  // What is in quarantine may stay there for months; only growth is news.
+  const isTold = isMore || (isDue && (event !== 'quarantine' || amount > known.amount))
+  if (!isTold) return { condition: { ...known, amount: Math.min(known.amount, amount), endsAt } }
+  const condition = { ...known, amount, toldAt: now, endsAt }
+  return { condition, notification: about(condition, context, isMore ? 'more' : 'reminder') }
+}
+
+function about(condition: Condition, { figures, withoutPeople }: Context, why: Why): Notification {
+  switch (condition.event) {
+    case 'held':
+      return aboutHold(figures, condition, why, withoutPeople)
+    case 'withheld':
+      return aboutWithheld(figures, condition, why, withoutPeople)
+    case 'failing':
+      return aboutFailures(figures, condition, why, withoutPeople)
+    case 'quarantine':
+      return aboutQuarantine(figures, why)
+    case 'token':
+      return aboutToken(figures)
+  }
+}
+
+/** A decision was told of already, and nobody misses what is not in quarantine any more. */
+function ended(condition: Condition, { figures, decided, now }: Context): Notification | undefined {
+  if (condition.event === 'quarantine') return undefined
+  if (decided && (condition.event === 'held' || condition.event === 'withheld')) return undefined
+  return aboutEnd(figures, condition, now)
+}

@@ -1,0 +1,132 @@
+import { pauseText, waitText } from '../../operations/control.ts'
+import type { SyncOverview, SyncState } from '../../operations/overview.ts'
+import { amount, digits } from '../../base/wording.ts'
+import { html, type Html, path } from './html.ts'
+import { badge, type Page, table } from './layout.ts'
+import { at, roughly } from './time.ts'
+
+type Colour = Parameters<typeof badge>[1]
+
+const STATES: Readonly<Record<SyncState, readonly [word: string, colour: Colour]>> = {
+  ok: ['all is well', 'good'],
+  new: ['not yet run', 'plain'],
+  held: ['waits for you', 'warn'],
+  waiting: ['waits for the API', 'warn'],
+  late: ['late', 'bad'],
+  failing: ['failing', 'bad'],
+  paused: ['paused', 'warn'],
+}
+
+export function stateBadge({
+  state,
+  quarantined,
+  lastAttempt,
+}: Pick<SyncOverview, 'state' | 'quarantined' | 'lastAttempt'>): Html {
+  if (state === 'ok' && quarantined > 0) return badge('some refused', 'warn')
+  if (state === 'new' && lastAttempt !== null) return badge('not yet succeeded', 'warn')
+  return badge(...STATES[state])
+}
+
+/** What an administrator looks at first: how each sync is, and what it wants from a person. */
+export function overviewPage(syncs: readonly SyncOverview[], now: Date): Page {
+  const wishes = syncs.flatMap((sync) => wishesOf(sync, now))
+  const body = html`<h1>Overview</h1>
+    ${
+      wishes.length === 0
+        ? html`<p class="good">Nothing waits for a person.</p>`
+        : html`<section class="box warn">
+            <h2>Waits for a person</h2>
+            <ul>
+              ${wishes.map((wish) => html`<li>${wish}</li>`)}
+            </ul>
+          </section>`
+    }
+    ${table(
+      amount(syncs.length, 'sync'),
+      COLUMNS,
+      syncs.map((sync) => row(sync, now)),
+    )}`
+  return { title: 'Overview', body, refresh: 10 }
+}
+
+const COLUMNS = [
+  'Sync',
+  'State',
+  'Last success',
+  'Last attempt',
+  'Next',
+  'Source read',
+  'Directory read',
+  'Token',
+  'Now',
+]
+
+function row(sync: SyncOverview, now: Date): readonly (Html | string)[] {
+  return [
+    html`<a href="${path`/syncs/${sync.sync}`}"><bdi>${sync.sync}</bdi></a>`,
+    stateBadge(sync),
+    at(sync.lastSuccess, now),
+    at(sync.lastAttempt, now),
+    nextText(sync, now),
+    entries(sync.source),
+    entries(sync.directory),
+    sync.token === null ? '–' : `ends ${tokenText(sync.token.secondsLeft)}`,
+    nowText(sync),
+  ]
+}
+
+/** When the schedule calls for the sync next. A paused one does not run then, and another sentence says what ends that. */
+export function nextText({ next, paused }: SyncOverview, now: Date): Html {
+  return paused === null ? at(next, now, 'on demand') : html`none while paused`
+}
+
+export function entries(counts: SyncOverview['source']): string {
+  return counts === null ? '–' : `${amount(counts.users, 'user')}, ${amount(counts.groups, 'group')}`
+}
+
+function nowText({ underWay, pending, wait }: SyncOverview): Html {
+  const parts = [
+    underWay && html`<a href="${path`/runs/${underWay.run}`}">run ${underWay.run}</a> is ${underWay.state}`,
+    pending > 0 && html`${amount(pending, 'change')} to send`,
+    wait && html`${waitText(wait)}`,
+  ].filter((part) => part !== null && part !== false)
+  return parts.length === 0
+    ? html`idle`
+    : html`${parts.map((part, place) => html`${place > 0 && html`<br />`}${part}`)}`
+}
+
+/** What a person has to do, or should know; the most urgent first. */
+export function wishesOf(sync: SyncOverview, now: Date): readonly Html[] {
+  const { hold, failures, error, paused, quarantined, token, state } = sync
+  const name = html`<a href="${path`/syncs/${sync.sync}`}"><bdi>${sync.sync}</bdi></a>`
+  const wishes = [
+    failures > 0 &&
+      html`${name}: ${failures === 1 ? 'the last run' : `the last ${digits(failures)} runs`} failed:
+      ${error ?? 'see its runs'}`,
+    hold &&
+      html`${name}: ${holdText(hold)}${hold.expiresAt !== null && html`, until ${at(hold.expiresAt, now)}`}`,
+    paused && html`${pauseText(paused)}`,
+    state === 'late' && html`${name} has not succeeded since its schedule called for it three times`,
+    token?.isSoon === true && html`${name}: the access token ends ${tokenText(token.secondsLeft)}`,
+    quarantined > 0 &&
+      html`${name}:
+        <a href="${`/quarantine?sync=${encodeURIComponent(sync.sync)}`}"
+          >${amount(quarantined, 'change')} in quarantine</a
+        >`,
+  ]
+  return wishes.filter((wish) => wish !== false && wish !== null)
+}
+
+/** What of a run waits for a person. A run that is done is not held: only what it left out waits. */
+function holdText({ run, state, changes }: NonNullable<SyncOverview['hold']>): Html {
+  const waits = `${changes === 1 ? 'waits' : 'wait'} for a decision`
+  const link = (text: string) => html`<a href="${path`/runs/${run}`}">run ${run}${text}</a>`
+  if (changes === 0) return html`${link('')} waits for a decision`
+  if (state === 'held') return html`${link(' is held')}; ${amount(changes, 'change')} ${waits}`
+  return html`${link('')} has ${amount(changes, 'change')} that ${waits}`
+}
+
+export function tokenText(secondsLeft: number): string {
+  const left = roughly(secondsLeft)
+  return left === undefined ? 'now' : `in ${left}`
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { CHANGE_STATES, PART_NAMES } from '../../operations/control.ts'
+import { NOTICE_MEANINGS } from '../../operations/meanings.ts'
+import type { NoticeCode } from '../../core/entries/snapshot.ts'
+import { OPS } from '../../core/plan/change.ts'
+
+/** Blanks and what nobody sees. */
+const NOTHING = /^[\s\p{Cc}\p{Cf}]*$/u
+
+function isNothing(value: unknown): boolean {
+  return typeof value === 'string' && NOTHING.test(value)
+}
+
+/** A field of a form in which nobody sees anything is one that was not filled in. */
+function optional<T extends z.ZodType>(schema: T) {
+  return z.preprocess((value) => (isNothing(value) ? undefined : value), schema.optional())
+}
+
+/** A field of which a form may have several. */
+function several<T extends z.ZodType>(schema: T) {
+  return z.preprocess(
+    (value) => (value === undefined || value === '' ? undefined : Array.isArray(value) ? value : [value]),
+    z.array(schema).optional(),
+  )
+}
+
+/** No store has NUL in a text. */
+const anyText = z.string().refine((value) => !value.includes('\0'), 'has a character that no text has')
+
+/** As large as a number of the store. */
+const MOST = 2_147_483_647
+
+/** What is beyond a limit is not looked at any more: a whole number has limits of its own. */
+function whole(least: number) {
+  return z.coerce.number().min(least, { abort: true }).max(MOST, { abort: true }).int()
+}
+
+const place = whole(0)
+const positive = whole(1)
+const text = (longest: number) => anyText.trim().max(longest)
+const kind = z.enum(['user', 'group'])
+
+export const runParams = z.object({ run: positive })
+export const changeParams = runParams.extend({ number: positive })
+export const syncParams = z.object({ sync: anyText })
+
+export const runsQuery = z.object({ sync: optional(anyText), before: optional(place) })
+export const changesQuery = z.object({
+  op: optional(z.enum(OPS)),
+  state: optional(z.enum(CHANGE_STATES)),
+  search: optional(text(200)),
+  after: optional(place),
+  before: optional(place),
+})
+const CODES = Object.keys(NOTICE_MEANINGS) as [NoticeCode, ...NoticeCode[]]
+export const noticesQuery = z.object({
+  code: optional(z.enum(CODES)),
+  after: optional(z.coerce.number().max(MOST, { abort: true }).int()),
+})
+export const peopleQuery = z.object({ who: anyText.min(1).max(2000), kind: optional(kind) })
+export const quarantineQuery = z.object({ sync: optional(anyText), skip: optional(place) })
+export const signInCodeParams = z.object({ code: anyText })
+export const signInQuery = z.object({ to: z.string().default('/') })
+
+/** An id as a form carries it: encoded, because browsers change line ends and others. */
+const encoded = z
+  .string()
+  .transform((value, context) => {
+    try {
+      return decodeURIComponent(value)
+    } catch {
+      context.addIssue('is not encoded as it should be')
+      return z.NEVER
+    }
+  })
+  .pipe(anyText)
+
+/** Ids as they are: blanks at their ends may belong to them. */
+const lines = anyText.transform((value) => value.split(/\r?\n/).filter((each) => each !== ''))
+
+const name = text(100).refine((value) => !isNothing(value), 'must be a name')
+
+// Of a form every field must be known: one that is misspelt, such as a part of a plan, must not widen what is done.
+export const signInForm = z.strictObject({ user: name, token: z.string(), to: optional(encoded) })
+/** The operator for whom a program acts that shows the token without a name. */
+export const byForm = z.strictObject({ by: optional(text(100)) })
+export const partForm = byForm.extend({
+  names: several(z.enum(PART_NAMES)),
+  kinds: several(kind),
+  ids: optional(lines),
+})
+export const decisionForm = partForm.extend({
+  what: anyText
+    .regex(/^(?:all|part|only:.+)$/, 'must be all, part, or only: with the name of a guard')
+    .prefault(''),
+  reason: optional(text(500)),
+  seen: z.enum(['open', 'approved', 'rejected']).default('open'),
+})
+export const runForm = z.strictObject({ mode: z.enum(['sync', 'plan']) })
+export const pauseForm = byForm.extend({ reason: optional(text(500)) })
+/** Who is named, or that all are meant: what is empty or misspelled does not stand for all. */
+export const releaseForm = byForm
+  .extend({
+    all: z.literal('yes').optional(),
+    sync: anyText.min(1).optional(),
+    kind: kind.optional(),
+    id: encoded.pipe(anyText.min(1)).optional(),
+  })
+  .refine(
+    (form) =>
+      (form.kind === undefined) === (form.id === undefined) &&
+      (form.all === undefined) === (form.id !== undefined),
+    'must have kind and id, or all=yes in their place',
+  )

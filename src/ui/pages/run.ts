@@ -1,0 +1,239 @@
+import type { NumberedNotice, ShownRun } from '../../operations/browse.ts'
+import { pauseText, type RunDetail } from '../../operations/control.ts'
+import { NOTICE_MEANINGS } from '../../operations/meanings.ts'
+import { mayHaveChanged } from '../../operations/undo.ts'
+import { keysText } from '../../core/plan/configuration.ts'
+import type { NoticeCode } from '../../core/entries/snapshot.ts'
+import { amount, digits } from '../../base/wording.ts'
+import { decisionsSection, ENTER_SENDS_NOTHING, holdSections } from './decide.ts'
+import { html, type Html, path, withQuery } from './html.ts'
+import { facts, type Page } from './layout.ts'
+import { isUnderWay, progressBlock } from './progress.ts'
+import { whyUntouchable } from './run-of.ts'
+import { plannedLinks, runBadge } from './runs.ts'
+import { at, took } from './time.ts'
+
+export interface RunPageParts {
+  readonly run: ShownRun
+  /** The list of changes, made for what was asked for. */
+  readonly changes: Html
+  /** Asks who decides, where that is not known. */
+  readonly name: Html | false
+  readonly now: Date
+}
+
+/** One run: what it read, planned and did, and what of it waits for a person. */
+export function runPage({ run, changes, name, now }: RunPageParts): Page {
+  const title = `Run ${run.run} of ${run.sync}`
+  const body = html`<h1>
+      Run ${run.run} of <a href="${path`/syncs/${run.sync}`}"><bdi>${run.sync}</bdi></a> ${runBadge(run)}
+    </h1>
+    ${isUnderWay(run) && html`<section class="box" data-events="${path`/runs/${run.run}/events`}">${progressBlock(run)}</section>`}
+    ${
+      run.error !== null &&
+      html`<section class="box bad">
+        <h2>Failed</h2>
+        <p>${run.error}</p>
+      </section>`
+    }
+    ${run.paused !== null && run.directoryNow !== 'none' && html`<p class="box warn">${pauseText(run.paused)}</p>`}
+    ${purpose(run)}
+    ${run.configurationChange !== null && html`<p>The configuration was changed since run ${run.configurationChange.since}: ${keysText(run.configurationChange.keys)}</p>`}
+    ${holdSections(run, name, now)} ${decisionsSection(run, now)}
+    <section aria-labelledby="facts">
+      <h2 id="facts">What it read and did</h2>
+      ${factsOf(run, now)}${phases(run)}
+    </section>
+    ${evidenceSection(run)}
+    ${
+      run.lost.length > 0 &&
+      html`<section>
+        <h2>Does not come back</h2>
+        <ul>
+          ${run.lost.map((text) => html`<li>${text}</li>`)}
+        </ul>
+      </section>`
+    }
+    ${putBackForm(run, name)} ${changes} ${noticesSection(run)} ${downloads(run)}`
+  return { title, body, ...renewal(run) }
+}
+
+function renewal(run: ShownRun): Pick<Page, 'refresh' | 'state'> {
+  if (isUnderWay(run)) return { refresh: 10 }
+  const { state, hold, holdRun, openHold, decisions } = run
+  // A person may decide on what was rejected, too, and what waits for the hold of another run has none of its own.
+  const mayChange = hold === 'open' || hold === 'rejected' || (hold === null && holdRun !== null)
+  return mayChange ? { refresh: 10, state: [state, hold, openHold, decisions.length].join(' ') } : {}
+}
+
+function purpose({ undo, part, approvalOf, mode }: RunDetail): Html | false {
+  if (undo !== null)
+    return html`<p>
+      ${mode === 'plan' ? 'Shows the' : 'The'} undo of ${Object.keys(undo.part).length > 0 && 'a part of '}<a
+        href="${path`/runs/${undo.run}`}"
+        >run ${undo.run}</a
+      >.
+    </p>`
+  if (approvalOf === null) return false
+  return html`<p>
+    Applies ${part === null ? 'what was approved' : 'the part that was approved'} in
+    <a href="${path`/runs/${approvalOf}`}">run ${approvalOf}</a>.
+  </p>`
+}
+
+function factsOf(run: RunDetail, now: Date): Html {
+  const { counts } = run
+  const outcomes = Object.entries(counts?.outcomes ?? {}).filter(([, count]) => count > 0)
+  return facts([
+    ['Asked for', html`${at(run.requestedAt, now)} by ${TRIGGERS[run.trigger]}`],
+    ['Began', at(run.startedAt, now)],
+    ['Ended', at(run.finishedAt, now)],
+    counts !== null && [
+      run.undo === null ? 'Read from the source' : 'Wanted',
+      `${amount(counts.sourceUsers, 'user')}, ${amount(counts.sourceGroups, 'group')}`,
+    ],
+    counts !== null && [
+      'Read from the directory',
+      `${amount(counts.directoryUsers, 'user')}, ${amount(counts.directoryGroups, 'group')}`,
+    ],
+    counts !== null && ['Unchanged', digits(counts.unchanged)],
+    counts !== null && ['Planned', plannedLinks(run)],
+    outcomes.length > 0 && [
+      'Changes',
+      outcomes.map(([state, count]) => `${digits(count)} ${state}`).join(', '),
+    ],
+    run.digest !== null && ['Digest of the plan', html`<span class="id">${run.digest}</span>`],
+  ])
+}
+
+const TRIGGERS: Readonly<Record<RunDetail['trigger'], string>> = {
+  schedule: 'the schedule',
+  demand: 'a person',
+  approval: 'an approval',
+}
+
+/** How long each phase took, as bars on one line of time. */
+function phases({ startedAt, readAt, applyingAt, finishedAt }: RunDetail): Html | false {
+  if (startedAt === null || finishedAt === null) return false
+  const [begin, end] = [Date.parse(startedAt), Date.parse(finishedAt)]
+  const marks = [
+    { name: 'read both sides', from: startedAt, to: readAt ?? finishedAt },
+    { name: 'plan', from: readAt, to: applyingAt ?? finishedAt },
+    { name: 'apply', from: applyingAt, to: finishedAt },
+  ]
+  const shown = marks.flatMap(({ name, from, to }) => (from === null ? [] : [{ name, from, to }]))
+  const scale = 400 / Math.max(1, end - begin)
+  return html`<svg
+    class="chart"
+    viewBox="0 0 640 ${shown.length * 24}"
+    role="img"
+    aria-label="${shown.map(({ name, from, to }) => `${name}: ${took(from, to)}`).join(', ')}"
+  >
+    ${shown.map(({ name, from, to }, row) => {
+      const x = 110 + (Date.parse(from) - begin) * scale
+      const width = Math.max(2, (Date.parse(to) - Date.parse(from)) * scale)
+      return html`<text x="0" y="${row * 24 + 16}" font-size="13" fill="currentColor">${name}</text
+        ><rect
+          class="plain"
+          x="${x.toFixed(1)}"
+          y="${row * 24 + 5}"
+          width="${width.toFixed(1)}"
+          height="14"
+          rx="3"
+        /><text x="${(x + width + 8).toFixed(1)}" y="${row * 24 + 16}" font-size="13" fill="currentColor"
+          >${took(from, to)}</text
+        >`
+    })}
+  </svg>`
+}
+
+/** What proves the reads, and what does not. */
+function evidenceSection({ evidence, undo }: RunDetail): Html | false {
+  if (evidence === null || undo !== null) return false
+  const { server, unreadable, absent, seenAgain, directoryMoved } = evidence
+  const gone = absent.user + absent.group
+  return html`<section>
+    <h2>What the reads prove</h2>
+    <ul>
+      ${server !== null && html`<li>Source: ${server}.</li>`}
+      ${gone === 0 && html`<li>Everybody in the directory is in the source.</li>`}
+      ${gone > 0 && html`<li>Not in the source, but in the directory: ${amount(absent.user, 'user')}, ${amount(absent.group, 'group')}${seenAgain > 0 && `; ${digits(seenAgain)} of them were found when they were looked up once more`}.</li>`}
+      ${unreadable > 0 && html`<li>${amount(unreadable, 'entry')} of the source could not be understood, so nothing is deleted.</li>`}
+      ${directoryMoved && html`<li>The list of the directory may not show everybody (it changed while it was read, has no total, or has entries without an id), so whoever seems new is looked up before he is created.</li>`}
+    </ul>
+  </section>`
+}
+
+/** Skipped, left alone, withheld, quarantined: how many of each code, and a list on a page of its own. */
+function noticesSection({ run, counts }: RunDetail): Html | false {
+  const codes = Object.entries(counts?.notices ?? {}) as [NoticeCode, number][]
+  if (codes.length === 0) return false
+  return html`<section>
+    <h2>Noticed</h2>
+    <ul>
+      ${codes.map(
+        ([code, count]) =>
+          html`<li>
+            <a href="${withQuery(path`/runs/${run}/notices`, { code })}"
+              >${digits(count)} <code>${code}</code></a
+            >
+            ${NOTICE_MEANINGS[code]}
+          </li>`,
+      )}
+    </ul>
+  </section>`
+}
+
+export function noticesPage(
+  { run, sync }: RunDetail,
+  notices: readonly NumberedNotice[],
+  { code, limit }: { readonly code: NoticeCode | undefined; readonly limit: number },
+): Page {
+  const shown = notices.slice(0, limit)
+  const more = notices.length > limit ? shown.at(-1)!.number : undefined
+  const title = `${code ?? 'Notices'} in run ${run}`
+  const body = html`<h1>${title}</h1>
+    <p>
+      <a href="${path`/runs/${run}`}">Run ${run} of <bdi>${sync}</bdi></a
+      >${code !== undefined && html`: ${NOTICE_MEANINGS[code]}`}
+    </p>
+    <ul>
+      ${shown.map((notice) => html`<li>${notice.kind} ${notice.id !== undefined && html`<a href="${withQuery(path`/syncs/${sync}/people`, { who: notice.id, kind: notice.kind })}"><bdi class="id">${notice.id}</bdi></a>`} ${code === undefined && html`<code>${notice.code}</code> `}${notice.detail}</li>`)}
+    </ul>
+    ${more !== undefined && html`<p><a href="${withQuery(path`/runs/${run}/notices`, { code, after: more })}" rel="next">More</a></p>`}`
+  return { title, body }
+}
+
+/** The plan of an undo can be done, or not. */
+function putBackForm(run: ShownRun, name: Html | false): Html | false {
+  const { mode, state, undo, counts } = run
+  if (mode !== 'plan' || state !== 'planned' || undo === null) return false
+  const why = whyUntouchable(run)
+  if (why !== undefined) return html`<p class="box warn">${why}</p>`
+  if (Object.values(counts?.planned ?? {}).every((count) => count === 0))
+    return html`<p class="box warn">Nothing can be put back now: what is noticed below says why.</p>`
+  return html`<form class="stacked box warn" method="post" action="${path`/runs/${run.run}/put-back`}">
+    ${ENTER_SENDS_NOTHING}
+    <p>
+      This is only the plan of the undo. Putting it back pauses <bdi>${run.sync}</bdi>, because its next run
+      would do the same again.
+    </p>
+    ${name}<button class="danger">Put this back and pause the sync</button>
+  </form>`
+}
+
+function downloads(shown: ShownRun): Html {
+  const { run, undo } = shown
+  const hasChanged = undo === null && !isUnderWay(shown) && mayHaveChanged(shown)
+  const canUndo = hasChanged && whyUntouchable(shown) === undefined
+  return html`<section>
+    <h2>Take it along</h2>
+    <p class="actions">
+      <a href="${path`/runs/${run}/changes.csv`}" download>Changes as CSV</a>
+      <a href="${path`/runs/${run}/changes.json`}" download>Changes as JSON</a>
+      <a href="${path`/runs/${run}/notices.csv`}" download>Notices as CSV</a>
+      <a href="${path`/runs/${run}/notices.json`}" download>Notices as JSON</a>
+      ${canUndo && html`<a href="${path`/runs/${run}/undo`}">Undo this run</a>`}
+    </p>
+  </section>`
+}

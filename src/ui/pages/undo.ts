@@ -1,0 +1,33 @@
+import type { ShownRun } from '../../operations/browse.ts'
+import { partChoices } from './decide.ts'
+import { html, type Html, path } from './html.ts'
+import type { Page } from './layout.ts'
+import { whyUntouchable } from './run-of.ts'
+
+/** Asks what of a run is to be put back; the answer is a plan that shows it first. */
+export function undoPage(shown: ShownRun, name: Html | false): Page {
+  const { run, sync } = shown
+  const title = `Undo run ${run}`
+  const why = whyUntouchable(shown)
+  if (why !== undefined)
+    return {
+      title,
+      body: html`<h1>${title}</h1>
+        <p class="box warn">${why}</p>
+        <p><a href="${path`/runs/${run}`}">Run ${run}</a></p>`,
+    }
+  const body = html`<h1>${title}</h1>
+    <p>
+      What <a href="${path`/runs/${run}`}">run ${run}</a> of <bdi>${sync}</bdi> created is deleted, what it
+      deleted is created, and what it changed is as before. Whatever others changed since stays. First you see
+      the plan; nothing is changed before you say so.
+    </p>
+    <form class="stacked" method="post" action="${path`/runs/${run}/undo`}">
+      <fieldset>
+        <legend>Only a part of it (all of it where nothing is chosen)</legend>
+        ${partChoices()}
+      </fieldset>
+      ${name}<button class="main">Show the plan</button>
+    </form>`
+  return { title, body }
+}

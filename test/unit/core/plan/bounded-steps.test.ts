@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { DirectoryUser, UserEntry } from '../../../../src/core/entries/entry.ts'
+import { PART, type Steps } from '../../../../src/base/steps.ts'
+import { TextArena } from '../../../../src/core/entries/text-arena.ts'
+import { UserTable } from '../../../../src/core/entries/user-table.ts'
+import { DirectoryUsers, SourceUsers } from '../../../../src/core/entries/users.ts'
+import type { Plan } from '../../../../src/core/plan/changes.ts'
+import { prove } from '../../../../src/core/plan/evidence/evidence.ts'
+import { checkGuards } from '../../../../src/core/plan/guards.ts'
+import type { PlanInputs } from '../../../../src/core/plan/inputs.ts'
+import { deleteCandidates, planInSteps } from '../../../../src/core/plan/plan.ts'
+import { directoryOf, haveGroup, haveUser, NO_EVIDENCE, sourceOf, wantGroup, wantUser } from './build.ts'
+
+/**
+ * Whoever works at an entry reads one of its texts, so a step that handles all entries at once reads as many texts as
+ * there are entries at least, and one that is bounded about fifteen for each entry of its part.
+ */
+const PEOPLE = 24 * PART
+const MOST_READS = 18 * PART
+
+let reads = 0
+
+const READING = ['textAt', 'has', 'isSame', 'compare'] as const
+type Reading = Record<(typeof READING)[number], (...given: unknown[]) => unknown>
+const arena = TextArena.prototype as unknown as Reading
+const { textAt, has, isSame, compare } = arena
+const originals: Reading = { textAt, has, isSame, compare }
+
+// Spies would keep each of the millions of calls.
+beforeAll(() => {
+  for (const method of READING) {
+    arena[method] = function (this: TextArena, ...given: unknown[]) {
+      reads += 1
+      return originals[method].apply(this, given)
+    }
+  }
+})
+afterAll(() => void Object.assign(arena, originals))
+
+/** Does all steps and returns the result, and the most texts that one of them read. */
+function measure<T>(steps: Steps<T>): { readonly result: T; readonly most: number; readonly all: number } {
+  let [most, all] = [0, 0]
+  for (;;) {
+    reads = 0
+    const step = steps.next()
+    most = Math.max(most, reads)
+    all += reads
+    if (step.done === true) return { result: step.value, most, all }
+  }
+}
+
+interface Listed {
+  readonly source: readonly string[]
+  readonly directory: readonly string[]
+}
+
+/** @param members those of a group that both sides have */
+function inputsOf(
+  want: readonly UserEntry[],
+  have: readonly DirectoryUser[],
+  members: Listed = { source: [], directory: [] },
+): PlanInputs {
+  const table = new UserTable()
+  const [users, listed] = [new SourceUsers(table), new DirectoryUsers(table)]
+  for (const user of want) users.add(user)
+  for (const { id, email, name } of have) listed.add(table.rowOf(id, email ?? undefined, name ?? undefined))
+  const seen = { user: new Set(want.map(({ id }) => id)), group: new Set(['g']) }
+  const groups = [wantGroup('g', 'All', members.source.toSorted())]
+  return {
+    source: { ...sourceOf([], groups), users, seen },
+    directory: { ...directoryOf([], [haveGroup('g', 'All', members.directory.toSorted())]), users: listed },
+    sightings: { user: new Map(have.map(({ id }) => [id, 'gone'])), group: new Map() },
+    rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
+    withheld: new Map(),
+  }
+}
+
+/** Somebody was deleted a while ago, so that who is back is looked for. */
+const EVIDENCE = { ...NO_EVIDENCE, deletedLastDay: { user: new Set(['nobody']), group: new Set<string>() } }
+
+const KIND = {
+  maxDeletes: 10,
+  maxDeletePercent: 10,
+  maxDeletesPerDay: 10,
+  maxUpdates: 10,
+  maxUpdatePercent: 10,
+}
+const LIMITS = {
+  users: KIND,
+  groups: KIND,
+  memberships: KIND,
+  minSourceUsers: 0,
+  maxSourceShrinkPercent: 10,
+  maxMovedIds: 10,
+}
+
+function guardsOfPlan(plan: Plan, { directory }: PlanInputs): ReturnType<typeof checkGuards> {
+  const counts = { users: directory.users.size, groups: 0, memberships: 0 }
+  const none = { users: 0, groups: 0, memberships: 0 }
+  const facts = { source: counts, directory: counts, unprovedEmpty: ['user' as const], deletedLastDay: none }
+  return checkGuards(plan, { ...facts, lastGood: { users: 1, groups: 0 } }, LIMITS)
+}
+
+const ids = Array.from({ length: PEOPLE }, (_, index) => `u${(index * 7919) % PEOPLE}`)
+const wanted = ids.map((id) => wantUser(id))
+const had = ids.map((id) => haveUser(id))
+const renamed = ids.map((id) => haveUser(id, `Old ${id}`))
+
+test.each<[string, readonly UserEntry[], readonly DirectoryUser[], number]>([
+  ['new', wanted, [], PEOPLE],
+  ['renamed', wanted, renamed, PEOPLE],
+  ['gone', [], had, PEOPLE],
+])(
+  'no step of a run in which all people are %s handles more than a part of them',
+  (_, want, have, changes) => {
+    const inputs = inputsOf(want, have)
+    const candidates = measure(deleteCandidates(inputs.source, inputs.directory))
+    const planned = measure(planInSteps(inputs))
+    expect(planned.result.changes.length).toBe(changes)
+    const proved = measure(prove(inputs, planned.result, EVIDENCE))
+    const guarded = measure(guardsOfPlan(proved.result.plan, inputs))
+    const most = [candidates, planned, proved, guarded].map((each) => each.most)
+    expect(Math.max(...most)).toBeLessThan(MOST_READS)
+    if (changes > 0) expect(planned.all).toBeGreaterThan(PEOPLE)
+  },
+)
+
+const half = ids.slice(0, PEOPLE / 2)
+
+test.each<[string, Listed, number]>([
+  ['gone', { source: [], directory: ids }, 1],
+  ['half of them others', { source: ids, directory: half }, 1],
+])(
+  'no step of a plan for a group of all people, with the members %s, handles more than a part',
+  (_, members, changes) => {
+    const planned = measure(planInSteps(inputsOf(wanted, had, members)))
+    expect(planned.result.changes.length).toBe(changes)
+    expect(planned.most).toBeLessThan(MOST_READS)
+    expect(planned.all).toBeGreaterThan(PEOPLE)
+  },
+)

@@ -1,0 +1,564 @@
+import { describe, expect, test } from 'vitest'
+import { type Change, fingerprint } from '../../../../src/core/plan/change.ts'
+import type { Policy } from '../../../../src/core/plan/policy.ts'
+import {
+  directoryOf,
+  haveGroup,
+  haveUser,
+  linesOf,
+  noticesOf,
+  planOf,
+  sourceOf,
+  wantGroup,
+  wantUser,
+} from './build.ts'
+
+describe('users', () => {
+  test('who is only in the source is created, who is only in the directory is deleted, who differs is updated', () => {
+    const plan = planOf(
+      sourceOf([wantUser('new'), wantUser('same'), wantUser('renamed', 'Ana Novak')]),
+      directoryOf([haveUser('same'), haveUser('renamed', 'Ana Horvat'), haveUser('left')]),
+    )
+    expect(linesOf(plan)).toEqual(['create-user new', 'update-user renamed', 'delete-user left'])
+    expect(plan.unchanged).toBe(1)
+    expect([...plan.changes][1]?.change).toMatchObject({ want: { name: 'Ana Novak' } })
+  })
+
+  test.each(['write', 'report'] as const)(
+    'a group with other members is not unchanged (%s)',
+    (membership) => {
+      const both = [haveUser('a'), haveUser('b')]
+      const plan = planOf(
+        sourceOf(
+          [wantUser('a'), wantUser('b')],
+          [wantGroup('g', 'G', ['a']), wantGroup('same', 'Same', ['b'])],
+        ),
+        directoryOf(both, [haveGroup('g', 'G', ['a', 'b']), haveGroup('same', 'Same', ['b'])]),
+        { rules: { policy: 'mirror', membership, allowedDomains: [] } },
+      )
+      expect(plan.unchanged).toBe(3)
+    },
+  )
+
+  test('of whom something is noticed, and nothing is written, is unchanged; who is not there is not', () => {
+    const shared = 'shared@example.org'
+    const source = sourceOf([
+      wantUser('a', 'Ana', shared),
+      wantUser('b', 'Bo', shared),
+      wantUser('c', 'Cy', 'cy'),
+    ])
+    const plan = planOf(source, directoryOf([haveUser('a', 'Ana', shared), haveUser('b', 'Bo', null)]), {
+      rules: { policy: 'mirror', membership: 'write', allowedDomains: ['example.org'] },
+    })
+    expect(noticesOf(plan)).toEqual(['duplicate-email b', 'email-not-allowed c'])
+    expect([plan.changes.length, plan.unchanged]).toEqual([0, 2])
+  })
+
+  test('only the fields that differ are written', () => {
+    const plan = planOf(
+      sourceOf([wantUser('a', 'Ana', 'ana@new.example')]),
+      directoryOf([haveUser('a', 'Ana', 'ana@old.example')]),
+    )
+    expect([...plan.changes][0]?.change).toMatchObject({ want: { email: 'ana@new.example' } })
+    expect([...plan.changes][0]?.change).not.toHaveProperty('want.name')
+  })
+
+  test.each([
+    [
+      'upper case in the e-mail',
+      wantUser('a', 'Ana', 'ANA@Example.org'),
+      haveUser('a', 'Ana', 'ana@example.org'),
+    ],
+    [
+      'blanks around the e-mail',
+      wantUser('a', 'Ana', ' ana@example.org '),
+      haveUser('a', 'Ana', 'ana@example.org'),
+    ],
+    ['another Unicode form of the name', wantUser('a', 'Zoe\u0308'), haveUser('a', 'Zo\u00eb')],
+  ])('%s is no difference', (_case, want, have) => {
+    expect([...planOf(sourceOf([want]), directoryOf([have])).changes]).toEqual([])
+  })
+
+  test('a value that the source lacks is kept and counted, and never cleared', () => {
+    const plan = planOf(
+      sourceOf([{ ...wantUser('a', 'Ana'), email: undefined }]),
+      directoryOf([haveUser('a', 'Ana')]),
+    )
+    expect([...plan.changes]).toEqual([])
+    expect(noticesOf(plan)).toEqual(['value-kept a'])
+  })
+
+  test('an e-mail outside the allowed domains skips the user, who is never deleted for it', () => {
+    const rules = { policy: 'mirror', membership: 'off', allowedDomains: ['example.org'] } as const
+    const plan = planOf(
+      sourceOf([
+        wantUser('new', 'New', 'new@elsewhere.example'),
+        wantUser('a', 'Other', 'a@elsewhere.example'),
+      ]),
+      directoryOf([haveUser('a')]),
+      { rules },
+    )
+    expect([...plan.changes]).toEqual([])
+    expect(noticesOf(plan)).toEqual(['email-not-allowed a', 'email-not-allowed new'])
+  })
+
+  test.each([
+    ['new@elsewhere.example', 'is outside the allowed domains'],
+    ['new', 'is no address'],
+    ['New <new@example.org>', 'is no address'],
+  ])('of %s it is said that it %s', (email, why) => {
+    const rules = { policy: 'mirror', membership: 'off', allowedDomains: ['example.org'] } as const
+    const plan = planOf(sourceOf([wantUser('new', 'New', email)]), directoryOf([]), { rules })
+    expect(plan.notices.map(({ detail }) => detail)).toEqual([
+      `the e-mail ${email} ${why} (uid=new); nothing is written for this user`,
+    ])
+  })
+
+  test.each([
+    ['of another domain', 'new@elsewhere.example', ['example.org'], 'is outside the allowed domains'],
+    ['that is no address', 'new example.org', [], 'is no address'],
+    ['that is no address of the domain', 'n w@example.org', ['example.org'], 'is no address'],
+  ])(
+    'an e-mail %s is dropped where that is wanted, and the rest is written',
+    (_case, email, allowed, why) => {
+      const rules = {
+        policy: 'mirror',
+        membership: 'off',
+        allowedDomains: allowed,
+        dropBadEmails: true,
+      } as const
+      const plan = planOf(
+        sourceOf([
+          wantUser('new', 'New', email),
+          wantUser('a', 'Other', email),
+          wantUser('b', 'Ben', email),
+          wantUser('c', 'Cy', 'c@Example.org'),
+        ]),
+        directoryOf([haveUser('a', 'Ana', 'a@example.org'), { ...haveUser('b', 'Ben'), email }]),
+        { rules },
+      )
+      expect([...plan.changes].map(({ change }) => change)).toMatchObject([
+        { op: 'create-user', id: 'c', want: { email: 'c@Example.org' } },
+        { op: 'create-user', id: 'new', want: { name: 'New' } },
+        { op: 'update-user', id: 'a', want: { name: 'Other' } },
+      ])
+      const written = [...plan.changes].map(({ change }) => JSON.stringify('want' in change && change.want))
+      expect(written.filter((values) => values.includes(email))).toEqual([])
+      expect(plan.notices.map(({ id, code, detail }) => [id, code, detail])).toEqual([
+        ['a', 'email-dropped', `the e-mail ${email} ${why} (uid=a); the directory keeps its own`],
+        ['new', 'email-dropped', `the e-mail ${email} ${why} (uid=new); this user is written without it`],
+      ])
+    },
+  )
+
+  test('whoever is left with another e-mail than the dropped one still owns it', () => {
+    const rules = { policy: 'mirror', membership: 'off', allowedDomains: [], dropBadEmails: true } as const
+    const plan = planOf(
+      sourceOf([wantUser('a', 'Ana', 'broken'), wantUser('b', 'Ben', 'a@example.org')]),
+      directoryOf([haveUser('a', 'Ana', 'a@example.org')]),
+      { rules },
+    )
+    expect([...plan.changes].map(({ change }) => change)).toEqual([
+      { op: 'create-user', id: 'b', want: { name: 'Ben' } },
+    ])
+    expect(noticesOf(plan)).toEqual(['email-dropped a', 'duplicate-email b'])
+  })
+
+  test('a name that the source lacks is kept, too', () => {
+    const plan = planOf(
+      sourceOf([{ ...wantUser('a', 'Ana', 'new@example.org'), name: undefined }]),
+      directoryOf([haveUser('a', 'Ana')]),
+    )
+    expect([...plan.changes].map(({ change }) => change)).toMatchObject([
+      { want: { email: 'new@example.org' } },
+    ])
+    expect([...plan.changes][0]?.change).not.toHaveProperty('want.name')
+    expect(noticesOf(plan)).toEqual(['value-kept a'])
+  })
+
+  test.each([
+    ['new@example.org', true],
+    ['new@EXAMPLE.ORG', true],
+    ['new@evil-example.org', false],
+    ['new@sub.example.org', false],
+    ['"new@example.org"@elsewhere.example', false],
+    ['"new@elsewhere.example"@example.org', true],
+  ])('the e-mail %s is in the domain Example.org: %s', (email, isAllowed) => {
+    const rules = { policy: 'mirror', membership: 'off', allowedDomains: ['Example.org'] } as const
+    const plan = planOf(sourceOf([wantUser('new', 'New', email)]), directoryOf([]), { rules })
+    expect(linesOf(plan)).toEqual(isAllowed ? ['create-user new'] : [])
+    expect(noticesOf(plan)).toEqual(isAllowed ? [] : ['email-not-allowed new'])
+  })
+
+  test('an e-mail that the directory shows already may stay, whatever its domain', () => {
+    const rules = { policy: 'mirror', membership: 'off', allowedDomains: ['example.org'] } as const
+    const plan = planOf(
+      sourceOf([wantUser('a', 'Renamed', 'A@elsewhere.example')]),
+      directoryOf([haveUser('a', 'Ana', 'a@elsewhere.example')]),
+      { rules },
+    )
+    expect([...plan.changes].map(({ change }) => ('want' in change ? change.want : undefined))).toEqual([
+      { name: 'Renamed' },
+    ])
+    expect(plan.notices).toEqual([])
+  })
+
+  test('the employee id is sent when the user is created, and never later', () => {
+    const numbered = { ...wantUser('a'), employeeId: '007' }
+    const [created] = planOf(sourceOf([numbered]), directoryOf([])).changes
+    expect(created?.change).toMatchObject({ op: 'create-user', want: { employeeId: '007' } })
+    expect([...planOf(sourceOf([numbered]), directoryOf([haveUser('a')])).changes]).toEqual([])
+  })
+
+  test('ids are compared byte for byte', () => {
+    const plan = planOf(sourceOf([wantUser('Ana', 'Ana', 'new@example.org')]), directoryOf([haveUser('ana')]))
+    expect(linesOf(plan)).toEqual(['create-user Ana', 'delete-user ana'])
+  })
+
+  test('an id that names a property of every object is an id like others', () => {
+    const plan = planOf(sourceOf([wantUser('__proto__'), wantUser('constructor')]), directoryOf([]))
+    expect(linesOf(plan)).toEqual(['create-user __proto__', 'create-user constructor'])
+  })
+})
+
+describe('what is never deleted', () => {
+  test('an entry whose id was seen but that was skipped', () => {
+    const source = sourceOf([], [], { seen: { user: new Set(['double']), group: new Set() } })
+    expect([...planOf(source, directoryOf([haveUser('double')])).changes]).toEqual([])
+  })
+
+  test('a group whose id was seen but that was skipped', () => {
+    const seen = { user: new Set<string>(), group: new Set(['nameless']) }
+    const plan = planOf(sourceOf([], [], { seen }), directoryOf([], [haveGroup('nameless', 'G')]))
+    expect([...plan.changes]).toEqual([])
+  })
+
+  test('a group that the directory has twice under one id', () => {
+    const twice = { kind: 'group', id: 'g', code: 'shared-id', detail: 'is there twice' } as const
+    const directory = directoryOf([haveUser('g')], [haveGroup('g', 'G')], { notices: [twice] })
+    expect(linesOf(planOf(sourceOf([]), directory))).toEqual(['delete-user g'])
+  })
+
+  test('an entry that the directory has twice under one id', () => {
+    const twice = { kind: 'user', id: 'a', code: 'shared-id', detail: 'is there twice' } as const
+    const plan = planOf(sourceOf([]), directoryOf([haveUser('a')], [], { notices: [twice] }))
+    expect([...plan.changes]).toEqual([])
+    expect(noticesOf(plan)).toEqual(['shared-id a'])
+  })
+
+  test('a group or a member, by a source that is not asked for them', () => {
+    const directory = directoryOf([haveUser('a')], [haveGroup('g', 'G', ['a'])])
+    const usersOnly = sourceOf([wantUser('a')], [], { covers: { groups: false, members: false } })
+    const plan = planOf(usersOnly, directory)
+    expect([...plan.changes]).toEqual([])
+    expect(plan.notices).toEqual([])
+    const withoutMembers = { covers: { groups: true, members: false } }
+    expect([
+      ...planOf(sourceOf([wantUser('a')], [wantGroup('g', 'G')], withoutMembers), directory).changes,
+    ]).toEqual([])
+  })
+
+  test('an entry that the second look finds', () => {
+    const plan = planOf(sourceOf([]), directoryOf([haveUser('a'), haveUser('b')]), {
+      sightings: { user: new Map([['a', 'present']]), group: new Map() },
+    })
+    expect([...plan.changes]).toEqual([])
+    expect(noticesOf(plan)).toEqual(['seen-again a', 'seen-again b'])
+  })
+
+  test('anything at all while an entry of the source could not be read', () => {
+    const source = sourceOf([wantUser('new')], [], { unreadable: 1 })
+    const plan = planOf(source, directoryOf([haveUser('a')], [haveGroup('g', 'G', ['a'])]))
+    expect(linesOf(plan)).toEqual(['create-user new'])
+    expect(noticesOf(plan)).toEqual(['kept-unproved a', 'kept-unproved g'])
+  })
+
+  test('a member of a group, while an entry of the source could not be read', () => {
+    const source = sourceOf([wantUser('a')], [wantGroup('g', 'G', [])], { unreadable: 1 })
+    expect([...planOf(source, directoryOf([haveUser('a')], [haveGroup('g', 'G', ['a'])])).changes]).toEqual(
+      [],
+    )
+  })
+})
+
+describe('the reason of a delete', () => {
+  test('"gone", "left the filter" and "disabled" stand apart', () => {
+    const plan = planOf(sourceOf([]), directoryOf([haveUser('a'), haveUser('b'), haveUser('c')]), {
+      sightings: {
+        user: new Map([
+          ['a', 'gone'],
+          ['b', 'left-filter'],
+          ['c', 'disabled'],
+        ]),
+        group: new Map(),
+      },
+    })
+    expect([...plan.changes].map(({ change }) => ('why' in change ? change.why : undefined))).toEqual([
+      'gone',
+      'left-filter',
+      'disabled',
+    ])
+  })
+})
+
+describe('policy', () => {
+  const source = sourceOf([wantUser('new'), wantUser('a', 'Renamed')], [wantGroup('g', 'G', ['new'])])
+  const directory = directoryOf([haveUser('a'), haveUser('left')], [haveGroup('g', 'G', ['a'])])
+
+  test.each<[Policy, string[]]>([
+    ['mirror', ['create-user new', 'update-user a', 'set-members g', 'delete-user left']],
+    ['upsert', ['create-user new', 'update-user a', 'set-members g']],
+    ['create-only', ['create-user new']],
+  ])('%s', (policy, expected) => {
+    const rules = { policy, membership: 'write', allowedDomains: [] } as const
+    expect(linesOf(planOf(source, directory, { rules }))).toEqual(expected)
+  })
+
+  test('upsert adds members and takes nobody out', () => {
+    const rules = { policy: 'upsert', membership: 'write', allowedDomains: [] } as const
+    const plan = planOf(source, directory, { rules })
+    expect([...plan.changes].at(-1)?.change).toMatchObject({ want: ['a', 'new'] })
+  })
+})
+
+describe('order', () => {
+  test('within a phase is that of the ids by code unit', () => {
+    const plan = planOf(sourceOf(['b', 'ä', 'a', 'B', 'Z'].map((id) => wantUser(id))), directoryOf([]))
+    expect([...plan.changes].map(({ change }) => change.id)).toEqual(['B', 'Z', 'a', 'b', 'ä'])
+  })
+
+  test('a deletion that frees an e-mail which somebody else gets comes first, the others last', () => {
+    const plan = planOf(
+      sourceOf([wantUser('rehired', 'Ana', 'ana@example.org'), wantUser('m')], [wantGroup('g', 'G', ['m'])]),
+      directoryOf(
+        [haveUser('ana-old', 'Ana', 'Ana@example.org'), haveUser('left')],
+        [haveGroup('old', 'Old')],
+      ),
+    )
+    expect(linesOf(plan)).toEqual([
+      'delete-user ana-old',
+      'create-user m',
+      'create-user rehired',
+      'create-group g',
+      'set-members g',
+      'delete-group old',
+      'delete-user left',
+    ])
+  })
+})
+
+describe('members', () => {
+  test('a member who is not in the directory afterwards is left out', () => {
+    const plan = planOf(sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a', 'ghost'])]), directoryOf([]))
+    expect([...plan.changes].at(-1)?.change).toMatchObject({ op: 'set-members', want: ['a'] })
+  })
+
+  test('a member whom both sides list, and who is on neither, is taken out', () => {
+    const plan = planOf(
+      sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a', 'ghost'])]),
+      directoryOf([haveUser('a')], [haveGroup('g', 'G', ['a', 'ghost'])]),
+    )
+    expect([...plan.changes].map(({ change }) => change)).toMatchObject([{ op: 'set-members', want: ['a'] }])
+  })
+
+  test('a member whom the list of the directory does not show stays where the source has it, created or not', () => {
+    const sides = [
+      sourceOf([wantUser('a'), wantUser('b')], [wantGroup('g', 'G', ['a', 'b'])]),
+      directoryOf([haveUser('a')], [haveGroup('g', 'G', ['a', 'b'])]),
+    ] as const
+    const [first] = planOf(...sides).changes
+    expect(first).toMatchObject({ change: { op: 'create-user', id: 'b' } })
+    const withheld = new Map([
+      [first!.fingerprint, { code: 'does-not-converge', detail: 'is not shown' }],
+    ] as const)
+    expect(linesOf(planOf(...sides, { withheld }))).toEqual([])
+  })
+
+  test('a user who is deleted leaves its groups without a change of their own', () => {
+    const plan = planOf(
+      sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a'])]),
+      directoryOf([haveUser('a'), haveUser('left')], [haveGroup('g', 'G', ['a', 'left'])]),
+    )
+    expect(linesOf(plan)).toEqual(['delete-user left'])
+  })
+
+  test('a user whose deletion was rejected stays a member', () => {
+    const left = { op: 'delete-user', id: 'left', have: haveUser('left'), why: 'gone' } as const
+    const plan = planOf(
+      sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a'])]),
+      directoryOf([haveUser('a'), haveUser('left')], [haveGroup('g', 'G', ['a', 'left'])]),
+      { withheld: new Map([[fingerprint(left), { code: 'rejected', detail: 'rejected by root' }]]) },
+    )
+    expect([...plan.changes]).toEqual([])
+    expect(noticesOf(plan)).toEqual(['rejected left'])
+    expect(plan.withheld).toEqual([fingerprint(left)])
+  })
+
+  test('the notices of rejected changes say who and what', () => {
+    const sides = [
+      sourceOf([wantUser('new', 'Ana'), wantUser('b', 'Bo')], [wantGroup('g', 'G', ['b'])]),
+      directoryOf([haveUser('b', 'Bob'), haveUser('left', 'Lee')], [haveGroup('g', 'G')]),
+    ] as const
+    const rejected = { code: 'rejected', detail: 'rejected by root' } as const
+    const withheld = new Map([...planOf(...sides).changes].map((change) => [change.fingerprint, rejected]))
+    expect(planOf(...sides, { withheld }).notices.map(({ detail }) => detail)).toEqual([
+      'Bob <b@example.org>: name not updated: rejected by root',
+      'Lee <left@example.org>: not deleted: rejected by root',
+      'Ana <new@example.org>: not created: rejected by root',
+      '"G": 1 member not added, 0 not removed: rejected by root',
+    ])
+  })
+
+  test('are left alone with membership: off', () => {
+    const rules = { policy: 'mirror', membership: 'off', allowedDomains: [] } as const
+    const plan = planOf(
+      sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a']), wantGroup('new', 'New', ['a'])]),
+      directoryOf([haveUser('a')], [haveGroup('g', 'G')]),
+      { rules },
+    )
+    expect(linesOf(plan)).toEqual(['create-group new'])
+    expect(plan.notices).toEqual([])
+  })
+
+  test('who are in the source and cannot be used are not taken out', () => {
+    const seen = { user: new Set(['a', 'double']), group: new Set(['g']) }
+    const plan = planOf(
+      sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a'])], { seen }),
+      directoryOf([haveUser('a'), haveUser('double')], [haveGroup('g', 'G', ['a', 'double'])]),
+    )
+    expect([...plan.changes]).toEqual([])
+  })
+
+  test('stand once in the list, where nobody is taken out, too', () => {
+    const rules = { policy: 'upsert', membership: 'write', allowedDomains: [] } as const
+    const plan = planOf(
+      sourceOf([wantUser('a'), wantUser('b')], [wantGroup('g', 'G', ['a', 'b'])]),
+      directoryOf([haveUser('a'), haveUser('b')], [haveGroup('g', 'G', ['a'])]),
+      { rules },
+    )
+    expect([...plan.changes].map(({ change }) => change)).toMatchObject([
+      { op: 'set-members', want: ['a', 'b'] },
+    ])
+  })
+
+  test('are only told of with membership: report', () => {
+    const rules = { policy: 'mirror', membership: 'report', allowedDomains: [] } as const
+    const plan = planOf(
+      sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a'])]),
+      directoryOf([haveUser('a')], [haveGroup('g', 'G')]),
+      { rules },
+    )
+    expect([...plan.changes]).toEqual([])
+    expect(noticesOf(plan)).toEqual(['membership-differs g'])
+  })
+})
+
+describe('groups', () => {
+  test('another Unicode form of the name and blanks around it are no difference', () => {
+    const want = [wantGroup('g', ' Zoe\u0308s Team')]
+    expect([
+      ...planOf(sourceOf([], want), directoryOf([], [haveGroup('g', 'Zo\u00ebs Team')])).changes,
+    ]).toEqual([])
+  })
+
+  test.each([
+    ['rejected', [wantGroup('g', 'New')], [haveGroup('g', 'Old')]],
+    ['quarantined', [wantGroup('g', 'New')], []],
+    ['rejected', [], [haveGroup('g', 'Old')]],
+    ['quarantined', [wantGroup('g', 'G', ['a'])], [haveGroup('g', 'G')]],
+  ] as const)('a change that is %s stays so', (code, want, have) => {
+    const source = sourceOf([wantUser('a')], want)
+    const directory = directoryOf([haveUser('a')], have)
+    const [change, ...others] = planOf(source, directory).changes
+    expect([change?.change.id, others]).toEqual(['g', []])
+    const print = change?.fingerprint ?? ''
+    const plan = planOf(source, directory, { withheld: new Map([[print, { code, detail: 'no' }]]) })
+    expect([...plan.changes]).toEqual([])
+    expect(plan).toMatchObject({ withheld: [print], notices: [{ kind: 'group', id: 'g', code }] })
+  })
+})
+
+describe('a fingerprint', () => {
+  const group = { op: 'update-group', id: 'x', have: { name: 'Old' }, want: { name: 'New' } } as const
+  const members = { op: 'set-members', id: 'x', name: 'X', have: ['a'], want: ['a', 'b'] } as const
+  const user = { op: 'update-user', id: 'x', have: { email: null, name: null } } as const
+
+  test.each<[string, Change, Change]>([
+    [
+      'a delete of a user and of a group',
+      { op: 'delete-user', id: 'x', have: { email: null, name: null }, why: 'gone' },
+      { op: 'delete-group', id: 'x', have: { name: 'X', members: [] }, why: 'gone' },
+    ],
+    ['two names of a group', group, { ...group, want: { name: 'Newer' } }],
+    ['two lists of members', members, { ...members, want: ['b'] }],
+    ['an e-mail and a name', { ...user, want: { email: 'x' } }, { ...user, want: { name: 'x' } }],
+  ])('differs for %s', (_case, one, other) => {
+    expect(fingerprint(one)).not.toBe(fingerprint(other))
+  })
+
+  test.each<[string, Change, Change]>([
+    [
+      'an e-mail in capital letters',
+      { ...user, want: { email: 'a@example.org' } },
+      { ...user, want: { email: ' A@Example.org' } },
+    ],
+    [
+      'a name in another Unicode form',
+      { ...user, want: { name: 'Zoe\u0308' } },
+      { ...user, want: { name: 'Zo\u00eb' } },
+    ],
+    [
+      'the name of a group in another Unicode form',
+      { ...group, want: { name: 'Zoe\u0308' } },
+      { ...group, want: { name: 'Zo\u00eb' } },
+    ],
+  ])('is the same for %s', (_case, one, other) => {
+    expect(fingerprint(one)).toBe(fingerprint(other))
+  })
+})
+
+test('the digest covers every change', () => {
+  const digests = [['a'], ['a', 'b'], ['a', 'b', 'c'], ['a', 'c'], ['b', 'c'], []].map(
+    (ids) => planOf(sourceOf(ids.map((id) => wantUser(id))), directoryOf([])).digest,
+  )
+  expect(new Set(digests).size).toBe(digests.length)
+})
+
+test('what the source says of its entries is in the plan', () => {
+  const notice = { kind: 'user', id: 'a', code: 'duplicate-id', detail: 'row 2' } as const
+  expect(planOf(sourceOf([], [], { notices: [notice] }), directoryOf([])).notices).toEqual([notice])
+})
+
+test('a run that is limited to some entries leaves the others alone', () => {
+  const plan = planOf(
+    sourceOf([wantUser('a'), wantUser('b')], [wantGroup('g', 'G', ['b'])]),
+    directoryOf([haveUser('left'), haveUser('b', 'Other')], [haveGroup('g', 'G')]),
+    { only: { users: ['a'], groups: [] } },
+  )
+  expect(linesOf(plan)).toEqual(['create-user a'])
+})
+
+test('a run that is limited to an id that neither side has names it', () => {
+  const only = { users: ['a', 'left', 'typo'], groups: ['typo'] }
+  const plan = planOf(sourceOf([wantUser('a')], []), directoryOf([haveUser('left')]), { only })
+  expect(noticesOf(plan)).toEqual(['unknown-id typo', 'unknown-id typo'])
+})
+
+test('a run that is limited to a user of this id, which is a group, is told so', () => {
+  const directory = directoryOf([], [haveGroup('staff', 'Staff')])
+  const plan = planOf(sourceOf([], []), directory, { only: { users: ['staff'], groups: [] } })
+  expect(plan.notices).toMatchObject([
+    { detail: 'is neither in the source nor in the directory; did you mean --group staff?' },
+  ])
+})
+
+test.each([
+  ['{7B1C6D0A-52F4-103E-9A53-2F7C0E4D8C11}', '7b1c6d0a-52f4-103e-9a53-2f7c0e4d8c11'],
+  ['LEFT', 'left'],
+])('a run that is limited to %s is asked whether %s was meant', (id, meant) => {
+  const source = sourceOf([wantUser('7b1c6d0a-52f4-103e-9a53-2f7c0e4d8c11')], [])
+  const plan = planOf(source, directoryOf([haveUser('left')]), { only: { users: [id], groups: [] } })
+  expect(plan.notices).toMatchObject([
+    { id, detail: `is neither in the source nor in the directory; did you mean ${meant}?` },
+  ])
+})

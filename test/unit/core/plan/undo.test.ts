@@ -1,0 +1,342 @@
+import { expect, test } from 'vitest'
+import { compileSelections, type EntryRules } from '../../../../src/core/plan/selection.ts'
+import { UserTable } from '../../../../src/core/entries/user-table.ts'
+import { SourceUsers } from '../../../../src/core/entries/users.ts'
+import { atOnce } from '../../../../src/base/steps.ts'
+import type { DirectorySnapshot } from '../../../../src/core/entries/snapshot.ts'
+import type { Change } from '../../../../src/core/plan/change.ts'
+import type { Part } from '../../../../src/core/plan/part/part.ts'
+import { makePlan } from '../../../../src/core/plan/plan.ts'
+import { EmailAdvice } from '../../../../src/core/plan/undo/email-advice.ts'
+import { type LaterAttempt, LaterAttempts } from '../../../../src/core/plan/undo/later-attempts.ts'
+import { UndoDraft } from '../../../../src/core/plan/undo/undo-draft.ts'
+import { directoryOf, haveGroup, haveUser, wantUser } from './build.ts'
+
+interface Options {
+  readonly part?: Part
+  readonly writesMembers?: boolean
+  readonly entries?: EntryRules
+  readonly found?: readonly Change[]
+  /** Of later runs. */
+  readonly attempts?: readonly LaterAttempt[]
+}
+
+/** What the undo of these changes of run 12 would do, and what it says. */
+function undoOf(changes: readonly Change[], directory: DirectorySnapshot, options: Options = {}) {
+  const { part = {}, writesMembers = true, entries, found = [], attempts = [] } = options
+  const draft = new UndoDraft({
+    run: 12,
+    part,
+    directory,
+    users: new SourceUsers(new UserTable()),
+    writesMembers,
+    selections: compileSelections(entries),
+    later: new LaterAttempts(12, attempts),
+  })
+  for (const change of changes) draft.add(change)
+  for (const change of found) draft.addFound(change)
+  const { source, sightings } = atOnce(draft.finish())
+  const plan = makePlan({
+    source,
+    directory: { ...directory, notices: [] },
+    sightings,
+    rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
+    withheld: new Map(),
+    whyDeleted: 'undone',
+  })
+  return {
+    does: Array.from(plan.changes, ({ change }) =>
+      change.op === 'set-members'
+        ? `set-members ${change.id}: ${change.want.join(' ')}`
+        : `${change.op} ${change.id}`,
+    ),
+    says: plan.notices.map(({ code, id, detail }) => `${code} ${id}: ${detail}`),
+    seen: [source.seen.user.size, source.seen.group.size],
+  }
+}
+
+const NAMED = (id: string) => ({ name: `Name ${id}`, email: `${id}@example.org` })
+const created = (id: string): Change => ({ op: 'create-user', id, want: NAMED(id) })
+const deleted = (id: string, groups?: readonly string[]): Change => ({
+  op: 'delete-user',
+  id,
+  have: { ...NAMED(id), ...(groups && { groups }) },
+  why: 'gone',
+})
+const members = (id: string, have: readonly string[], want: readonly string[]): Change => ({
+  op: 'set-members',
+  id,
+  name: `Group ${id}`,
+  have,
+  want,
+})
+
+test('a created user whom somebody else has put into a group is left alone', () => {
+  const directory = directoryOf(
+    [haveUser('a'), haveUser('b')],
+    [haveGroup('g', 'Group g', ['a', 'b']), haveGroup('h', 'Group h', ['b'])],
+  )
+  const { does, says } = undoOf([created('a'), created('b'), members('g', [], ['a', 'b'])], directory)
+  expect(does).toEqual(['delete-user a'])
+  expect(says).toEqual([
+    'changed-since b: is Name b <b@example.org> now, and run 12 did not make it a member of "Group h"',
+  ])
+})
+
+test('a created group with members of somebody else is left alone, and an empty one is deleted', () => {
+  const directory = directoryOf(
+    [haveUser('a')],
+    [haveGroup('g', 'Group g', ['a']), haveGroup('h', 'Group h'), haveGroup('i', 'Another name')],
+  )
+  const groups = ['g', 'h', 'i'].map((id): Change => ({
+    op: 'create-group',
+    id,
+    want: { name: `Group ${id}` },
+  }))
+  const { does, says } = undoOf(groups, directory)
+  expect(does).toEqual(['delete-group h'])
+  expect(says).toEqual([
+    'changed-since g: "Group g" has members since: "a"',
+    'changed-since i: is called "Another name" now, and was created as "Group i"',
+  ])
+})
+
+test('what the lists protect is not deleted', () => {
+  const { does, says } = undoOf([created('a')], directoryOf([haveUser('a')]), {
+    entries: { users: { protected: ['a'] } },
+  })
+  expect(does).toEqual([])
+  expect(says).toEqual(['protected a: was created by the run, and is on the list protected: not deleted'])
+})
+
+test('somebody who is excluded since comes back, because the lists are about the source', () => {
+  const { does } = undoOf([deleted('a', [])], directoryOf([]), { entries: { users: { exclude: ['a'] } } })
+  expect(does).toEqual(['create-user a'])
+})
+
+test('a deleted user comes back into the groups that are still there, beside those who came since', () => {
+  const directory = directoryOf([haveUser('b')], [haveGroup('g', 'Group g', ['b'])])
+  const { does, says, seen } = undoOf([deleted('a', ['g', 'h'])], directory)
+  expect(does).toEqual(['create-user a', 'set-members g: a b'])
+  expect(says).toEqual(['not-restored h: is not in the directory any more, and gets no members back'])
+  expect(seen).toEqual([2, 1])
+})
+
+test('somebody who is there again as before only gets the groups back', () => {
+  const directory = directoryOf([haveUser('a')], [haveGroup('g', 'Group g')])
+  expect(undoOf([deleted('a', ['g'])], directory).does).toEqual(['set-members g: a'])
+})
+
+test('what an older version did not keep, and what the sync does not write, is named', () => {
+  const directory = directoryOf([], [haveGroup('g', 'Group g')])
+  const { does, says } = undoOf([deleted('a'), deleted('b', ['g'])], directory, { writesMembers: false })
+  expect(does).toEqual(['create-user a', 'create-user b'])
+  expect(says).toEqual([
+    'not-restored a: comes back without groups: the version that deleted it did not keep them',
+    'not-restored b: was a member of "g": this sync writes no members (directory.membership)',
+  ])
+})
+
+test('a value that was empty before stays, because the API cannot take one away', () => {
+  const update: Change = {
+    op: 'update-user',
+    id: 'a',
+    have: { email: null, name: 'Old' },
+    want: { email: 'a@example.org', name: 'Name a' },
+  }
+  const { does, says } = undoOf([update], directoryOf([haveUser('a')]))
+  expect(does).toEqual(['update-user a'])
+  expect(says).toEqual(['not-restored a: had no e-mail, and no endpoint of the API takes one away'])
+})
+
+test('entries that share an id are left alone', () => {
+  const notice = { kind: 'user', id: 'a', code: 'shared-id', detail: 'two' } as const
+  const { does, says } = undoOf([created('a')], directoryOf([haveUser('a')], [], { notices: [notice] }))
+  expect(does).toEqual([])
+  expect(says).toEqual(['changed-since a: several entries of the directory have this id: left as they are'])
+})
+
+test('members are put back one by one', () => {
+  const directory = directoryOf(
+    ['a', 'b', 'c', 'd'].map((id) => haveUser(id)),
+    [haveGroup('g', 'Group g', ['b', 'c', 'd', 'unlisted'])],
+  )
+  // The run took a out and put b in; c was there before; d and somebody whom the list does not show came since.
+  const change = members('g', ['a', 'c'], ['b', 'c'])
+  expect(undoOf([change], directory).does).toEqual(['set-members g: a c d unlisted'])
+  expect(undoOf([change], directory, { part: { ids: ['a'] } }).does).toEqual([
+    'set-members g: a b c d unlisted',
+  ])
+  expect(undoOf([change], directory, { part: { names: ['creates'] } }).does).toEqual([])
+})
+
+test('whoever is not in the directory gets no membership back, and is named', () => {
+  const directory = directoryOf([haveUser('a'), haveUser('c')], [haveGroup('g', 'Group g', ['c'])])
+  expect(
+    undoOf([deleted('a', ['g']), deleted('b', ['g'])], directory, { part: { ids: ['g'] } }),
+  ).toMatchObject({
+    does: ['set-members g: a c'],
+    says: ['not-restored g: "Group g" had members who are not in the directory: "b"'],
+  })
+})
+
+test('what was there before the run wrote it is left alone, and named', () => {
+  const directory = directoryOf([haveUser('a'), haveUser('b')], [haveGroup('g', 'Group g', ['a'])])
+  const found = [created('b'), members('g', [], ['a'])]
+  const { does, says } = undoOf([created('a')], directory, { found })
+  expect(does).toEqual([])
+  expect(says).toEqual([
+    expect.stringMatching(/^changed-since a: .* did not make it a member of "Group g"/),
+    'not-restored b: was there before run 12 could do it, perhaps by somebody else: left as it is',
+    'not-restored g: had been done before run 12 could do it, perhaps by somebody else: left as it is',
+  ])
+})
+
+test('somebody who came back without the e-mail gets it when nobody has it any more', () => {
+  const directory = directoryOf([haveUser('a', 'Name a', null)])
+  const attempts = [{ kind: 'user', id: 'a', run: 14, does: 'create', undoes: 12 }] as const
+  expect(undoOf([deleted('a', [])], directory, { attempts }).does).toEqual(['update-user a'])
+  // Without an undo that brought him back, somebody else did, and it may be another person.
+  expect(undoOf([deleted('a', [])], directory)).toMatchObject({
+    does: [],
+    says: ['changed-since a: is Name a now, and run 12 deleted Name a <a@example.org>'],
+  })
+})
+
+test('what a later run created again is left alone with its memberships, and is named once', () => {
+  const directory = directoryOf(
+    [haveUser('a'), haveUser('b'), haveUser('c')],
+    [haveGroup('g', 'Group g', ['a', 'b', 'c']), haveGroup('h', 'Group h', ['b'])],
+  )
+  const changes = [
+    created('a'),
+    created('b'),
+    { op: 'create-group', id: 'h', want: { name: 'Group h' } } as const,
+    members('g', ['c'], ['a', 'b', 'c']),
+    members('h', [], ['b']),
+  ]
+  const attempts = [
+    { kind: 'user', id: 'a', run: 14, does: 'create', undoes: null },
+    { kind: 'group', id: 'h', run: 15, does: 'delete', undoes: null },
+    { kind: 'user', id: 'nobody', run: 14, does: 'create', undoes: null },
+  ] as const
+  const ofA = 'changed-since a: run 14 created it since: left as it is; dirsyncd undo 14 is about it'
+  const ofH = 'changed-since h: is there again after run 15 deleted it: left as it is'
+  const whole = undoOf(changes, directory, { attempts })
+  expect(whole.does).toEqual([])
+  expect(whole.says).toEqual([
+    ofA,
+    'changed-since b: is Name b <b@example.org> now, and run 12 did not make it a member of "Group h"',
+    ofH,
+  ])
+  const part = undoOf(changes, directory, { attempts, part: { names: ['members'] } })
+  expect(part.does).toEqual(['set-members g: a c'])
+  expect(part.says).toEqual([ofA, ofH].toSorted())
+})
+
+const OTHER = (id: string) => haveUser(id, 'Somebody Else', 'else@example.org')
+const deletedGroup = (id: string, ...ids: readonly string[]): Change => ({
+  op: 'delete-group',
+  id,
+  have: { name: `Group ${id}`, members: ids },
+  why: 'gone',
+})
+
+test('nobody is put into a group that is another one now, nor is anybody else put into groups', () => {
+  const admins = directoryOf([haveUser('b')], [haveGroup('g', 'Admins', ['b'])])
+  const changes = [deleted('a', ['g']), deletedGroup('g', 'a', 'b')]
+  const isAdmins = 'changed-since g: is there again as "Admins", and was "Group g"'
+  expect(undoOf(changes, admins)).toMatchObject({ does: ['create-user a'], says: [isAdmins] })
+  for (const part of [{ names: ['members'] }, { ids: ['b'] }] as const)
+    expect(undoOf(changes, admins, { part })).toMatchObject({ does: [], says: [isAdmins] })
+  const another = directoryOf([OTHER('a'), haveUser('b')])
+  const isOther =
+    'changed-since a: is Somebody Else <else@example.org> now, and run 12 deleted Name a <a@example.org>'
+  expect(undoOf(changes, another)).toMatchObject({
+    does: ['create-group g', 'set-members g: b'],
+    says: [isOther],
+  })
+  const there = directoryOf([OTHER('a'), haveUser('b')], [haveGroup('h', 'Group h', ['b'])])
+  for (const part of [{ names: ['members'] }, { kinds: ['group'] }, { ids: ['h'] }] as const)
+    expect(undoOf([deleted('a', ['h'])], there, { part })).toMatchObject({ does: [], says: [isOther] })
+})
+
+test('somebody else under the id of a created user stays in the group that the run had put that one into', () => {
+  const directory = directoryOf([OTHER('n'), haveUser('b')], [haveGroup('g', 'Group g', ['b', 'n'])])
+  const changes = [created('n'), members('g', ['b'], ['b', 'n'])]
+  for (const part of [{}, { kinds: ['group'] }, { names: ['members'] }, { ids: ['g'] }] as const)
+    expect(undoOf(changes, directory, { part })).toMatchObject({
+      does: [],
+      says: [
+        'changed-since n: is Somebody Else <else@example.org> now, and run 12 wrote Name n <n@example.org>',
+      ],
+    })
+})
+
+test('who was deleted by a later run and is there again is put into no group, unless an undo brought him back', () => {
+  const directory = directoryOf([haveUser('u'), haveUser('b')], [haveGroup('g', 'Group g', ['b'])])
+  const gone = { kind: 'user', id: 'u', run: 13, does: 'delete', undoes: null } as const
+  const changes = [members('g', ['b', 'u'], ['b'])]
+  expect(undoOf(changes, directory, { attempts: [gone] })).toMatchObject({
+    does: [],
+    says: ['changed-since u: is there again after run 13 deleted it: left as it is'],
+  })
+  const back = { ...gone, run: 14, does: 'create', undoes: 13 } as const
+  expect(undoOf(changes, directory, { attempts: [gone, back] })).toMatchObject({
+    does: ['set-members g: b u'],
+    says: [],
+  })
+  const group = { kind: 'group', id: 'g', run: 13, does: 'delete', undoes: null } as const
+  expect(undoOf(changes, directory, { attempts: [group], part: { ids: ['u'] } })).toMatchObject({
+    does: [],
+    says: ['changed-since g: is there again after run 13 deleted it: left as it is'],
+  })
+})
+
+const GIVEN = { email: 'x@example.org', name: 'New' }
+const createdB: Change = { op: 'create-user', id: 'b', want: GIVEN }
+const updatedB: Change = { op: 'update-user', id: 'b', have: { ...GIVEN, email: null }, want: GIVEN }
+
+test.each<[string, Part, readonly Change[]]>([
+  ['did not give it that e-mail: undo the later run that did', {}, []],
+  ['gave it that e-mail: undo both together', { ids: ['a'] }, [createdB]],
+  ['gave it that e-mail, it had none before, and no endpoint of the API takes one away', {}, [updatedB]],
+  ['gave it that e-mail, and this undo leaves it as it is', {}, [createdB]],
+])('of an e-mail that another user keeps it is said that run 12 %s', (why, part, changes) => {
+  const directory = directoryOf([haveUser('b', 'New', 'x@example.org')])
+  const users = new Map([['a', wantUser('a', 'Old', 'X@example.org')]])
+  const detail = '"b" keeps it; the rest of this user (before run 12) is written without it'
+  const notice = { kind: 'user', id: 'a', code: 'duplicate-email', detail } as const
+  const facts = { run: 12, part, directory, users, later: new LaterAttempts(12, []) }
+  const advice = new EmailAdvice(facts, [notice])
+  for (const change of changes) advice.add(change)
+  expect(advice.tell(notice).detail.split(';')[1]).toMatch(new RegExp(`^ run 12 ${why}`))
+})
+
+const attempt = (run: number, does: 'create' | 'delete', undoes: number | null = null): LaterAttempt => ({
+  kind: 'user',
+  id: 'a',
+  run,
+  does,
+  undoes,
+})
+
+test.each<[string, readonly LaterAttempt[], number | undefined]>([
+  ['nothing', [], undefined],
+  ['a delete', [attempt(13, 'delete')], 13],
+  ['a delete that was undone', [attempt(13, 'delete'), attempt(14, 'create', 13)], undefined],
+  [
+    'an undo that was undone',
+    [attempt(13, 'delete'), attempt(14, 'create', 13), attempt(15, 'delete', 14)],
+    15,
+  ],
+  ['a delete and a create', [attempt(13, 'delete'), attempt(14, 'create')], 14],
+  ['an undo of the run, and of that', [attempt(13, 'delete', 12), attempt(14, 'create', 13)], undefined],
+  [
+    'an undo that was begun twice',
+    [attempt(13, 'delete'), attempt(14, 'create', 13), attempt(15, 'create', 13)],
+    undefined,
+  ],
+])('what later runs did to somebody, after %s', (_, attempts, run) => {
+  expect(new LaterAttempts(12, attempts).of('user', 'a')?.run).toBe(run)
+})

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { howToGoOn, neverAccepted, refusedInRow } from '../../../../src/sync/apply/refusals.ts'
+
+test.each([
+  ['none was refused', { inRow: 0, probes: 0 }, 'together'],
+  ['three were refused in a row', { inRow: 3, probes: 0 }, 'together'],
+  ['four were refused in a row', { inRow: 4, probes: 0 }, 'one-by-one'],
+  ['those under way were refused, too', { inRow: 40, probes: 0 }, 'one-by-one'],
+  ['19 more were tried one by one', { inRow: 23, probes: 19 }, 'one-by-one'],
+  ['20 more were tried one by one', { inRow: 24, probes: 20 }, 'stop'],
+] as const)('when %s, the others are tried %o: %s', (_, refusals, expected) => {
+  expect(howToGoOn(refusals)).toBe(expected)
+})
+
+test('one change that the service refuses while it accepts others is named, with what to do', () => {
+  const refused = { op: 'delete-user', changes: 1, id: 'u9', answer: 'DELETE /users/u9: 403.' } as const
+  expect(neverAccepted(refused, { acceptedOthers: true })).toBe(
+    'The service refused delete-user of "u9" with 403 and accepted no other of this kind, although it accepted other changes in this run. The token ' +
+      'may not do this, or a proxy does not let it through, or the service protects the entry: then put the id on the list ' +
+      'entries.users.protected of the sync. DELETE /users/u9: 403. This change was not put into quarantine; the next ' +
+      'run tries it again.',
+  )
+})
+
+test.each([
+  ['create-user', 'entries.users.exclude'],
+  ['set-members', 'entries.groups.exclude'],
+  ['delete-group', 'entries.groups.protected'],
+] as const)('of many refused changes %s, the number and the list %s are named', (op, list) => {
+  const said = neverAccepted({ op, changes: 1200, id: 'a', answer: 'No.' }, { acceptedOthers: false })
+  expect(said).toContain(
+    `refused 1200 changes of the kind ${op} with 403 and accepted none of this kind, nor any`,
+  )
+  expect(said).toContain(`put the ids on the list ${list} of the sync. No. These changes were not put into`)
+})
+
+test('what is said of refusals in a row is said of these changes only', () => {
+  expect(refusedInRow(24, 'No.')).toMatch(
+    / No\. These changes were not put into quarantine; the next run tries/,
+  )
+})

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import type { Claimed } from '../../../../src/sync/apply/claim.ts'
+import { requestsOf } from '../../../../src/sync/apply/requests.ts'
+
+function claimed(id: string, more: Partial<Claimed> = {}): Claimed {
+  return {
+    number: 1,
+    change: { op: 'create-user', id, want: { name: id } },
+    fingerprint: id,
+    attempts: 1,
+    refusals: 0,
+    tail: false,
+    unsure: false,
+    ...more,
+  }
+}
+
+test.each([
+  ['new creates share a request', {}, ['a b']],
+  ['what is to be looked up first is not mixed with others', { unsure: true }, ['a', 'b']],
+  ['what was tried before goes alone', { attempts: 2, unsure: true }, ['a', 'b']],
+  ['what was refused before goes alone', { refusals: 1 }, ['a', 'b']],
+  ['what was left to the end of the run goes alone', { tail: true }, ['a', 'b']],
+] as const)('%s', (_, more, requests) => {
+  const changes = [claimed('a'), claimed('b', more)]
+  const ids = requestsOf(changes, 10).map((batch) => batch.map(({ change }) => change.id).join(' '))
+  expect(ids).toEqual(requests)
+})
+
+test('at the end of a run nothing shares a request', () => {
+  const changes = ['a', 'b'].map((id) => claimed(id, { tail: true, attempts: 3 }))
+  expect(requestsOf(changes, 10)).toHaveLength(2)
+})
