@@ -1,18 +1,26 @@
-import type { Memory, Times } from './contender.ts'
-import type { ContenderProcess } from './processes.ts'
+import type { Times, Usage } from './contender.ts'
+import type { Side } from './processes.ts'
 
-/** One line of the table: our code and its floor (see README.md). */
-export interface Comparison {
-  /** Identifies the comparison in the JSON output. */
-  readonly id: string
-  /** What was measured, as text. */
+/** Options of the command line. */
+export interface BenchOptions {
+  /** Replaces the default number of each benchmark. */
+  readonly repetitions: number | undefined
+  /** Replaces the numbers of users of each benchmark. */
+  readonly people: number | undefined
+}
+
+/** What a line of the table is about (see README.md). */
+export interface Subject {
   readonly title: string
-  /** What the floor does, as text. */
   readonly floorTitle: string
-  /** The service that both sides use: none, an in-memory stand-in, or the real service on PostgreSQL. */
+  /** The service that both sides use: none, an in-memory stand-in, or the real service. */
   readonly service: 'none' | 'instant' | 'real'
-  /** Entries, changes or jobs per repetition. */
+  /** Entries, changes, jobs or requests of a repetition. */
   readonly count: number
+}
+
+/** One line of the table: our code and its floor. */
+export interface Comparison extends Subject {
   readonly ours: Figures
   readonly floor: Figures
   /** Median time of our code divided by that of the floor. */
@@ -23,7 +31,7 @@ export interface Comparison {
   readonly notes?: readonly string[]
 }
 
-export interface Figures extends Memory {
+export interface Figures extends Usage {
   /** Milliseconds of each repetition in order, without the warm-up. */
   readonly ms: readonly number[]
   readonly medianMs: number
@@ -31,14 +39,9 @@ export interface Figures extends Memory {
   readonly perSecond: number
 }
 
-export interface ComparisonOptions {
-  readonly id: string
-  readonly title: string
-  readonly floorTitle: string
-  readonly service: Comparison['service']
-  readonly count: number
-  readonly ours: ContenderProcess
-  readonly floor: ContenderProcess
+export interface ComparisonOptions extends Subject {
+  readonly ours: Side
+  readonly floor: Side
   /** Called before each repetition of either side; its time is not measured. */
   readonly before?: () => Promise<unknown>
   readonly repetitions: number
@@ -48,7 +51,7 @@ export interface ComparisonOptions {
 
 /** Runs both sides alternately, after one warm-up repetition each, and closes both. */
 export async function compare(options: ComparisonOptions): Promise<Comparison> {
-  const { ours, floor, before = async () => undefined, repetitions, count, warmUp = true } = options
+  const { ours, floor, before = async () => undefined, repetitions, warmUp = true, ...subject } = options
   const times: { ours: Times[]; floor: Times[] } = { ours: [], floor: [] }
   for (let turn = warmUp ? 0 : 1; turn <= repetitions; turn++) {
     await before()
@@ -59,21 +62,24 @@ export async function compare(options: ComparisonOptions): Promise<Comparison> {
     times.floor.push(floorTimes)
     times.ours.push(oursTimes)
   }
-  const figures = {
-    ours: figuresOf(times.ours, count, await ours.close()),
-    floor: figuresOf(times.floor, count, await floor.close()),
-  }
-  const { id, title, floorTitle, service } = options
-  const ratio = figures.ours.medianMs / figures.floor.medianMs
-  const cpuRatio = figures.ours.medianCpuMs / figures.floor.medianCpuMs
-  return { id, title, floorTitle, service, count, ...figures, ratio, cpuRatio }
+  return comparisonOf(
+    subject,
+    figuresOf(times.ours, subject.count, await ours.close()),
+    figuresOf(times.floor, subject.count, await floor.close()),
+  )
 }
 
-function figuresOf(times: readonly Times[], count: number, memory: Memory): Figures {
+export function comparisonOf(subject: Subject, ours: Figures, floor: Figures): Comparison {
+  const ratio = ours.medianMs / floor.medianMs
+  const cpuRatio = ours.medianCpuMs / floor.medianCpuMs
+  return { ...subject, ours, floor, ratio, cpuRatio }
+}
+
+export function figuresOf(times: readonly Times[], count: number, usage: Usage): Figures {
   const ms = times.map((each) => each.ms)
   const medianMs = median(ms)
   const medianCpuMs = median(times.map(({ cpuMs }) => cpuMs))
-  return { ms, medianMs, medianCpuMs, perSecond: count / (medianMs / 1000), ...memory }
+  return { ms, medianMs, medianCpuMs, perSecond: count / (medianMs / 1000), ...usage }
 }
 
 function median(values: readonly number[]): number {

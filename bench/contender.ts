@@ -1,21 +1,16 @@
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { peakMemory, resetPeakMemory } from './memory.ts'
-import { type Profile, startProfile } from './profile.ts'
 
 /** A message to the process of a contender. */
 export type ContenderRequest =
-  | { readonly open: unknown; readonly profileDir: string | undefined; readonly warmUps: number }
+  | { readonly open: unknown; readonly warmUps: number }
   | { readonly run: true }
-  | { readonly cpu: true }
+  | { readonly idleMs: number }
   | { readonly close: true }
 
-/** Its reply: ready, the times of one repetition, its CPU time, its memory use, or an error. */
-export type ContenderReply =
-  | { readonly ready: true }
-  | Times
-  | { readonly cpuMs: number }
-  | { readonly memory: Memory }
-  | { readonly failed: string }
+/** Its reply: ready, the times of one repetition, what the process used, or an error. */
+export type ContenderReply = { readonly ready: true } | Times | Usage | { readonly failed: string }
 
 /** Milliseconds of one repetition, and of CPU that its process used meanwhile. */
 export interface Times {
@@ -23,11 +18,11 @@ export interface Times {
   readonly cpuMs: number
 }
 
-/** Peak resident memory in bytes, up to the end of the warm-up and after it. */
-export interface Memory {
-  readonly startBytes: number
+/** What a process used after the warm-up. */
+export interface Usage {
+  /** Peak resident memory. */
   readonly peakBytes: number
-  /** How long the loop kept others waiting after the warm-up, in milliseconds. */
+  /** How long the loop kept others waiting, in milliseconds. */
   readonly loopDelay: LoopDelay
 }
 
@@ -45,16 +40,10 @@ export interface Contender {
   close(): Promise<void>
 }
 
-/**
- * Executes the messages of the measuring process: open, run, cpu, close. The peak memory and the CPU profile start
- * after the repetitions that are the warm-up.
- */
+/** Executes the messages of the measuring process. What the process uses counts after the warm-up. */
 export function serveContender(open: (task: never) => Promise<Contender>): void {
   let contender: Contender | undefined
-  let profileDir: string | undefined
-  let profile: Profile | undefined
   let warmUps = 0
-  let startBytes = 0
   let repetitions = 0
   const loop = monitorEventLoopDelay({ resolution: 1 })
   loop.enable()
@@ -63,36 +52,31 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
   async function handle(request: ContenderRequest): Promise<ContenderReply> {
     if ('open' in request) {
       contender = await open(request.open as never)
-      profileDir = request.profileDir
       warmUps = request.warmUps
       return { ready: true }
     }
     if (contender === undefined) throw new Error('nothing was opened')
     if ('run' in request) return repeat(contender)
-    if ('cpu' in request) {
+    if ('idleMs' in request) {
       // It wakes up a thousand times a second, which would be most of what an idle process does.
       loop.disable()
-      return { cpuMs: cpuTime() }
+      return timesOf(() => sleep(request.idleMs))
     }
-    const memory = { startBytes, peakBytes: peakMemory(), loopDelay: { ...delayOf(loop), gcMs: gc.ms } }
-    await profile?.write()
+    // The timer of the loop delay is itself due a millisecond after the last time.
+    const loopDelay = { p999Ms: loop.percentile(99.9) / 1e6, maxMs: loop.max / 1e6, gcMs: gc.ms }
+    const usage = { peakBytes: peakMemory(), loopDelay }
     await contender.close()
-    return { memory }
+    return usage
   }
 
-  async function repeat(opened: Contender): Promise<Times> {
+  function repeat(opened: Contender): Promise<Times> {
     if (repetitions === warmUps) {
-      startBytes = peakMemory()
       resetPeakMemory()
       loop.reset()
       gc.ms = 0
-      if (profileDir !== undefined) profile = await startProfile(profileDir)
     }
     repetitions += 1
-    const start = performance.now()
-    const cpuStart = cpuTime()
-    await opened.run()
-    return { ms: performance.now() - start, cpuMs: cpuTime() - cpuStart }
+    return timesOf(() => opened.run())
   }
 
   process.on('message', (request: ContenderRequest) => {
@@ -105,9 +89,12 @@ export function serveContender(open: (task: never) => Promise<Contender>): void 
   })
 }
 
-/** The timer itself is due a millisecond after the last time. */
-function delayOf(loop: ReturnType<typeof monitorEventLoopDelay>): Omit<LoopDelay, 'gcMs'> {
-  return { p999Ms: loop.percentile(99.9) / 1e6, maxMs: loop.max / 1e6 }
+async function timesOf(work: () => Promise<unknown>): Promise<Times> {
+  const start = performance.now()
+  const cpuStart = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(cpuStart)
+  return { ms: performance.now() - start, cpuMs: (user + system) / 1000 }
 }
 
 function longestGarbageCollection(): { ms: number } {
@@ -116,10 +103,4 @@ function longestGarbageCollection(): { ms: number } {
     for (const { duration } of list.getEntries()) longest.ms = Math.max(longest.ms, duration)
   }).observe({ entryTypes: ['gc'] })
   return longest
-}
-
-/** CPU time of this process since its start, in milliseconds. */
-function cpuTime(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000
 }

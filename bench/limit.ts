@@ -1,26 +1,27 @@
-import { compare, type Comparison } from './compare.ts'
-import type { BarePostingTask } from './contenders/bare-posting.ts'
-import { CONCURRENCY, creatingDaemon, type Servers, startServers } from './creating.ts'
-import { directoryApi } from './directory-api.ts'
-import type { BenchOptions } from './options.ts'
-import { startContender } from './processes.ts'
+import type { BenchOptions, Comparison } from './compare.ts'
+import { compareCreates, type Servers, startServers } from './creating.ts'
+import { NOBODY } from './people.ts'
 import { startInstantService } from './services.ts'
-
-/** Requests a second that the service takes. */
-const PER_SECOND = 10
 
 interface Limited {
   readonly people: number
   readonly createBatch: number
+  /** Requests that the service takes in a second. */
+  readonly perSecond: number
   /** Whether the daemon knows the limit (`rateLimit`), or learns of it from answers with 429. */
   readonly isConfigured: boolean
+  /** Whether a worker shares the limit with the daemon. */
+  readonly withWorker: boolean
 }
 
-/** Each takes half a minute: 300 requests. */
+const ALONE = { createBatch: 1, perSecond: 10, isConfigured: true, withWorker: false }
+
+/** Each takes half a minute. */
 const CASES: readonly Limited[] = [
-  { people: 300, createBatch: 1, isConfigured: true },
-  { people: 30_000, createBatch: 100, isConfigured: true },
-  { people: 300, createBatch: 1, isConfigured: false },
+  { ...ALONE, people: 300 },
+  { ...ALONE, people: 30_000, createBatch: 100 },
+  { ...ALONE, people: 3000, perSecond: 100, withWorker: true },
+  { ...ALONE, people: 300, isConfigured: false },
 ]
 
 /** First fills of a service that takes few requests. No warm-up, because all that counts is waiting. */
@@ -32,34 +33,25 @@ export async function benchLimit(options: BenchOptions): Promise<Comparison[]> {
   return results
 }
 
-async function measure(
-  { people, createBatch, isConfigured }: Limited,
-  servers: Servers,
-  { repetitions = 1, profileDir }: BenchOptions,
-): Promise<Comparison> {
-  await using service = await startInstantService({ users: [], groups: [] }, { perSecond: PER_SECOND })
-  const floorTask: BarePostingTask = {
-    ...directoryApi(service.baseUrl),
+async function measure(limited: Limited, servers: Servers, options: BenchOptions): Promise<Comparison> {
+  const { people, createBatch, perSecond, isConfigured, withWorker } = limited
+  await using service = await startInstantService(NOBODY, { perSecond })
+  const comparison = await compareCreates({
+    title: [
+      `${people} creates, ${createBatch} in one request, ${perSecond} requests a second`,
+      `${isConfigured ? 'with' : 'without'} rateLimit${withWorker ? ', a daemon and a worker' : ''}`,
+    ].join(', '),
+    service,
     people,
-    concurrency: CONCURRENCY,
-    perRequest: createBatch,
-    perSecond: PER_SECOND,
-  }
-  await using floor = await startContender('bare-posting', floorTask, { warmUps: 0 })
-  const perSecond = isConfigured ? { perSecond: PER_SECOND } : {}
-  const comparison = await compare({
-    id: `limit-${createBatch}${isConfigured ? '' : '-unknown'}`,
-    title: `${people} creates, ${createBatch} in one request, ${PER_SECOND} requests a second, ${isConfigured ? 'with' : 'without'} rateLimit`,
-    floorTitle: `${Math.ceil(people / createBatch)} POSTs, evenly spaced`,
-    service: service.kind,
-    count: people,
-    ours: creatingDaemon({ service, people, servers, createBatch, profileDir, ...perSecond }),
-    floor,
-    before: () => service.reset(),
-    repetitions,
+    servers,
+    createBatch,
+    perSecond: isConfigured ? perSecond : undefined,
+    withWorker,
+    floorPerSecond: perSecond,
+    repetitions: options.repetitions ?? 1,
     warmUp: false,
   })
-  const { reads, writes, limited } = await service.requests()
-  const notes = [`${reads} reads and ${writes} writes, of which the service answered ${limited} with 429`]
+  const { reads, writes, limited: refused } = await service.requests()
+  const notes = [`${reads} reads and ${writes} writes, of which the service answered ${refused} with 429`]
   return { ...comparison, notes }
 }

@@ -1,72 +1,46 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Client } from 'undici'
-import { stringify } from 'yaml'
-import { startProgram } from '../test/support/program.ts'
 import { freePort } from '../test/support/server-process.ts'
-import { directorySection, embeddedConfig } from '../test/support/sync-config.ts'
+import { directorySection } from '../test/support/sync-config.ts'
 import { tempDir } from '../test/support/temp.ts'
-import type { BenchOptions } from './options.ts'
-import { csvOf, entriesOf } from './people.ts'
+import { type BenchOptions, compare, type Comparison } from './compare.ts'
+import type { BareGetTask } from './contenders/bare-get.ts'
+import type { DaemonTask } from './contenders/daemon.ts'
+import { entriesOf, NOBODY } from './people.ts'
+import { startContender } from './processes.ts'
 import { startInstantService } from './services.ts'
-
-/** How long a page takes from the request to the last byte, with an embedded store. */
-export interface PageFigures {
-  readonly people: number
-  readonly page: string
-  readonly bytes: number
-  readonly medianMs: number
-  readonly p95Ms: number
-  /** By the median of `/healthz`, which asks no store and shows nothing. */
-  readonly ratio: number
-}
+import { writeCsvSync } from './sync-folder.ts'
 
 const PEOPLE = 100_000
-
 const TOKEN = 'the-token-of-the-benchmark'
+const HEADERS = { accept: 'text/html', authorization: `Bearer ${TOKEN}` }
 
-/** The run that created everybody, seen and searched in every way that its page offers. */
-export async function benchPages({
-  repetitions = 60,
-  people = PEOPLE,
-}: BenchOptions): Promise<PageFigures[]> {
+/** The run that created everybody, seen and searched in every way that its page offers, with an embedded store. */
+export async function benchPages({ repetitions = 60, people = PEOPLE }: BenchOptions): Promise<Comparison[]> {
   await using dir = await tempDir()
-  await using service = await startInstantService({ users: [], groups: [] })
-  await writeFile(join(dir.path, 'users.csv'), csvOf(entriesOf(people)))
-  const users = { path: './users.csv', map: { external_id: 'id', email: 'mail', name: 'name' } }
-  const sync = {
-    name: 'corp',
-    source: { type: 'csv', users },
-    directory: directorySection(service, { createBatch: 100 }),
-  }
+  await using service = await startInstantService(NOBODY)
   const listen = `127.0.0.1:${await freePort()}`
-  const config = join(dir.path, 'dirsyncd.yaml')
-  const more = { log: { level: 'warn' }, admin: { listen, token: { file: './admin-token' } } }
   await writeFile(join(dir.path, 'admin-token'), TOKEN)
-  await writeFile(config, stringify(embeddedConfig([sync], more)))
-  await using filling = startProgram(['sync', 'corp', '--config', config], { asInProduction: true })
-  const { code, stderr } = await filling.ended
-  if (code !== 0) throw new Error(`the sync ended with ${code}: ${stderr}`)
-  await using daemon = startProgram(['start', '--config', config], { asInProduction: true })
-  await daemon.waitForOutput(/The admin page is at/)
-  const client = new Client(`http://${listen}`)
-  await using closing = new AsyncDisposableStack()
-  closing.defer(() => client.close())
-  const floor = await timePage(client, '/healthz', repetitions)
-  const figures: PageFigures[] = []
+  const sync = { directory: directorySection(service, { createBatch: 100 }) }
+  const admin = { listen, token: { file: './admin-token' } }
+  const config = await writeCsvSync(dir.path, entriesOf(people), sync, { admin })
+  const task: DaemonTask = { config, sync: 'corp', expect: { unchanged: 0, applied: people } }
+  await using daemon = await startContender('daemon', task)
+  await daemon.run()
+  const results: Comparison[] = []
   for (const page of pagesOf(people)) {
-    const { bytes, times } = await timePage(client, page, repetitions)
-    const medianMs = at(times, 0.5)
-    figures.push({
-      people,
-      page,
-      bytes,
-      medianMs,
-      p95Ms: at(times, 0.95),
-      ratio: medianMs / at(floor.times, 0.5),
+    const get = (path: string): BareGetTask => ({
+      baseUrl: `http://${listen}`,
+      headers: HEADERS,
+      paths: [path],
     })
+    await using ours = await startContender('bare-get', get(page))
+    await using floor = await startContender('bare-get', get('/healthz'))
+    const title = `${page}, ${people} changes in the run`
+    const subject = { title, floorTitle: '/healthz', service: service.kind, count: 1 }
+    results.push(await compare({ ...subject, ours, floor, repetitions }))
   }
-  return figures
+  return results
 }
 
 function pagesOf(people: number): readonly string[] {
@@ -85,30 +59,4 @@ function pagesOf(people: number): readonly string[] {
     '/runs/1/notices',
     '/quarantine',
   ]
-}
-
-async function timePage(
-  client: Client,
-  path: string,
-  repetitions: number,
-): Promise<{ readonly bytes: number; readonly times: readonly number[] }> {
-  const times: number[] = []
-  let bytes = 0
-  // The first ten warm up.
-  for (let repetition = -10; repetition < repetitions; repetition += 1) {
-    const began = performance.now()
-    const { statusCode, body } = await client.request({
-      path,
-      method: 'GET',
-      headers: { accept: 'text/html', authorization: `Bearer ${TOKEN}` },
-    })
-    bytes = (await body.arrayBuffer()).byteLength
-    if (repetition >= 0) times.push(performance.now() - began)
-    if (statusCode !== 200) throw new Error(`${path} was answered with ${statusCode}`)
-  }
-  return { bytes, times: times.toSorted((a, b) => a - b) }
-}
-
-function at(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 }

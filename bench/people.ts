@@ -6,6 +6,8 @@ export interface Entries {
   readonly groups: readonly { external_id: string; name: string; external_member_ids: string[] }[]
 }
 
+export const NOBODY: Entries = { users: [], groups: [] }
+
 /** Any base DN: the service does not store it. */
 const BASE = 'dc=example,dc=org'
 

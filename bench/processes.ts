@@ -1,39 +1,30 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { LESS_MEMORY } from '../src/base/process/heap.ts'
-import type { ContenderReply, ContenderRequest, Memory, Times } from './contender.ts'
+import { LESS_MEMORY } from '../src/compose/heap.ts'
+import type { ContenderReply, ContenderRequest, Times, Usage } from './contender.ts'
 
-const NO_MEMORY: Memory = { startBytes: 0, peakBytes: 0, loopDelay: { p999Ms: 0, maxMs: 0, gcMs: 0 } }
-
-/** The handle of a contender in its own process. */
-export interface ContenderProcess extends AsyncDisposable {
+/** One side of a comparison. */
+export interface Side {
   /** Runs one repetition. */
   run(): Promise<Times>
-  /** Ends the process. Resolves with its memory use. */
-  close(): Promise<Memory>
+  /** Ends the process. Resolves with what it used. */
+  close(): Promise<Usage>
 }
 
-/** A contender that stays in one process. */
-export interface OneProcess extends ContenderProcess {
-  /** CPU time of the process since its start, in milliseconds. */
-  cpuMs(): Promise<number>
-}
-
-export interface ContenderOptions {
-  /** The folder for the CPU profile of the process. */
-  readonly profileDir?: string | undefined
-  /** The first repetitions, whose memory is not measured and which are not in the profile. One by default. */
-  readonly warmUps?: number
+/** The handle of a contender in its own process. */
+export interface ContenderProcess extends Side, AsyncDisposable {
+  /** Lets the process do nothing for so long. */
+  idle(ms: number): Promise<Times>
 }
 
 const DAEMON = { execArgv: [...LESS_MEMORY.options], env: { ...process.env, ...LESS_MEMORY.env } }
 
-/** Starts `contenders/<name>.ts` in its own process and opens it with the task. */
-export async function startContender(
-  name: string,
-  task: object,
-  { profileDir, warmUps = 1 }: ContenderOptions = {},
-): Promise<OneProcess> {
+/**
+ * Starts `contenders/<name>.ts` in its own process and opens it with the task.
+ *
+ * @param warmUps the first repetitions, whose memory is not measured
+ */
+export async function startContender(name: string, task: object, warmUps = 1): Promise<ContenderProcess> {
   const child = fork(new URL(`./contenders/${name}.ts`, import.meta.url), name === 'daemon' ? DAEMON : {})
   const killOnExit = () => child.kill('SIGKILL')
   process.once('exit', killOnExit)
@@ -44,64 +35,58 @@ export async function startContender(
     await once(child, 'exit')
   }
   try {
-    await send(child, name, { open: task, profileDir, warmUps })
+    await send(child, name, { open: task, warmUps })
   } catch (error) {
     await kill()
     throw error
   }
   return {
-    async run() {
-      const reply = await send(child, name, { run: true })
-      return 'ms' in reply ? reply : { ms: 0, cpuMs: 0 }
-    },
-    async cpuMs() {
-      const reply = await send(child, name, { cpu: true })
-      return 'cpuMs' in reply ? reply.cpuMs : 0
-    },
+    run: () => send<Times>(child, name, { run: true }),
+    idle: (ms) => send<Times>(child, name, { idleMs: ms }),
     async close() {
       const gone = once(child, 'exit')
-      const reply = await send(child, name, { close: true })
+      const usage = await send<Usage>(child, name, { close: true })
       // The child must not disconnect itself, because it could exit before its reply is read.
       child.disconnect()
       await gone
       process.off('exit', killOnExit)
-      return 'memory' in reply ? reply.memory : NO_MEMORY
+      return usage
     },
     [Symbol.asyncDispose]: kill,
   }
 }
 
 /**
- * A contender that is opened anew for each repetition, with whatever `open` puts on the stack. Opening is not measured.
- * Its memory is the largest of all repetitions.
+ * A contender that is opened anew for each repetition, with all that `open` puts on the stack. Opening is not measured.
+ * What it used is the most of all repetitions.
  */
-export function openedAnew(
-  open: (stack: AsyncDisposableStack) => Promise<ContenderProcess>,
-): ContenderProcess {
-  let memory = NO_MEMORY
+export function openedAnew(open: (stack: AsyncDisposableStack) => Promise<Side>): Side {
+  const seen: Usage[] = []
+  const most = (value: (usage: Usage) => number) => Math.max(...seen.map(value))
   return {
     async run() {
       await using stack = new AsyncDisposableStack()
-      const contender = stack.use(await open(stack))
-      const times = await contender.run()
-      const { startBytes, peakBytes, loopDelay } = await contender.close()
-      memory = {
-        startBytes: Math.max(memory.startBytes, startBytes),
-        peakBytes: Math.max(memory.peakBytes, peakBytes),
-        loopDelay: {
-          p999Ms: Math.max(memory.loopDelay.p999Ms, loopDelay.p999Ms),
-          maxMs: Math.max(memory.loopDelay.maxMs, loopDelay.maxMs),
-          gcMs: Math.max(memory.loopDelay.gcMs, loopDelay.gcMs),
-        },
-      }
+      const side = await open(stack)
+      const times = await side.run()
+      seen.push(await side.close())
       return times
     },
-    close: () => Promise.resolve(memory),
-    [Symbol.asyncDispose]: () => Promise.resolve(),
+    close: async () => ({
+      peakBytes: most(({ peakBytes }) => peakBytes),
+      loopDelay: {
+        p999Ms: most(({ loopDelay }) => loopDelay.p999Ms),
+        maxMs: most(({ loopDelay }) => loopDelay.maxMs),
+        gcMs: most(({ loopDelay }) => loopDelay.gcMs),
+      },
+    }),
   }
 }
 
-async function send(child: ChildProcess, name: string, request: ContenderRequest): Promise<ContenderReply> {
+async function send<Reply extends ContenderReply>(
+  child: ChildProcess,
+  name: string,
+  request: ContenderRequest,
+): Promise<Reply> {
   const ended = new AbortController()
   const onExit = (code: number | null, signal: string | null) =>
     ended.abort(new Error(`the process of ${name} ended with ${code ?? signal}`))
@@ -112,7 +97,7 @@ async function send(child: ChildProcess, name: string, request: ContenderRequest
       throw ended.signal.reason
     })) as [ContenderReply]
     if ('failed' in reply) throw new Error(`${name}: ${reply.failed}`)
-    return reply
+    return reply as Reply
   } finally {
     child.off('exit', onExit)
   }

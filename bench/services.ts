@@ -1,20 +1,42 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Client } from 'pg'
 import { request } from 'undici'
 import { stringify } from 'yaml'
 import { newKeyLine } from '../src/service/keys/vault.ts'
 import { startProgram } from '../test/support/program.ts'
 import { freePort } from '../test/support/server-process.ts'
 import { FIXTURE } from '../test/support/fixture.ts'
+import { runSql } from '../test/support/postgres.ts'
 import { tempDir } from '../test/support/temp.ts'
 import type { InstantServiceTask, RequestCounts } from './contenders/instant-service.ts'
 import type { Entries } from './people.ts'
 import { startContender } from './processes.ts'
 
+/** URL, paths and headers of the directory's HTTP API, so that a floor needs no code of ours. */
+export interface DirectoryApi {
+  readonly baseUrl: string
+  readonly usersPath: string
+  readonly groupsPath: string
+  /** The headers of every request. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** The directory of the tests' fixture. */
+function directoryApi(baseUrl: string): DirectoryApi {
+  const { organizationId, directoryId, token } = FIXTURE
+  const directory = `/api/v2/organizations/${organizationId}/admin/directories/${directoryId}`
+  return {
+    baseUrl,
+    usersPath: `${directory}/users`,
+    groupsPath: `${directory}/groups`,
+    headers: { authorization: `token ${token}`, 'x-device-id': 'bench' },
+  }
+}
+
 /** A service in its own process, whose directory can be reset to its initial content. */
 export interface BenchService extends AsyncDisposable {
   readonly baseUrl: string
+  readonly api: DirectoryApi
   readonly kind: 'instant' | 'real'
   reset(): Promise<unknown>
 }
@@ -37,6 +59,7 @@ export async function startInstantService(
   return {
     kind: 'instant',
     baseUrl,
+    api: directoryApi(baseUrl),
     reset: () => contender.run(),
     async requests() {
       const answer = await request(`${baseUrl}/bench/requests`)
@@ -46,12 +69,8 @@ export async function startInstantService(
   }
 }
 
-/** Starts access-service on an empty PostgreSQL database, or embedded. `reset` deletes every user from PostgreSQL. */
-export async function startRealService(
-  entries: Entries,
-  database: string,
-  options: { readonly uniqueExternalIds?: boolean } = {},
-): Promise<BenchService> {
+/** Starts `dirsyncd service` on an empty PostgreSQL database, or embedded. `reset` deletes every user from PostgreSQL. */
+export async function startRealService(entries: Entries, database: string): Promise<BenchService> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
   const port = await freePort()
@@ -65,16 +84,17 @@ export async function startRealService(
     dataDir: './data',
     keyFile: './keys',
     fixture: './fixture.yaml',
-    ...options,
     rateLimit: null,
   }
   await writeFile(config, stringify({ dataDir: './data', log: { level: 'warn' }, service }))
   const program = stack.use(startProgram(['start', '--config', config], { program: 'access-service' }))
   await program.waitForOutput(/listens on/)
   const owned = stack.move()
+  const baseUrl = `http://127.0.0.1:${port}`
   return {
     kind: 'real',
-    baseUrl: `http://127.0.0.1:${port}`,
+    baseUrl,
+    api: directoryApi(baseUrl),
     reset: () => emptyDirectory(database),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
@@ -98,14 +118,10 @@ function fixtureOf({ users, groups }: Entries): object {
 
 /** Also vacuums, because the dead rows of one repetition slow down the next one. */
 async function emptyDirectory(database: string): Promise<void> {
-  const client = new Client({ connectionString: database })
-  await client.connect()
-  try {
-    await client.query('truncate access_management.external_users, access_management.entry_blocks')
-    await client.query('truncate access_management.events')
-    await client.query('update access_management.directories set user_count = 0')
-    await client.query('vacuum analyze access_management.directories')
-  } finally {
-    await client.end()
-  }
+  for (const statement of [
+    'truncate access_management.external_users, access_management.entry_blocks, access_management.events',
+    'update access_management.directories set user_count = 0',
+    'vacuum analyze access_management.directories',
+  ])
+    await runSql(database, statement)
 }

@@ -1,20 +1,14 @@
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { stringify } from 'yaml'
-import { startPostgres } from '../test/support/postgres.ts'
-import { directorySection, embeddedConfig } from '../test/support/sync-config.ts'
-import { BASE, type Slapd, startSlapd, peopleSections } from '../test/support/slapd.ts'
+import { directorySection } from '../test/support/sync-config.ts'
+import { type Slapd, startSlapd, peopleSections } from '../test/support/slapd.ts'
 import { tempDir } from '../test/support/temp.ts'
-import { compare, type Comparison } from './compare.ts'
+import { type BenchOptions, compare, type Comparison } from './compare.ts'
 import type { BareReadingTask } from './contenders/bare-reading.ts'
 import type { DaemonTask } from './contenders/daemon.ts'
 import { newStores, startServers } from './creating.ts'
-import type { BenchOptions } from './options.ts'
-import { groupLdif, type PersonGroup, personGroup } from '../test/support/people.ts'
 import { entriesOf, teams } from './people.ts'
 import { startContender } from './processes.ts'
 import { type BenchService, startInstantService, startRealService } from './services.ts'
-import { directoryApi } from './directory-api.ts'
+import { writeSync } from './sync-folder.ts'
 
 /** The default of `readConcurrency`. */
 const CONCURRENCY = 4
@@ -25,142 +19,78 @@ interface Size {
   readonly groups: number
 }
 
-/** A group of everybody, 20,000 others, and somebody who is in 2,000 of them. */
-const GROUPED = { people: 100_000, groups: 20_000, groupsOfOne: 2000 } as const
+const EMBEDDED: Size = { people: 20_000, groups: 200 }
+/** Without groups, with their repetitions. */
+const ON_SERVERS = [
+  [100_000, 7],
+  [1_000_000, 3],
+] as const
 
 interface UnchangedCase extends Size {
   readonly service: BenchService
   readonly slapd: Slapd
   /** Where store and queue are; embedded without any. */
-  readonly stores: object
+  readonly stores?: object
   readonly repetitions: number
-  /** Called before each repetition. */
-  readonly before?: () => Promise<unknown>
 }
 
-/** A run without changes: reads both sides, compares them and reports. */
-export async function benchUnchanged(options: BenchOptions): Promise<Comparison[]> {
-  const size = { people: 20_000, groups: 200 }
-  await using slapd = await startSlapd({ ...size, tls: false })
+/** Runs without changes: they read both sides, compare them and report. */
+export async function benchUnchanged({ repetitions, people }: BenchOptions): Promise<Comparison[]> {
+  if (people !== undefined) return [await measureOnServers(people, repetitions ?? 3)]
+  const results = await measureEmbedded(repetitions ?? 9)
+  for (const [size, usual] of ON_SERVERS) results.push(await measureOnServers(size, repetitions ?? usual))
+  return results
+}
+
+async function measureEmbedded(repetitions: number): Promise<Comparison[]> {
   await using stack = new AsyncDisposableStack()
-  const postgres = stack.adopt(await startPostgres(), (server) => server.close())
-  const entries = entriesOf(size.people, teams(size.groups, size.people))
+  const slapd = stack.use(await startSlapd({ ...EMBEDDED, tls: false }))
+  const { postgres } = await startServers(stack)
+  const entries = entriesOf(EMBEDDED.people, teams(EMBEDDED.groups, EMBEDDED.people))
   const results: Comparison[] = []
-  const { repetitions = 9 } = options
   for (const open of [
     () => startInstantService(entries),
     async () => startRealService(entries, await postgres.createDatabase()),
   ]) {
     await using service = await open()
-    results.push(await benchWith({ ...size, service, slapd, stores: {}, repetitions }, options))
+    results.push(await measure({ ...EMBEDDED, service, slapd, repetitions }))
   }
   return results
 }
 
-/** The same for 100,000 and a million people without groups, with store and queue on servers. */
-export async function benchUnchangedLarge(options: BenchOptions): Promise<Comparison[]> {
-  const results: Comparison[] = []
-  for (const [people, repetitions] of [
-    [100_000, 7],
-    [1_000_000, 3],
-  ] as const) {
-    const { comparison } = await measureUnchanged(people, {
-      ...options,
-      repetitions: options.repetitions ?? repetitions,
-    })
-    results.push(comparison)
-  }
-  return results
-}
-
-/** The same with many groups, small and large. */
-export async function benchGroups(options: BenchOptions): Promise<Comparison[]> {
-  const { people, groups } = GROUPED
-  const all = manyGroups()
-  await using stack = new AsyncDisposableStack()
-  const ldifs = all.map((group) => groupLdif(group, BASE))
-  const slapd = stack.use(await startSlapd({ people, ldifs, tls: false }))
-  const stores = await newStores(await startServers(stack))
-  const service = stack.use(await startInstantService(entriesOf(people, all)))
-  const before = () => service.reset()
-  const { repetitions = 5 } = options
-  const size = { people, groups: groups + 1 }
-  return [await benchWith({ ...size, service, slapd, stores, repetitions, before }, options)]
-}
-
-function manyGroups(): PersonGroup[] {
-  const { people, groups, groupsOfOne } = GROUPED
-  const small = teams(groups, people).map((group, index) => {
-    return index < groupsOfOne ? { ...group, members: [...new Set([0, ...group.members])] } : group
-  })
-  const everybody = Array.from({ length: people }, (_, index) => index)
-  return [...small, { ...personGroup(groups, BASE, people), cn: 'Everybody', members: everybody }]
-}
-
-/** One size of the same, and how many requests a run sends. */
-export async function measureUnchanged(
-  people: number,
-  options: Pick<BenchOptions, 'profileDir'> & { readonly repetitions: number },
-): Promise<{ readonly comparison: Comparison; readonly requests: number }> {
+/** With store and queue on servers. */
+async function measureOnServers(people: number, repetitions: number): Promise<Comparison> {
   await using stack = new AsyncDisposableStack()
   const slapd = stack.use(await startSlapd({ people, tls: false }))
-  const servers = await startServers(stack)
+  const stores = await newStores(await startServers(stack))
   const service = stack.use(await startInstantService(entriesOf(people)))
-  const stores = await newStores(servers)
-  const { repetitions, profileDir } = options
-  const before = () => service.reset()
-  const size = { people, groups: 0 }
-  const comparison = await benchWith({ ...size, service, slapd, stores, repetitions, before }, { profileDir })
-  const { reads, writes } = await service.requests()
-  return { comparison, requests: reads + writes }
+  return await measure({ people, groups: 0, service, slapd, stores, repetitions })
 }
 
-async function benchWith(
-  { people, groups, service, slapd, stores, repetitions, before }: UnchangedCase,
-  options: Pick<BenchOptions, 'profileDir'>,
-): Promise<Comparison> {
+async function measure(unchanged: UnchangedCase): Promise<Comparison> {
+  const { people, groups, service, slapd, stores, repetitions } = unchanged
   await using dir = await tempDir()
-  const config = join(dir.path, 'dirsyncd.yaml')
-  await writeFile(config, stringify(configOf(service, slapd, stores)))
   const { dn, password } = slapd.readers.reader
+  const bind = { dn, password: { command: ['echo', password] } }
+  const source = { type: 'ldap', url: slapd.url, bind, ...peopleSections(slapd.base) }
+  const directory = directorySection(service, { readConcurrency: CONCURRENCY })
+  const config = await writeSync(dir.path, { source, directory }, stores)
   const floorTask: BareReadingTask = {
-    ...directoryApi(service.baseUrl),
-    ldap: { url: slapd.url, dn, password, base: slapd.base },
+    directory: service.api,
+    ldap: { url: slapd.url, dn, password, base: slapd.base, people, groups },
     concurrency: CONCURRENCY,
   }
   const oursTask: DaemonTask = { config, sync: 'corp', expect: { unchanged: people + groups, applied: 0 } }
   await using floor = await startContender('bare-reading', floorTask)
-  await using ours = await startContender('daemon', oursTask, options)
+  await using ours = await startContender('daemon', oursTask)
+  const place = stores === undefined ? 'embedded' : 'stores on servers'
   return await compare({
-    id: `unchanged-${service.kind}-${people}`,
-    title: `run without changes, ${people} users, ${groups} groups`,
+    title: `run without changes, ${people} users, ${groups} groups, ${place}`,
     floorTitle: 'undici pages + ldapts reads',
     service: service.kind,
     count: people + groups,
     ours,
     floor,
     repetitions,
-    ...(before !== undefined && { before }),
   })
-}
-
-function configOf(service: BenchService, slapd: Slapd, stores: object): object {
-  return embeddedConfig(
-    [
-      {
-        name: 'corp',
-        source: {
-          type: 'ldap',
-          url: slapd.url,
-          bind: {
-            dn: slapd.readers.reader.dn,
-            password: { command: ['echo', slapd.readers.reader.password] },
-          },
-          ...peopleSections(slapd.base),
-        },
-        directory: directorySection(service, { readConcurrency: CONCURRENCY }),
-      },
-    ],
-    { log: { level: 'warn' }, ...stores },
-  )
 }

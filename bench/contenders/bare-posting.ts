@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { serveContender } from '../contender.ts'
 import { entriesOf } from '../people.ts'
-import type { DirectoryApi } from '../directory-api.ts'
+import type { DirectoryApi } from '../services.ts'
 
 export interface BarePostingTask extends DirectoryApi {
   readonly people: number
@@ -11,7 +11,7 @@ export interface BarePostingTask extends DirectoryApi {
   /** Users that one request creates. */
   readonly perRequest: number
   /** The most requests in a second, evenly spaced. Without it, as many as the service answers. */
-  readonly perSecond?: number
+  readonly perSecond?: number | undefined
 }
 
 /** Only the POSTs, with undici. */

@@ -2,7 +2,7 @@ import { createLog } from '../../src/base/log/log.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
 import { peopleSections } from '../../test/support/slapd.ts'
 import { serveContender } from '../contender.ts'
-import type { LdapTask } from './bare-ldap.ts'
+import type { LdapTask } from './bare-reading.ts'
 
 /** Our LDAP source: it reads the entries, maps them and makes a snapshot of them, with all that proves the read. */
 serveContender(async ({ url, dn, password, base, people, groups }: LdapTask) => {

@@ -14,18 +14,6 @@ export function refusedByTokenBucket({ requests, perMs }: RequestLimit, times: r
   return refused
 }
 
-/** How many requests a service refuses that lets no stretch of `perMs` have more than `requests`. */
-export function refusedBySlidingWindow({ requests, perMs }: RequestLimit, times: readonly number[]): number {
-  const accepted: number[] = []
-  let refused = 0
-  for (const time of times) {
-    const earlier = accepted[accepted.length - requests]
-    if (earlier === undefined || time - earlier >= perMs) accepted.push(time)
-    else refused += 1
-  }
-  return refused
-}
-
 /**
  * The share of the limit that was used, without the first and the last period, in which the processes start and end.
  */

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import type { SenderReport, SenderTask } from './budget-sender.ts'
+import type { SenderTask } from './budget-sender.ts'
 
 const SENDER = fileURLToPath(new URL('budget-sender.ts', import.meta.url))
 
@@ -34,17 +34,14 @@ export async function recordRequests(): Promise<Recorder> {
 }
 
 /** Runs the task in a process of its own. */
-export async function runSender(task: SenderTask): Promise<SenderReport> {
+export async function runSender(task: SenderTask): Promise<void> {
   const child = fork(SENDER)
   const killOnExit = () => child.kill('SIGKILL')
   process.once('exit', killOnExit)
   try {
     child.send(task)
-    let report: SenderReport | undefined
-    child.on('message', (message) => (report = message as SenderReport))
     const [code] = await once(child, 'exit')
-    if (code !== 0 || report === undefined) throw new Error(`the sender ended with ${code}`)
-    return report
+    if (code !== 0) throw new Error(`the sender ended with ${code}`)
   } finally {
     process.off('exit', killOnExit)
     child.kill('SIGKILL')

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 
-/** With these, a run of a million users needs a third less memory; docs/scale.md says how much. */
+/** With these, a run of a million users needs a third less memory. */
 export const LESS_MEMORY = {
   /** Half as much for objects that have just been made, which Node lets grow with the memory of the machine. */
   options: ['--max-semi-space-size=8'],
