@@ -26,10 +26,11 @@ export async function benchCreates({ repetitions = 3, people }: BenchOptions): P
   await using stack = new AsyncDisposableStack()
   const servers = await startServers(stack)
   const results: Comparison[] = []
-  for (const service of [
-    stack.use(await startInstantService(NOBODY)),
-    stack.use(await startRealService(NOBODY, await servers.postgres.createDatabase())),
+  for (const open of [
+    () => startInstantService(NOBODY),
+    async () => startRealService(NOBODY, await servers.postgres.createDatabase()),
   ]) {
+    await using service = await open()
     const count = people ?? PEOPLE[service.kind]
     const title = `${count} creates, Redis and PostgreSQL`
     results.push(await compareCreates({ title, service, people: count, servers, repetitions }))
