@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { LESS_MEMORY } from '../src/compose/heap.ts'
+import { LESS_MEMORY } from '../src/base/process/heap.ts'
 import type { ContenderReply, ContenderRequest, Times, Usage } from './contender.ts'
 
 /** One side of a comparison. */

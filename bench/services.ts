@@ -69,7 +69,7 @@ export async function startInstantService(
   }
 }
 
-/** Starts `dirsyncd service` on an empty PostgreSQL database, or embedded. `reset` deletes every user from PostgreSQL. */
+/** Starts access-service on an empty PostgreSQL database, or embedded. `reset` deletes every user from PostgreSQL. */
 export async function startRealService(entries: Entries, database: string): Promise<BenchService> {
   await using stack = new AsyncDisposableStack()
   const dir = stack.use(await tempDir())
