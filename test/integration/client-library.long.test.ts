@@ -189,7 +189,7 @@ describe('the package', () => {
   test('shows its client and nothing else', async () => {
     const program = `
       const names = Object.keys(await import('${PACKAGE}'))
-      const hidden = await import('${PACKAGE}/dist/errors.js').catch((error) => error.code)
+      const hidden = await import('${PACKAGE}/dist/base/errors.js').catch((error) => error.code)
       console.log(JSON.stringify({ names: names.toSorted(), hidden }))`
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], { cwd: project })
     expect(JSON.parse(stdout)).toEqual({

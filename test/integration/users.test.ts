@@ -40,7 +40,7 @@ function filesOf(dir: string): readonly string[] {
 function advice(): string {
   return (
     `The data directory ${site.dataDir} belongs to user nobody, who could not open what root makes in it: run the ` +
-    'command as that user, as with `sudo -u nobody dirsyncd …`.'
+    'command as that user, as with `sudo -u nobody …`.'
   )
 }
 

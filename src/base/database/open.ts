@@ -27,6 +27,8 @@ export type PostgresOptions = {
   url: string
   /** Asked at every new connection, so that a changed password is picked up. */
   password?: () => Promise<string>
+  /** As for an embedded store; the server shows the program. */
+  command?: string
 }
 
 export type DatabaseOptions = (EmbeddedOptions | PostgresOptions) & {
@@ -41,7 +43,7 @@ export function databaseOptions(
   { dataDir, command, log }: { readonly dataDir: string; readonly command: string; readonly log: Log },
 ): DatabaseOptions {
   if (store.kind === 'embedded') return { kind: 'embedded', dataDir, command, log }
-  return { kind: 'postgres', url: store.url, log, ...passwordOf(store.password) }
+  return { kind: 'postgres', url: store.url, command, log, ...passwordOf(store.password) }
 }
 
 /** The password as drivers ask for it at each new connection. */
@@ -165,14 +167,20 @@ async function openPostgres(
   return pool
 }
 
-function poolConfig({ url, password, idleMs }: PostgresOptions & { idleMs?: number }): PoolConfig {
+function poolConfig({
+  url,
+  password,
+  idleMs,
+  command = 'dirsyncd',
+}: PostgresOptions & { idleMs?: number }): PoolConfig {
+  const [program] = command.split(' ')
   const idle = idleMs === undefined ? '' : ` -c idle_in_transaction_session_timeout=${idleMs}`
   return {
     ...parseIntoClientConfig(url),
     ...(password === undefined ? {} : { password }),
     // The server would compile statements of two milliseconds for 300 each time, once it knows that a table is large.
     options: `-c search_path=bullmq,public -c jit=off${idle}`,
-    application_name: 'dirsyncd',
+    application_name: program,
     // The queue adds one for each worker, which keeps a connection to listen on.
     max: 10,
     keepAlive: true,

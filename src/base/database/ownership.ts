@@ -20,7 +20,7 @@ export async function whyRootStaysOut(dir: string): Promise<string | undefined> 
   const owner = await nameOf(place.uid)
   return (
     `The data directory ${place.dir} belongs to user ${await userOf(place.uid)}, who could not open what root makes in it: run the ` +
-    `command as that user, as with \`sudo -u ${owner ?? `'#${place.uid}'`} dirsyncd …\`.`
+    `command as that user, as with \`sudo -u ${owner ?? `'#${place.uid}'`} …\`.`
   )
 }
 

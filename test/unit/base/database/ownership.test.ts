@@ -44,7 +44,7 @@ describe.runIf(process.getuid?.() === 0)('a data directory of another user', () 
     await expect(refused).rejects.toMatchObject({ code: 'store-unavailable' })
     await expect(refused).rejects.toThrow(
       `The data directory ${temp.path} belongs to user ${name}, who could not open what root makes in it: run the ` +
-        `command as that user, as with \`sudo -u ${asUser} dirsyncd …\`.`,
+        `command as that user, as with \`sudo -u ${asUser} …\`.`,
     )
     expect(await readdir(temp.path)).toEqual([])
   })
