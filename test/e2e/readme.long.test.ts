@@ -16,25 +16,31 @@ const [EXPORT = '', RUNS = '', PLAN = '', EDIT = '', SYNC = '', REJECT = '', BAC
 
 /** The demo in a folder of its own, on other ports. */
 async function copyDemo(dir: string): Promise<void> {
-  await mkdir(join(dir, 'config'))
+  for (const folder of ['config', 'scripts']) await mkdir(join(dir, folder))
   await cp(join(ROOT, 'config/demo'), join(dir, 'config/demo'), { recursive: true })
-  await symlink(join(ROOT, 'dirsyncd'), join(dir, 'dirsyncd'))
-  const demo = await readFile(join(ROOT, 'config/demo.yaml'), 'utf8')
+  await cp(join(ROOT, 'scripts/demo.ts'), join(dir, 'scripts/demo.ts'))
+  for (const path of ['dirsyncd', 'src']) await symlink(join(ROOT, path), join(dir, path))
   const [pages, service] = [await freePort(), await freePort()]
-  const moved = demo.replaceAll('127.0.0.1:8080', `127.0.0.1:${pages}`)
-  await writeFile(join(dir, 'config/demo.yaml'), moved.replaceAll('127.0.0.1:8090', `127.0.0.1:${service}`))
+  for (const file of ['config/demo.yaml', 'config/demo/access-service.yaml']) {
+    const text = await readFile(join(ROOT, file), 'utf8')
+    const moved = text.replaceAll('127.0.0.1:8080', `127.0.0.1:${pages}`)
+    await writeFile(join(dir, file), moved.replaceAll('127.0.0.1:8090', `127.0.0.1:${service}`))
+  }
 }
 
 test('the commands of "Try it" do what the README says', async () => {
   const dir = await tempDir()
   onTestFinished(() => dir[Symbol.asyncDispose]())
   await copyDemo(dir.path)
-  const daemon = startProgram(['start', '--config', 'config/demo.yaml'], {
-    cwd: dir.path,
-    asInProduction: true,
+  const demo = startProgram([], { cwd: dir.path, main: join(dir.path, 'scripts/demo.ts') })
+  // Killed, it would leave the two programs behind.
+  onTestFinished(async () => {
+    demo.kill('SIGINT')
+    await demo.ended
   })
-  onTestFinished(() => daemon[Symbol.asyncDispose]())
-  await daemon.waitForOutput(/demo: run \d+, done/)
+  const [first] = await demo.waitForOutput(/demo: run \d+, done[^]*?runs 1 shows/)
+  const [, users = '', groups = ''] = /creates (\d+) users and (\d+) groups/.exec(readme) ?? []
+  expect(first).toContain(` ${users} users to create, ${groups} groups to create`)
 
   const shell = (line: string) =>
     new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
@@ -54,4 +60,6 @@ test('the commands of "Try it" do what the README says', async () => {
   expect(await shell(REJECT.replace(' 3 ', ` ${number} `))).toMatchObject({ code: 0, stderr: '' })
   expect(BACK).toBe('git checkout config/demo/users.csv')
   expect((await shell(RUNS)).stdout).toMatch(/rejected/)
+  demo.kill('SIGINT')
+  expect(await demo.ended).toMatchObject({ code: 0 })
 })

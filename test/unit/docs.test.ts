@@ -7,6 +7,7 @@ import { createProgram as createService } from '../../src/service/cli/program.ts
 import { serviceSchema } from '../../src/service/config/schema.ts'
 import { createProgram } from '../../src/ui/cli/program.ts'
 import { configSchema } from '../../src/config/schema.ts'
+import { readProtections } from '../protections/table.ts'
 
 const ROOT = new URL('../../', import.meta.url).pathname
 
@@ -17,6 +18,8 @@ const PAGES = ['README.md', 'CONTRIBUTING.md', 'bench/README.md', 'packages/clie
 const TEXTS: ReadonlyMap<string, string> = new Map(
   PAGES.map((page) => [page, readFileSync(join(ROOT, page), 'utf8')]),
 )
+
+const PROTECTIONS = readProtections().map(({ name }) => name)
 
 /** What a sentence says of a command may leave out what it needs; a block is there to be copied. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
@@ -152,6 +155,11 @@ describe.each(PAGES)('%s', (page) => {
       ([, name = '']) => name,
     )
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([])
+  })
+
+  test('names only protections that exist', () => {
+    const named = [...text.matchAll(/\btest:protections -- ([\w-]+)/g)].map(([, start = '']) => start)
+    expect(named.filter((start) => !PROTECTIONS.some((name) => name.startsWith(start)))).toEqual([])
   })
 
   test('names only files and folders that exist', () => {
