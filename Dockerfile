@@ -12,7 +12,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --workspaces=false --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
-RUN npm run build && chmod +x dist/main.js dist/service/main.js
+RUN npm run build
 
 FROM node:24.21.0-slim AS dependencies
 WORKDIR /app
