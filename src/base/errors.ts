@@ -17,6 +17,7 @@ const ERRORS = {
   'store-unavailable': { exitCode: 1 },
   'store-owned': { exitCode: 1 },
   'store-empty': { exitCode: 1 },
+  'store-other-form': { exitCode: 1 },
   'queue-unavailable': { exitCode: 1 },
   'daemon-unreachable': { exitCode: 1 },
   'run-unknown': { exitCode: 1 },

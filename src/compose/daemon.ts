@@ -55,7 +55,7 @@ export async function runDaemon(
   await using stack = new AsyncDisposableStack()
   const ready = takeHangups(stack)
   const metrics = new Metrics(programVersion())
-  const open = () => openSite(config, DAEMON, log, { times, metrics, tables: 'upgrade' })
+  const open = () => openSite(config, DAEMON, log, { times, metrics })
   const site = await openOwnSite(stack, config, open, output)
 
   const configuration = () => syncs.config

@@ -179,12 +179,11 @@ export type ResumeRequest = Pick<PauseRequest, 'sync' | 'by'>
 /** A change that the service refused for its own content. */
 export interface QuarantinedChange {
   readonly sync: string
-  /** Null, like the id and the operation, where an older version remembered only the fingerprint. */
-  readonly kind: Kind | null
-  readonly id: string | null
+  readonly kind: Kind
+  readonly id: string
   /** Null where it is not known. */
   readonly name: string | null
-  readonly op: Op | null
+  readonly op: Op
   readonly fingerprint: string
   /** One sentence: what the service answered. */
   readonly detail: string

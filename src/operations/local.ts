@@ -267,7 +267,7 @@ function summarize(
 function quarantinedChange({ op, ...row }: QuarantinedRow): QuarantinedChange {
   return {
     sync: row.sync,
-    kind: op === null ? null : op.endsWith('-user') ? 'user' : 'group',
+    kind: op.endsWith('-user') ? 'user' : 'group',
     id: row.entry_id,
     name: row.name,
     op,

@@ -87,8 +87,7 @@ export interface JournalEntry {
   readonly fingerprint: string
   /** ISO 8601, UTC. */
   readonly at: string
-  /** Null while it is under way. */
-  readonly outcome: string | null
+  readonly outcome: string
   /** The HTTP status of the API's answer. */
   readonly status: number | null
   readonly detail: string | null

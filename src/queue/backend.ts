@@ -94,10 +94,7 @@ async function makeTables(store: Store, rights: TableRights): Promise<void> {
   const { pool } = store
   const tables: MadeTables = {
     where: (database) => `The queue in the store, database ${database},`,
-    async version() {
-      const found = await queueVersion(pool)
-      return found === undefined ? 'none' : found < LATEST_SCHEMA_VERSION ? 'older' : 'this'
-    },
+    isEmpty: async () => (await queueVersion(pool)) === undefined,
     code: 'queue-unavailable',
   }
   await withRights(pool, tables, async () => {
@@ -114,11 +111,11 @@ async function lacksTables({ pool }: Store, rights: TableRights): Promise<boolea
   if (version === undefined) return rights !== 'keep'
   // What a newer BullMQ made is used as long as it says itself that an older one can.
   if (version >= LATEST_SCHEMA_VERSION) return false
-  if (rights === 'upgrade') return true
+  if (rights !== 'keep') return true
   throw new DirsyncdError(
     'queue-unavailable',
     `The queue in the store was last used by an older dirsyncd: its tables have version ${version}, and this version ` +
-      `needs ${LATEST_SCHEMA_VERSION}. Start the daemon of this version with it (dirsyncd start), which upgrades it.`,
+      `needs ${LATEST_SCHEMA_VERSION}. The next dirsyncd start, sync or plan upgrades it.`,
   )
 }
 

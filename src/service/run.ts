@@ -37,7 +37,7 @@ export async function runService(
   if (!signal.aborted) await once(signal, 'abort')
 }
 
-/** Migrates the service's tables, loads the fixture into an empty store and listens; returns the URL. */
+/** Makes the service's tables, loads the fixture into an empty store and listens; returns the URL. */
 export async function startService(
   stack: AsyncDisposableStack,
   service: ServiceConfig,
@@ -47,7 +47,7 @@ export async function startService(
   const vault = openReloadableVault(service.keyFile)
   warnOfReaders(service.keyFile, log)
   const estimate = createEstimator()
-  await makeServiceTables(pool, 'upgrade')
+  await makeServiceTables(pool, service)
   await requireKeys(pool, vault)
   if (service.fixture !== undefined) {
     await loadAtStart(pool, service.fixture, { vault, estimate, now: new Date() })

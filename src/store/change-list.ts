@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Change, Op } from '../core/plan/change.ts'
-import { hasTexts, numbersFound } from './change-texts.ts'
+import { numbersFound } from './change-texts.ts'
 import type { ChangeState } from './run-types.ts'
 import type { RunRecord } from './runs.ts'
 import type { Tables } from './tables.ts'
@@ -82,15 +82,13 @@ export async function listChanges(
   const query = { ...filter, isBackwards, limit: limit + 1 }
   const beyond = isBackwards ? sql`c.number < ${from}` : sql`c.number > ${from}`
   const rows: ChangeRecord[] = []
-  if (search !== '' && (await hasTexts(db, run.run))) {
+  if (search !== '') {
     for await (const numbers of numbersFound(db, run.run, { ...filter, search }, { from, isBackwards })) {
       rows.push(...(await selectChanges(db, run, sql`c.number = ANY(${numbers}::integer[])`, query)))
       if (rows.length > limit) break
     }
   } else {
-    const like = containing(search.toLowerCase())
-    const which = search === '' ? beyond : sql`${beyond} AND lower(c.change::text) LIKE ${like}`
-    rows.push(...(await inTheirOrder(db, (trx) => selectChanges(trx, run, which, query))))
+    rows.push(...(await inTheirOrder(db, (trx) => selectChanges(trx, run, beyond, query))))
   }
   const shown = rows.slice(0, limit)
   return { rows: isBackwards ? shown.toReversed() : shown, isMore: rows.length > limit }
@@ -120,11 +118,6 @@ async function selectChanges(
       AND ${state === undefined ? sql`true` : isIn(run, state)}
     ORDER BY c.number ${isBackwards ? sql`DESC` : sql`ASC`} LIMIT ${limit}`.execute(db)
   return rows
-}
-
-/** Any part of a text, for `LIKE`. */
-function containing(text: string): string {
-  return `%${text.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`
 }
 
 function hasEnded({ state }: ShownRun): boolean {

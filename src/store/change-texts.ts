@@ -53,12 +53,6 @@ export async function storeTexts(
     VALUES (${run}, ${first}, ${last}, ${ops}, ${storable(texts)})`.execute(trx)
 }
 
-/** Whether the changes of a run can be searched this way; those that an older version stored cannot. */
-export async function hasTexts(db: Db, run: number): Promise<boolean> {
-  const query = db.selectFrom('dirsyncd.change_texts').select('run').where('run', '=', run).limit(1)
-  return (await query.executeTakeFirst()) !== undefined
-}
-
 /** Texts that are read at once. */
 const AT_ONCE = 5
 

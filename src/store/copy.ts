@@ -4,8 +4,8 @@ import { DirsyncdError } from '../base/errors.ts'
 /** Those that others refer to come first; what is in no other table needs no order. */
 const FIRST = ['runs', 'notifications']
 
-/** The tables of migrations have their rows already. */
-const NOT_COPIED = /^kysely_/
+/** It has its rows already. */
+const NOT_COPIED = /^migrations$/
 
 const ROWS_AT_ONCE = 1000
 

@@ -11,9 +11,8 @@ type Db = Kysely<Tables>
 
 export async function storeVersion(db: Db): Promise<{ server: string; migrations: readonly string[] }> {
   const { rows: versions } = await sql<{ version: string }>`SELECT version()`.execute(db)
-  const { rows } = await sql<{
-    name: string
-  }>`SELECT name FROM dirsyncd.kysely_migration ORDER BY name`.execute(db)
+  const { rows } = await sql<{ name: string }>`SELECT name || ' ' || left(hash, 12) AS name
+    FROM dirsyncd.migrations ORDER BY 1`.execute(db)
   return { server: versions[0]?.version ?? '', migrations: rows.map(({ name }) => name) }
 }
 
@@ -156,11 +155,11 @@ export async function absenceCounts(db: Db, { sync, target }: SyncTarget): Promi
 }
 
 export interface QuarantineFacts {
-  readonly op: Op | null
+  readonly op: Op
   readonly code: 'quarantined' | 'does-not-converge'
   /** The HTTP status of its last attempt. */
   readonly status: number | null
-  readonly id: string | null
+  readonly id: string
   readonly detail: string
   readonly since: Date
   readonly tried: Date
@@ -300,9 +299,7 @@ export async function* namingTexts(db: Db, runs: readonly number[]): AsyncGenera
   }
   const others =
     await sql<NamingText>`SELECT kind, entry_id AS id, '{}'::text[] AS texts FROM dirsyncd.absences
-    UNION SELECT ${KIND_OF_OP}, entry_id, '{}'::text[] FROM dirsyncd.quarantine WHERE entry_id IS NOT NULL`.execute(
-      db,
-    )
+    UNION SELECT ${KIND_OF_OP}, entry_id, '{}'::text[] FROM dirsyncd.quarantine`.execute(db)
   yield others.rows
 }
 

@@ -24,8 +24,7 @@ export interface JournalLine {
   readonly op: Op
   readonly fingerprint: string
   readonly at: Date
-  /** `null` while the attempt is under way. */
-  readonly outcome: string | null
+  readonly outcome: string
   readonly status: number | null
   readonly detail: string | null
   /** Who approved it; null where nobody had to, an empty text where the name is not kept. */

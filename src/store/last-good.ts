@@ -60,7 +60,7 @@ export async function lastOptions(
     .orderBy('run', 'desc')
     .limit(1)
     .executeTakeFirst()
-  return row === undefined || row.options === null ? undefined : { run: row.run, options: row.options }
+  return row
 }
 
 /** How much the directory had at the end of the last good run: what it listed, and what the run changed of that. */

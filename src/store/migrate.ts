@@ -1,92 +1,120 @@
-import type { Kysely } from 'kysely'
-import { Migrator } from 'kysely/migration'
+import { createHash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { DirsyncdError } from '../base/errors.ts'
-import { migrations } from './migrations/index.ts'
-import { requireWrites, versionOf, withRights } from '../base/database/rights.ts'
-import type { Tables } from './tables.ts'
+import { type MadeTables, requireWrites, withRights } from '../base/database/rights.ts'
 
-/** Any number that nobody else locks; while one process migrates the others wait. */
+/** Any number that nobody else locks; while one process makes tables the others wait. */
 const MIGRATION_LOCK = 7_347_731
 
+/** What a process may do to a store that has no tables yet: make them, make only those of a queue, or none. */
+export type TableRights = 'create' | 'queue' | 'keep'
+
 /**
- * What a process may do to the tables of a store: `upgrade` makes them and brings older ones up to date, `create` makes
- * them in an empty store, `queue` makes only those of a queue, and `keep` makes none.
+ * The tables of a program, in a schema of their own: SQL texts by name, in their order. Before 1.0.0 the first one is
+ * edited in place; from then on a change of the tables is a new text at the end.
  */
-export type TableRights = 'upgrade' | 'create' | 'queue' | 'keep'
-
-/** Whether a process may make the tables of an empty store. */
-export function mayBegin(rights: TableRights): boolean {
-  return rights === 'upgrade' || rights === 'create'
+interface Tables {
+  readonly schema: string
+  readonly migrations: Readonly<Record<string, string>>
 }
 
-interface Store {
+interface Opening {
   /** Names the store, as the beginning of a sentence. */
-  readonly where: string
+  readonly where: MadeTables['where']
   readonly rights: TableRights
+  /** What an operator loses with the store, or does to have it again, as the end of a sentence. */
+  readonly withoutIt: string
 }
 
 /**
- * Brings the schema `dirsyncd` up to date, as far as the process may. Several processes may do so at once: one works, the
- * others wait. Throws `store-empty`, and `store-unavailable` for a store of another version, and where the user of the
+ * Makes the tables of an empty store, where the process may. Several processes may do so at once: one works, the others
+ * wait. Throws `store-empty`, `store-other-form`, and `store-unavailable` for a newer store and where the user of the
  * database may not.
  */
-export function migrate(pool: Pool, db: Kysely<Tables>, store: Store): Promise<void> {
-  const version = async () => versionOf(await stepsMade(pool), migrations)
-  return withRights(pool, { where: () => store.where, version }, async () => {
-    await makeTables(pool, db, store)
-    await requireWrites(pool, 'dirsyncd')
+export function makeTables(pool: Pool, tables: Tables, opening: Opening): Promise<void> {
+  const isEmpty = async () => (await readState(pool, tables.schema)).isEmpty
+  return withRights(pool, { where: opening.where, isEmpty }, async () => {
+    if ((await missingMigrations(pool, tables, opening)).length > 0)
+      await withMigrationLock(pool, async (client) => {
+        await client.query('begin')
+        // Another process may have made them meanwhile, or another part of this one: an embedded store has one session.
+        await runMigrations(client, tables, await missingMigrations(client, tables, opening))
+        await client.query('commit')
+      })
+    await requireWrites(pool, tables.schema)
   })
 }
 
-async function makeTables(pool: Pool, db: Kysely<Tables>, store: Store): Promise<void> {
-  if (await isUpToDate(pool, store)) return
-  await withMigrationLock(pool, async (client) => {
-    await client.query('create schema if not exists dirsyncd')
-    // Another process may have migrated meanwhile.
-    if (await isUpToDate(client, store)) return
-    const migrator = new Migrator({
-      db,
-      provider: { getMigrations: async () => migrations },
-      migrationTableSchema: 'dirsyncd',
-    })
-    const { error } = await migrator.migrateToLatest()
-    if (error !== undefined) throw error
-  })
-}
-
-/** False where the tables are to be made or changed, and the process may do that. Throws where it may not. */
-async function isUpToDate(db: Pool | PoolClient, { where, rights }: Store): Promise<boolean> {
-  const made = await stepsMade(db)
-  const missing = Object.keys(migrations).filter((name) => !made.includes(name))
-  requireKnown(made, where)
-  if (missing.length === 0) return true
-  if (made.length === 0 && !mayBegin(rights)) throw emptyStore(where)
-  if (made.length === 0 || rights === 'upgrade') return false
-  throw new DirsyncdError(
-    'store-unavailable',
-    `${where} was last used by an older dirsyncd: its tables end at step ${made.at(-1)}, and this version needs ` +
-      `${missing.at(-1)}. Start the daemon of this version with it (dirsyncd start), which upgrades it.`,
+async function runMigrations(
+  client: PoolClient,
+  { schema, migrations }: Tables,
+  names: readonly string[],
+): Promise<void> {
+  await client.query(`create schema if not exists ${schema}`)
+  await client.query(
+    `create table if not exists ${schema}.migrations (name text primary key, hash text not null)`,
   )
+  for (const name of names) {
+    const text = migrations[name] ?? ''
+    await client.query(text)
+    await client.query(`insert into ${schema}.migrations values ($1, $2)`, [name, hashOf(text)])
+  }
+}
+
+function hashOf(migration: string): string {
+  return createHash('sha256').update(migration).digest('hex')
+}
+
+/** Throws where the process may not make them, or not use what is there. */
+async function missingMigrations(
+  db: Pool | PoolClient,
+  { schema, migrations }: Tables,
+  { where, rights, withoutIt }: Opening,
+): Promise<readonly string[]> {
+  const { database, isEmpty, made } = await readState(db, schema)
+  const texts = Object.entries(migrations)
+  const known = texts.filter(([name]) => made.has(name))
+  const isOther = known.length === 0 || known.some(([name, text]) => made.get(name) !== hashOf(text))
+  if (!isEmpty && isOther) throw otherForm(where(database), withoutIt)
+  const newer = [...made.keys()].find((name) => !(name in migrations))
+  if (newer !== undefined) throw newerStore(where(database), newer)
+  if (isEmpty && rights !== 'create') throw emptyStore(where(database))
+  return texts.map(([name]) => name).filter((name) => !made.has(name))
+}
+
+interface State {
+  readonly database: string
+  readonly isEmpty: boolean
+  /** The hash of each migration by its name. */
+  readonly made: ReadonlyMap<string, unknown>
+}
+
+async function readState(db: Pool | PoolClient, schema: string): Promise<State> {
+  const { rows } = await db.query<{ database: string; isEmpty: boolean; isListed: boolean }>(
+    `select current_database() as database, to_regclass($1 || '.migrations') is not null as "isListed",
+      not exists (select from pg_tables where schemaname = $1) as "isEmpty"`,
+    [schema],
+  )
+  const { database, isEmpty, isListed } = rows[0]!
+  const made = isListed ? await db.query(`select * from ${schema}.migrations`) : { rows: [] }
+  return { database, isEmpty, made: new Map(made.rows.map(({ name, hash }) => [name, hash])) }
 }
 
 /** This version cannot know what the tables of a newer one mean. */
-function requireKnown(made: readonly string[], where: string): void {
-  const unknown = made.filter((name) => !(name in migrations))
-  if (unknown.length === 0) return
-  throw new DirsyncdError(
+function newerStore(where: string, name: string): DirsyncdError {
+  return new DirsyncdError(
     'store-unavailable',
-    `${where} was last used by a newer dirsyncd (its tables have step ${unknown.at(-1)}, which this version does not know). ` +
+    `${where} was last used by a newer dirsyncd (its tables have step ${name}, which this version does not know). ` +
       'Install that version or a newer one.',
   )
 }
 
-/** Asks for the steps that were made, because the migrator reads the columns of all tables first. */
-async function stepsMade(db: Pool | PoolClient): Promise<readonly string[]> {
-  const { rows: tables } = await db.query(`select to_regclass('dirsyncd.kysely_migration') as made`)
-  if (tables[0].made === null) return []
-  const { rows } = await db.query<{ name: string }>('select name from dirsyncd.kysely_migration')
-  return rows.map(({ name }) => name).toSorted()
+function otherForm(where: string, withoutIt: string): DirsyncdError {
+  return new DirsyncdError(
+    'store-other-form',
+    `${where} has the tables of another build of dirsyncd, and no store is upgraded before 1.0.0: name a new dataDir or ` +
+      `database in the configuration, or remove this store; ${withoutIt}.`,
+  )
 }
 
 export function emptyStore(where: string): DirsyncdError {

@@ -203,7 +203,6 @@ export async function settleDelivery(
       state,
       detail: detail === undefined ? null : storable(detail),
       next_at: inFuture(waitMs),
-      ...(state !== 'waiting' && { ended_at: sql<Date>`now()` }),
     })
     .where('notification', '=', notification)
     .where('channel', '=', channel)

@@ -12,11 +12,12 @@ import type { Outage } from '../base/database/outage.ts'
 import { ownerOf, requireUsable } from '../base/database/owner.ts'
 import { createEmbeddedLeases, createServerLeases, type Leases } from './lease.ts'
 import { LeaseRenewer } from './lease-renewer.ts'
-import { emptyStore, mayBegin, migrate, type TableRights, tryMigration } from './migrate.ts'
+import { emptyStore, makeTables, type TableRights, tryMigration } from '../base/database/make-tables.ts'
+import { STORE_TABLES } from './migrations/index.ts'
 import type { Tables } from './tables.ts'
 import { startVacuum } from './vacuum.ts'
 
-/** A migrated database. `pool` and `db` reach the same place; disposing the store closes both. */
+/** A database with its tables. `pool` and `db` reach the same place; disposing the store closes both. */
 export type Store = AsyncDisposable & {
   readonly kind: 'embedded' | 'postgres'
   readonly pool: Pool
@@ -31,21 +32,27 @@ export type StoreOptions = DatabaseOptions & {
 }
 
 /**
- * Opens the store and brings its tables up to date, as far as the process may.
+ * Opens the store, and makes its tables where it is empty and the process may.
  *
- * @throws DirsyncdError `store-owned` when another process has the data directory, `store-empty`, and `store-unavailable`
- *   when the server or the directory cannot be used, or the tables are of another version
+ * @throws DirsyncdError `store-owned` when another process has the data directory, `store-empty`, `store-other-form`, and
+ *   `store-unavailable` when the server or the directory cannot be used, or the tables are of a newer version
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   await using stack = new AsyncDisposableStack()
   const outage = createStoreOutage(options.log)
   const rights = options.tables ?? 'create'
   const where = describeDatabase(options)
-  if (options.kind === 'embedded' && !mayBegin(rights) && (await isWithoutStore(options.dataDir)))
+  if (options.kind === 'embedded' && rights !== 'create' && (await isWithoutStore(options.dataDir)))
     throw emptyStore(where)
   const pool = await openPool(stack, options, outage)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  await migrate(pool, db, { where, rights })
+  const withoutIt = 'a new store begins without its history, decisions and grace clocks'
+  await makeTables(pool, STORE_TABLES, {
+    program: 'dirsyncd',
+    where: () => where,
+    rights,
+    withoutIt,
+  })
   if (options.kind === 'embedded') {
     await freeLeases(db)
     stack.use(startVacuum(db, options.log))

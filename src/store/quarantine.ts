@@ -57,9 +57,8 @@ export interface QuarantineFilter {
 export interface QuarantinedRow {
   readonly sync: string
   readonly fingerprint: string
-  /** Unknown, like the id, in a row of an older version whose change is not kept any more. */
-  readonly op: Op | null
-  readonly entry_id: string | null
+  readonly op: Op
+  readonly entry_id: string
   readonly name: string | null
   readonly detail: string
   readonly since: Date

@@ -57,7 +57,7 @@ export interface RunsTable {
   directory_moved: Generated<boolean>
   approved: Generated<boolean>
   counts: JSONColumnType<RunCounts> | null
-  /** Null where both sides were not read, and in a row of an older version. */
+  /** Null where both sides were not read. */
   evidence: JSONColumnType<ReadEvidence> | null
   /** Without the lists of their changes, which `held_changes` has while a person may decide about them. */
   breaches: JSONColumnType<readonly BreachSummary[]> | null
@@ -129,7 +129,7 @@ export interface ChangesTable {
   was_there: Generated<boolean>
   /** A person approved it. */
   approved: Generated<boolean>
-  /** Who it was; null also in a row of an older version. */
+  /** Who it was. */
   approved_by: string | null
   /** Read back before the rest of its operation is sent. */
   canary: Generated<boolean>
@@ -175,8 +175,7 @@ export interface JournalTable {
   before: JSONColumnType<object> | null
   removes: number
   intent_at: Timestamp
-  ended_at: NullableTimestamp
-  outcome: string | null
+  outcome: string
   status: number | null
   requests: number | null
   detail: string | null
@@ -221,10 +220,9 @@ export interface QuarantineTable {
   sync: string
   target: string
   fingerprint: string
-  /** Both are null in a row of an older version whose change was not known any more. */
-  op: Op | null
-  entry_id: string | null
-  /** Null also where only an older version, or the journal, knew the change. */
+  op: Op
+  entry_id: string
+  /** Null also where only the journal knew the change. */
   name: string | null
   /** Refused by the service, or applied twice without effect. */
   code: Generated<'quarantined' | 'does-not-converge'>
@@ -259,8 +257,8 @@ export interface LastGoodTable {
   member_lists: ColumnType<Readonly<Record<string, readonly string[]>>, string | undefined, string>
   waiting_groups: ColumnType<readonly string[], string | undefined, string>
   server: JSONColumnType<ServerMemory> | null
-  /** Hashes of the options that decide who is in; null in a row of an older version. */
-  options: JSONColumnType<Options> | null
+  /** Hashes of the options that decide who is in. */
+  options: JSONColumnType<Options>
 }
 
 export interface BaselinesTable {
@@ -366,7 +364,6 @@ export interface DeliveriesTable {
   next_at: Timestamp
   /** Why the last attempt failed. */
   detail: string | null
-  ended_at: NullableTimestamp
 }
 
 /** The tables of schema `dirsyncd`, as Kysely sees them. */

@@ -258,7 +258,7 @@ async function deleteOne(deleting: Deleting, kind: Kind): Promise<string | undef
 
 function deletionOf(kind: Kind, id: string): Change {
   return kind === 'user'
-    ? { op: 'delete-user', id, have: { email: null, name: TRIAL_NAME }, why: 'gone' }
+    ? { op: 'delete-user', id, have: { email: null, name: TRIAL_NAME, groups: [] }, why: 'gone' }
     : { op: 'delete-group', id, have: { name: TRIAL_NAME, members: [] }, why: 'gone' }
 }
 

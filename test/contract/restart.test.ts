@@ -1,10 +1,10 @@
 import { Pool } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { migrateService } from '../../src/service/store/migrations/index.ts'
 import { createDatabase, SERVICE_TEMPLATE } from '../support/databases.ts'
 import { FIXTURE_YAML } from '../support/fixture.ts'
 import { loadYaml, startService } from '../support/service.ts'
 import { ask } from './api.ts'
+import { makeServiceTables } from '../support/service-tables.ts'
 
 /** Opens a pool on the database until the end of the test. */
 function openPool(connectionString: string): Pool {
@@ -35,7 +35,7 @@ test('a service that is started again has everything it had, and changes no orga
 test('three services that start at once on an empty database make its tables and its fixture once', async () => {
   const pool = openPool(await createDatabase())
   const start = async () => {
-    await migrateService(pool)
+    await makeServiceTables(pool)
     return loadYaml(pool, FIXTURE_YAML)
   }
   const results = await Promise.all([start(), start(), start()])

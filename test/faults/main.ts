@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Pool } from 'pg'
-import { migrateService } from '../../src/service/store/migrations/index.ts'
 import { readProtections } from '../protections/table.ts'
 import { PatchedTree } from '../protections/tree.ts'
 import { makeTemplateStore } from '../support/empty-store.ts'
@@ -12,6 +11,7 @@ import { lineOf, replayOf, summaryOf } from './report.ts'
 import { type Outcome, runSchedule, type ScheduleOptions } from './run-schedule.ts'
 import { faultName, inWords, type Schedule, scheduleOf } from './schedule.ts'
 import { shrink } from './shrink.ts'
+import { makeServiceTables } from '../support/service-tables.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const SHRINK_TRIES = 15
@@ -84,7 +84,7 @@ async function treeOf(stack: AsyncDisposableStack): Promise<string> {
 async function makeServiceTemplate(server: PostgresServer): Promise<string> {
   const url = await createDatabase(server.url, 'template0')
   const pool = new Pool({ connectionString: url })
-  await migrateService(pool)
+  await makeServiceTables(pool)
   await pool.end()
   return /[^/]*$/.exec(url)![0]
 }

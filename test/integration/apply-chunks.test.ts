@@ -71,7 +71,11 @@ function planned(change: Change, phase: Phase, removes = 0): PlannedChange {
 const create = (id: string) => planned({ op: 'create-user', id, want: { name: id } }, 'users')
 
 function remove(id: string): PlannedChange {
-  return planned({ op: 'delete-user', id, have: { name: id, email: null }, why: 'gone' }, 'delete-users', 1)
+  return planned(
+    { op: 'delete-user', id, have: { name: id, email: null, groups: [] }, why: 'gone' },
+    'delete-users',
+    1,
+  )
 }
 
 function rename(id: string, phase: Phase, takes?: Takes): PlannedChange {

@@ -132,16 +132,6 @@ test('after a change of the directory, what was done to the old one counts as th
   })
 })
 
-test('in a store of an older version nothing counts as changed, and everything from the next run on', async () => {
-  for (let index = 0; index < 30; index++) hire(`u${index}`)
-  await (await harness({ options: OLD })).sync()
-  await bed.opened.store.db.updateTable('dirsyncd.last_good').set({ options: null }).execute()
-  renameAll()
-  expect(await bed.open({ options: NEW }).sync()).toMatchObject({ state: 'done', configuration_change: null })
-  renameAll()
-  expect(await bed.open({ options: OLD }).sync()).toMatchObject(HELD)
-})
-
 test('what waits for a person on one directory is not approved for another', async () => {
   for (let index = 0; index < 30; index++) hire(`u${index}`)
   await (await harness({ options: OLD })).sync()

@@ -35,7 +35,12 @@ async function approvePart(run: number, part: Part): Promise<void> {
   await harness.work()
   const after = await seen()
   for (const id of before.users.keys()) {
-    const deletion = { op: 'delete-user', id, have: { email: null, name: null }, why: 'gone' } as const
+    const deletion = {
+      op: 'delete-user',
+      id,
+      have: { email: null, name: null, groups: [] },
+      why: 'gone',
+    } as const
     if (!after.users.has(id)) expect(isInPart(part, deletion)).toBe(true)
   }
   for (const [id, have] of before.groups) {

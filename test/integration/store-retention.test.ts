@@ -45,7 +45,12 @@ async function ended({
   const fenced = await beginFenced(store, run)
   const plan = {
     changes: Array.from({ length: changes }, (_, n) => ({
-      change: { op: 'delete-user', id: `u${n}`, have: { name: 'Ada', email: null }, why: 'gone' } as const,
+      change: {
+        op: 'delete-user',
+        id: `u${n}`,
+        have: { name: 'Ada', email: null, groups: [] },
+        why: 'gone',
+      } as const,
       phase: 'delete-users' as const,
       fingerprint: `f${n}`,
       removes: 1,
@@ -62,9 +67,9 @@ async function ended({
 
 async function journal(run: number, of: string, hours: number): Promise<void> {
   await sql`INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, removes,
-      outcome, intent_at, ended_at)
+      outcome, intent_at)
     VALUES (${run}, 1, ${of}, ${TARGET}, 'delete-user', ${`u${hours}`}, 'f', 1, 'w', 1, 'applied',
-      now() - make_interval(hours => ${hours}), now())`.execute(db)
+      now() - make_interval(hours => ${hours}))`.execute(db)
 }
 
 /** A worker may be sending a change of the run. */

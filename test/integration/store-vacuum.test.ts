@@ -48,7 +48,7 @@ async function oldRun(): Promise<void> {
       change: {
         op: 'delete-user',
         id: `u${n}`,
-        have: { name: `Person ${n}`, email: null },
+        have: { name: `Person ${n}`, email: null, groups: [] },
         why: 'gone',
       } as const,
       phase: 'delete-users' as const,
@@ -61,8 +61,8 @@ async function oldRun(): Promise<void> {
   await sql`UPDATE dirsyncd.changes SET chunk = 1 WHERE run = ${run}`.execute(db)
   await sql`UPDATE dirsyncd.changes SET chunk = NULL, state = 'applied' WHERE run = ${run}`.execute(db)
   await sql`INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, removes,
-      outcome, intent_at, ended_at)
-    SELECT run, number, ${SYNC}, 'here', op, entry_id, fingerprint, 1, 'w', 1, 'applied', now() - interval '30 days', now()
+      outcome, intent_at)
+    SELECT run, number, ${SYNC}, 'here', op, entry_id, fingerprint, 1, 'w', 1, 'applied', now() - interval '30 days'
     FROM dirsyncd.changes WHERE run = ${run}`.execute(db)
   await fenced.write((trx) => finishRun(trx, run, { state: 'done' }))
   await sql`UPDATE dirsyncd.runs SET finished_at = now() - interval '30 days' WHERE run = ${run}`.execute(db)

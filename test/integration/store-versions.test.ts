@@ -4,10 +4,8 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStore } from '../../src/store/open.ts'
-import { migrations } from '../../src/store/migrations/index.ts'
 import { createDatabase, STORE_TEMPLATE } from '../support/databases.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
-import { createOlderStore } from '../support/older-store.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection, embeddedConfig } from '../support/sync-config.ts'
 
@@ -39,7 +37,7 @@ async function contentOf(url: string): Promise<unknown> {
     where table_schema not in ('pg_catalog', 'information_schema') order by 1, 2, 3`)
   const schemas = await rowsOf('select nspname from pg_namespace order by 1')
   const has = (schema: string) => schemas.some(([name]) => name === schema)
-  const steps = has('dirsyncd') ? await rowsOf('select name from dirsyncd.kysely_migration order by 1') : []
+  const steps = has('dirsyncd') ? await rowsOf('select name, hash from dirsyncd.migrations order by 1') : []
   const runs = has('dirsyncd') ? await rowsOf('select run from dirsyncd.runs') : []
   const queue = has('bullmq') ? await rowsOf('select version from bullmq.migration order by 1') : []
   await client.end()
@@ -53,8 +51,8 @@ async function alter(url: string, query: string): Promise<void> {
   await client.end()
 }
 
-const LAST_STEP = Object.keys(migrations).at(-1)!
-const BEFORE_LAST = Object.keys(migrations).at(-2)!
+const OTHER_FORM =
+  /^The (embedded )?store (at 127\.0\.0\.1:\d+, database \w+,|in .*) has the tables of another build of dirsyncd, and no store is upgraded before 1\.0\.0: name a new dataDir or database in the configuration, or remove this store; a new store begins without its history, decisions and grace clocks\.\n$/
 
 const REFUSED = [
   'plan',
@@ -88,18 +86,19 @@ const NEED_A_STORE = [
 
 const VERSIONS: readonly (readonly [which: string, make: () => Promise<string>, said: RegExp])[] = [
   [
-    'an older version',
-    () => createOlderStore(BEFORE_LAST),
-    new RegExp(
-      `^The store at 127\\.0\\.0\\.1:\\d+, database \\w+, was last used by an older dirsyncd: its tables end at step ${BEFORE_LAST}, ` +
-        `and this version needs ${LAST_STEP}\\. Start the daemon of this version with it \\(dirsyncd start\\), which upgrades it\\.\n$`,
-    ),
+    'another form',
+    async () => {
+      const url = await createDatabase(STORE_TEMPLATE)
+      await alter(url, `update dirsyncd.migrations set hash = 'of another text'`)
+      return url
+    },
+    OTHER_FORM,
   ],
   [
     'a newer version',
     async () => {
       const url = await createDatabase(STORE_TEMPLATE)
-      await alter(url, `insert into dirsyncd.kysely_migration values ('9999-later', '2030-01-01')`)
+      await alter(url, `insert into dirsyncd.migrations values ('9999-later', '')`)
       return url
     },
     /^The store at .* was last used by a newer dirsyncd \(.*9999-later.*\)\. Install that version or a newer one\.\n$/,
@@ -115,18 +114,6 @@ const VERSIONS: readonly (readonly [which: string, make: () => Promise<string>, 
       return url
     },
     /^The queue in the store was last used by a newer dirsyncd, .*Install that version or a newer one\.\n$/,
-  ],
-  [
-    'an older version, in whose database only the queue is older',
-    async () => {
-      const url = await createDatabase(STORE_TEMPLATE)
-      await alter(
-        url,
-        'delete from bullmq.migration where version = (select max(version) from bullmq.migration)',
-      )
-      return url
-    },
-    /^The queue in the store was last used by an older dirsyncd: its tables have version \d+, and this version needs \d+\. Start the daemon of this version/,
   ],
 ]
 
@@ -166,20 +153,46 @@ describe.each(VERSIONS)('a store on PostgreSQL of %s', (which, make, said) => {
     expect(bundle.config.options.syncs).toHaveLength(1)
     if (!which.includes('queue'))
       expect(bundle.missing).toEqual([
-        expect.stringMatching(/^The store at .* was last used by an? (old|new)er dirsyncd/),
+        expect.stringMatching(
+          /^The store at .* (was last used by a newer dirsyncd|has the tables of another build)/,
+        ),
       ])
     expect(await contentOf(url)).toEqual(before)
   })
 })
 
-test('the daemon upgrades a store of an older version, and commands work then', async () => {
-  await configure(await createOlderStore(BEFORE_LAST))
-  {
-    await using daemon = site.start('start')
-    await daemon.waitForOutput(/daemon started/)
-  }
+test('the tables of 26 steps are another form, and not those of a newer version', async () => {
+  const url = await createDatabase()
+  await alter(
+    url,
+    `create schema dirsyncd;
+    create table dirsyncd.kysely_migration (name varchar(255) primary key, timestamp varchar(255) not null);
+    insert into dirsyncd.kysely_migration values ('0001-leases', '2026-01-01')`,
+  )
+  await configure(url)
+  expect(await site.run('sync')).toMatchObject({ code: 1, stderr: expect.stringMatching(OTHER_FORM) })
+})
+
+test('the tables of an older queue are left by those that only look, and upgraded by a run', async () => {
+  const url = await createDatabase(STORE_TEMPLATE)
+  await configure(url)
+  // As before the first step of BullMQ.
+  await alter(
+    url,
+    `drop schema bullmq cascade; create schema bullmq;
+    create table bullmq.migration (version integer primary key, name text not null, min_client_version integer not null,
+      applied_at timestamptz not null default now())`,
+  )
+  const before = await contentOf(url)
+  expect(await site.run('runs')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /^The queue in the store was last used by an older dirsyncd: its tables have version \d+, and this version needs \d+\. The next dirsyncd start, sync or plan upgrades it\.\n$/,
+    ),
+  })
+  expect(await contentOf(url)).toEqual(before)
+  expect(await site.run('sync')).toMatchObject({ code: 0, stderr: '' })
   expect(await site.run('runs')).toMatchObject({ code: 0, stderr: '' })
-  expect((await site.run('plan')).stderr).toBe('')
 })
 
 /** The URL of the database for a user who has no rights in it. */
@@ -223,22 +236,6 @@ const REFUSED_RIGHTS: readonly {
     make: () => readOnly(createDatabase()),
     commands: CREATING,
     said: `^${THE_STORE} is empty, and its user \\w+ may not make the tables: cannot execute CREATE SCHEMA in a read-only transaction; name the primary server, or set default_transaction_read_only to off\\.\n$`,
-  },
-  {
-    which: 'a store of an older version that belongs to another user',
-    make: async () => {
-      const url = await createOlderStore(BEFORE_LAST)
-      const looker = await asLooker(url)
-      await alter(
-        url,
-        `grant create on database ${new URL(url).pathname.slice(1)} to looker;
-        grant usage, create on schema dirsyncd to looker;
-        grant select, insert, update on all tables in schema dirsyncd to looker`,
-      )
-      return looker
-    },
-    commands: ['start'],
-    said: `^${THE_STORE} was last used by an older dirsyncd, and its user looker may not upgrade the tables: (must be owner of|permission denied for) .*; ${AS_OWNER}`,
   },
   {
     which: 'a store that belongs to another user',
@@ -406,20 +403,15 @@ describe('an embedded store', () => {
     expect(lines).toContainEqual(expect.objectContaining({ label: 'stores', level: 'fail', detail }))
   })
 
-  test('of an older version is refused, but by the daemon', async () => {
+  test('of another form is refused, also by the daemon, and is left as it is', async () => {
     await rm(site.dataDir, { recursive: true })
     await putEmptyStore(site.dataDir)
-    const steps = async () => {
-      await using store = await openStore({ kind: 'embedded', dataDir: site.dataDir, tables: 'upgrade' })
-      await store.pool.query('delete from dirsyncd.kysely_migration where name = $1', [LAST_STEP])
+    {
+      await using store = await openStore({ kind: 'embedded', dataDir: site.dataDir })
+      await store.pool.query(`update dirsyncd.migrations set hash = 'of another text'`)
     }
-    await steps()
-    const { code, stderr } = await site.run('plan')
-    expect(code).toBe(1)
-    expect(stderr).toMatch(
-      /^The embedded store in .* was last used by an older dirsyncd: .*, which upgrades it\.\n$/,
-    )
-    expect((await site.run('runs')).stderr).toBe(stderr)
+    for (const command of ['plan', 'runs', 'start'])
+      expect(await site.run(command)).toMatchObject({ code: 1, stderr: expect.stringMatching(OTHER_FORM) })
     expect(existsSync(join(site.dataDir, 'store'))).toBe(true)
   })
 })

@@ -10,13 +10,12 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { Change } from '../../src/core/plan/change.ts'
 import type { PlannedChange } from '../../src/core/plan/changes.ts'
 import { FencedRun } from '../../src/store/fenced-run.ts'
-import { migrate } from '../../src/store/migrate.ts'
+import { makeTables } from '../../src/store/migrate.ts'
+import { STORE_TABLES } from '../../src/store/migrations/index.ts'
 import { openStore, type Store } from '../../src/store/open.ts'
 import { isAway } from '../../src/base/database/outage.ts'
 import { changesOf } from '../../src/store/change-list.ts'
 import { noticesOf, storePlan } from '../../src/store/plans.ts'
-import { listQuarantine, releaseQuarantine } from '../../src/store/quarantine.ts'
-import { quarantineEntries } from '../../src/store/migrations/0004-quarantine-entries.ts'
 import { addRun, findRun, finishRun, stopRun } from '../../src/store/runs.ts'
 import type { OwnerAnswer, OwnerTask } from '../support/data-dir-owner.ts'
 import { beginFenced } from '../support/fenced.ts'
@@ -67,7 +66,12 @@ describe.each([
   test('a text that no database takes costs nobody the run', async () => {
     const { db } = store
     const run = await addRun(db, { sync: 'corp', target: 'here', mode: 'sync', trigger: 'demand' })
-    const change: Change = { op: 'delete-user', id: '1', have: { name: HOSTILE, email: null }, why: 'gone' }
+    const change: Change = {
+      op: 'delete-user',
+      id: '1',
+      have: { name: HOSTILE, email: null, groups: [] },
+      why: 'gone',
+    }
     const planned = { change, phase: 'delete-users', fingerprint: 'f', removes: 1 } as const
     const notice = { kind: 'user', id: HOSTILE, code: 'disabled', detail: HOSTILE } as const
     const fenced = await beginFenced(store, run)
@@ -140,12 +144,39 @@ describe.each([
     expect(await db.selectFrom('dirsyncd.settings').select('name').execute()).toEqual([{ name: 'kept' }])
   })
 
-  test('migrating again, and at once, changes nothing', async () => {
-    const { pool, db } = store
-    const run = await addRun(db, { sync: 'again', target: 'here', mode: 'sync', trigger: 'demand' })
-    const it = { where: 'It', rights: 'create' } as const
-    await Promise.all([migrate(pool, db, it), migrate(pool, db, it), migrate(pool, db, it)])
-    expect(await findRun(db, run)).toMatchObject({ sync: 'again' })
+  test('the tables are made once, also by several at once', async () => {
+    const { pool } = store
+    const tables = {
+      schema: 'once',
+      migrations: { first: 'create table once.a (); insert into once.a default values' },
+    }
+    const make = () => makeTables(pool, tables, { where: () => 'It', rights: 'create', withoutIt: 'gone' })
+    await Promise.all([make(), make(), make()])
+    await make()
+    expect((await pool.query('select from once.a')).rowCount).toBe(1)
+  })
+
+  test('any other text of the migration is another form', async () => {
+    const migrations = Object.entries(STORE_TABLES.migrations).map(([name, text]) => [name, `${text} `])
+    const tables = { ...STORE_TABLES, migrations: Object.fromEntries(migrations) }
+    const opening = makeTables(store.pool, tables, { where: () => 'It', rights: 'create', withoutIt: 'gone' })
+    await expect(opening).rejects.toMatchObject({
+      code: 'store-other-form',
+      message: expect.stringMatching(/^It has the tables of another build .* or remove this store; gone\.$/),
+    })
+  })
+
+  test('one sync has one run under way and one open hold', async () => {
+    const { db } = store
+    const add = () => addRun(db, { sync: 'one', target: 'here', mode: 'sync', trigger: 'demand' })
+    const runs = [await add(), await add()]
+    const update = db.updateTable('dirsyncd.runs').where('run', 'in', runs)
+    await expect(update.set({ state: 'reading' }).execute()).rejects.toMatchObject({
+      constraint: 'runs_one_active',
+    })
+    await expect(update.set({ hold: 'open' }).execute()).rejects.toMatchObject({
+      constraint: 'runs_one_hold',
+    })
   })
 
   test('20 clients write 1 MB and 100-byte rows at once, and every row is in its own table', async () => {
@@ -267,38 +298,13 @@ describe('a PostgreSQL server that cannot be used', () => {
     expect(said).toMatch(/ does not exist\.$/)
   })
 
-  test('what an older version quarantined gets the id of its entry where the change is still known', async () => {
-    await using stack = new AsyncDisposableStack()
-    const { db } = await postgres(stack)
-    await sql`ALTER TABLE dirsyncd.quarantine DROP op, DROP entry_id`.execute(db)
-    await sql`ALTER TABLE dirsyncd.changes DROP refusals`.execute(db)
-    await sql`ALTER TABLE dirsyncd.runs DROP refused, DROP refused_before_success, DROP probes`.execute(db)
-    const run = await addRun(db, { sync: 'corp', target: 'here', mode: 'sync', trigger: 'demand' })
-    await sql`INSERT INTO dirsyncd.changes (run, number, phase, op, entry_id, fingerprint, change, removes)
-      VALUES (${run}, 1, 'users', 'create-user', 'u1', 'known', '{}', 0)`.execute(db)
-    await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, detail) VALUES
-      ('corp', 'here', 'known', 'refused'), ('corp', 'there', 'known', 'refused'), ('corp', 'here', 'lost', 'refused')
-      `.execute(db)
-    await quarantineEntries.up(db)
-    const targets = new Map([['corp', 'here']])
-    expect(await listQuarantine(db, { targets })).toMatchObject([
-      { fingerprint: 'known', op: 'create-user', entry_id: 'u1' },
-      { fingerprint: 'lost', op: null, entry_id: null },
-    ])
-    const only = { users: ['u1'], groups: ['u1'] }
-    expect(await releaseQuarantine(db, { targets, only })).toMatchObject([{ fingerprint: 'known' }])
-    expect(await releaseQuarantine(db, { targets })).toMatchObject([{ fingerprint: 'lost' }])
-  })
-
-  test('a store that a newer version has used is left as it is', async () => {
+  test('three processes that open an empty database at once make its tables once', async () => {
     const url = await server.createDatabase()
-    await using store = await openStore({ kind: 'postgres', url })
-    await sql`INSERT INTO dirsyncd.kysely_migration VALUES ('9999-later', '2030-01-01')`.execute(store.db)
-    const opening = openStore({ kind: 'postgres', url })
-    await expect(opening).rejects.toMatchObject({ code: 'store-unavailable' })
-    await expect(opening).rejects.toThrow(
-      /^The store at 127\.0\.0\.1:\d+, database \w+, was last used by a newer dirsyncd \(its tables have step 9999-later, which this version does not know\)\. Install that version or a newer one\.$/,
-    )
+    await using stack = new AsyncDisposableStack()
+    const open = async () => stack.use(await openStore({ kind: 'postgres', url }))
+    const [store] = await Promise.all([open(), open(), open()])
+    const { rows } = await store.pool.query('select name from dirsyncd.migrations')
+    expect(rows).toEqual([{ name: '0001-initial' }])
   })
 
   test('the password comes from where it is kept', async () => {
@@ -411,7 +417,7 @@ describe('a PostgreSQL server that cannot be used', () => {
 })
 
 function deletion(id: string): PlannedChange {
-  const change: Change = { op: 'delete-user', id, have: { name: 'a', email: null }, why: 'gone' }
+  const change: Change = { op: 'delete-user', id, have: { name: 'a', email: null, groups: [] }, why: 'gone' }
   return { change, phase: 'delete-users', fingerprint: id, removes: 1 }
 }
 

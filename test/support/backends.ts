@@ -61,7 +61,7 @@ export function backendNamed(name: NamedBackend['name']): NamedBackend {
 }
 
 /** Opens this store, which need not be empty, with the queues in it or on Redis. */
-export async function openBoth(
+async function openBoth(
   storeOptions: StoreOptions,
   redis?: OpenBackend['redis'],
 ): Promise<OpenBackend> {

@@ -4,8 +4,8 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from 'node:fs
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openQueueBackend } from '../../src/queue/backend.ts'
-import { migrateService } from '../../src/service/store/migrations/index.ts'
 import { openStore } from '../../src/store/open.ts'
+import { makeServiceTables } from './service-tables.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/dirsyncd-tests')
@@ -31,7 +31,7 @@ export async function makeTemplateStore(): Promise<string> {
   {
     await using store = await openStore({ kind: 'embedded', dataDir: unfinished })
     await using _backend = await openQueueBackend({ kind: 'store', store })
-    await migrateService(store.pool)
+    await makeServiceTables(store.pool)
   }
   // The rename fails when another process has put the same template there meanwhile.
   await rename(join(unfinished, 'store'), template).catch(async (error: unknown) => {

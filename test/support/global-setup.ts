@@ -1,11 +1,11 @@
 import { Pool } from 'pg'
 import type { TestProject } from 'vitest/node'
-import { migrateService } from '../../src/service/store/migrations/index.ts'
 import { openStore } from '../../src/store/open.ts'
 import { openQueueBackend } from '../../src/queue/backend.ts'
 import { makeTemplateStore } from './empty-store.ts'
 import { SERVICE_TEMPLATE, STORE_TEMPLATE } from './databases.ts'
 import { startPostgres } from './postgres.ts'
+import { makeServiceTables } from './service-tables.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -25,7 +25,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await using _backend = await openQueueBackend({ kind: 'store', store: opened })
   }
   const pool = new Pool({ connectionString: await server.createDatabase(SERVICE_TEMPLATE) })
-  await migrateService(pool)
+  await makeServiceTables(pool)
   await pool.end()
   project.provide('postgres', server.url)
   return () => server.close()

@@ -9,12 +9,12 @@ import { parseFaults } from '../../src/service/faults/faults.ts'
 import { type FixtureResult, loadFixture, type LoadOptions } from '../../src/service/fixture/load.ts'
 import { parseYaml } from '../../src/service/fixture/read.ts'
 import type { RequestLine } from '../../src/service/http/request-log.ts'
-import { migrateService } from '../../src/service/store/migrations/index.ts'
 import { createEstimator, type Estimator } from '../../src/service/password.ts'
 import { createVault, type Vault } from '../../src/service/keys/vault.ts'
 import type { WriteContext } from '../../src/service/store/resource-tables.ts'
 import { createDatabase, SERVICE_TEMPLATE } from './databases.ts'
 import { FIXTURE, FIXTURE_YAML } from './fixture.ts'
+import { makeServiceTables } from './service-tables.ts'
 
 /** Loads the text of a fixture, which names no token files. */
 export async function loadYaml(
@@ -70,7 +70,7 @@ export async function startService(options: StartOptions = {}): Promise<RunningS
   const vault = rest.vault ?? testVault()
   const estimate = rest.estimate ?? (estimator ??= createEstimator())
   const pool = given ?? stack.adopt(await openServicePool(), (opened) => opened.end())
-  await migrateService(pool, 'upgrade')
+  await makeServiceTables(pool)
   await loadYaml(pool, fixture, { vault, estimate })
   const lines: RequestLine[] = []
   const requestLog = { write: (line: RequestLine) => void lines.push(line), close: () => {} }

@@ -1,20 +1,14 @@
 import type { Pool } from 'pg'
 import { DirsyncdError, type ErrorCode, sentence, systemCode } from '../errors.ts'
 
-/** Tables that a process makes or upgrades. */
+/** Tables that a process makes. */
 export interface MadeTables {
   /** Names them, as the beginning of a sentence. */
   readonly where: (database: string) => string
-  /** Which version of dirsyncd made them. Throws if the user may not look. */
-  readonly version: () => Promise<'none' | 'older' | 'this'>
+  /** Whether there are none yet. Throws if the user may not look. */
+  readonly isEmpty: () => Promise<boolean>
   /** `store-unavailable` if left out. */
   readonly code?: ErrorCode
-}
-
-/** By the names of the steps that were made, and of all. */
-export function versionOf(made: readonly string[], all: object): 'none' | 'older' | 'this' {
-  if (made.length === 0) return 'none'
-  return Object.keys(all).every((name) => made.includes(name)) ? 'this' : 'older'
 }
 
 /** Does the work on tables. Throws a sentence where the user of the database may not, and other errors as they are. */
@@ -38,12 +32,12 @@ export async function withRights<T>(pool: Pool, tables: MadeTables, work: () => 
  * Throws what the server would say to the first writes, so that no command says that all is well, or begins what it cannot
  * end.
  */
-export async function requireWrites(db: Pool, schema: 'dirsyncd' | 'bullmq'): Promise<void> {
+export async function requireWrites(db: Pool, schema: string): Promise<void> {
   const { rows } = await db.query<{ isReadOnly: boolean; refused: string | null }>(REFUSED, [schema])
   const [{ isReadOnly, refused } = { isReadOnly: false, refused: null }] = rows
   if (isReadOnly) throw serverError('25006', 'the database is read-only')
   if (refused !== null) throw serverError('42501', `permission denied for ${refused}`)
-  if (schema === 'dirsyncd') return
+  if (schema !== 'bullmq') return
   // BullMQ makes a sequence for each queue.
   const { rows: others } = await db.query<{ may: boolean }>(MAY_NUMBER)
   if (others[0]?.may === false)
@@ -64,16 +58,11 @@ function serverError(code: string, message: string): Error {
   return Object.assign(new Error(message), { code })
 }
 
-async function whatIsRefused({ version }: MadeTables, user: string): Promise<string> {
+async function whatIsRefused({ isEmpty }: MadeTables, user: string): Promise<string> {
   // Only tables that exist can be closed to the user.
-  switch (await version().catch(() => 'this' as const)) {
-    case 'none':
-      return `is empty, and its user ${user} may not make the tables`
-    case 'older':
-      return `was last used by an older dirsyncd, and its user ${user} may not upgrade the tables`
-    case 'this':
-      return `has tables that its user ${user} may not use`
-  }
+  return (await isEmpty().catch(() => false))
+    ? `is empty, and its user ${user} may not make the tables`
+    : `has tables that its user ${user} may not use`
 }
 
 /** Says how to give the user the missing right; `undefined` if the error is about something else. */

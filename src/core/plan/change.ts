@@ -43,8 +43,8 @@ export interface DeleteUser {
   readonly op: 'delete-user'
   readonly id: string
   readonly have: UserValues & {
-    /** The ids of the groups that lose the user, sorted; not in what older versions stored. */
-    readonly groups?: readonly string[]
+    /** The ids of the groups that lose the user, sorted. */
+    readonly groups: readonly string[]
   }
   readonly why: DeleteReason
   /** A user whom the same plan creates: probably the same person under the new id. */

@@ -174,7 +174,7 @@ function describeQuarantine(quarantine: SyncFacts['quarantine'], cleaner: Cleane
     newest: quarantine.slice(0, QUARANTINED).map(({ id, op, detail, ...facts }) => ({
       ...facts,
       op,
-      entry: id === null ? null : cleaner.id({ kind: op?.endsWith('-group') ? 'group' : 'user', id }),
+      entry: cleaner.id({ kind: op.endsWith('-group') ? 'group' : 'user', id }),
       detail: cleaner.sentence(detail),
     })),
   }

@@ -88,7 +88,7 @@ export function deletionOf(facts: VerdictFacts): JournalEntry | undefined {
   return last?.op.startsWith('delete') === true ? last : undefined
 }
 
-export const DONE: ReadonlySet<string | null> = new Set(['applied', 'found', 'already'])
+export const DONE: ReadonlySet<string> = new Set(['applied', 'found', 'already'])
 
 /** The newest change that was made. */
 export function lastDone({ journal }: VerdictFacts): JournalEntry | undefined {

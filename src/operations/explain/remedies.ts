@@ -28,7 +28,7 @@ export function remedyOfDoubt({ lastRun, sync }: VerdictFacts): string {
 /** Why it was not done before: the last try failed, or the last run. */
 export function troubleOf({ journal, lastFailure }: VerdictFacts, { op }: Change): string | undefined {
   const [last] = journal
-  if (last?.op === op && last.outcome !== null && FAILED.has(last.outcome)) {
+  if (last?.op === op && FAILED.has(last.outcome)) {
     const why = last.detail === null ? '' : ` (${withoutStop(answerIn(last.detail))})`
     return `run ${last.run} tried it, and it failed${why}`
   }

@@ -108,5 +108,5 @@ function journalText({ run, op, at, outcome, status, detail, approvedBy, undoes 
   const by = approvedBy === null ? '' : approvedBy === '' ? ', approved' : `, approved by ${approvedBy}`
   const why = detail === null ? '' : `: ${answerIn(detail)}`
   const undo = undoes === null ? '' : ` (undo of run ${undoes})`
-  return `${pointInTime(at)}  run ${run}${undo}  ${op}  ${outcome ?? 'under way'}${answer}${by}${why}`
+  return `${pointInTime(at)}  run ${run}${undo}  ${op}  ${outcome}${answer}${by}${why}`
 }

@@ -57,7 +57,7 @@ export async function openServiceAdmin(service: ServiceConfig, log: Log): Promis
 async function openOwn(service: ServiceConfig, log: Log): Promise<ServiceAdmin> {
   await using stack = new AsyncDisposableStack()
   const pool = await openServicePool(stack, service, 'an access-service command', log)
-  await makeServiceTables(pool, 'create')
+  await makeServiceTables(pool, service)
   const perform = createPerform(
     depsOf(
       service,

@@ -1,9 +1,9 @@
 import type { Pool, PoolClient } from 'pg'
-import type { ServiceConfig } from '../config/config.ts'
 import type { Log } from '../../base/log/log.ts'
-import { migrateService, MIGRATIONS, stepsMade } from './migrations/index.ts'
+import { makeTables } from '../../base/database/make-tables.ts'
 import { databaseOptions, openPool } from '../../base/database/open.ts'
-import { versionOf, withRights } from '../../base/database/rights.ts'
+import type { ServiceConfig } from '../config/config.ts'
+import { SERVICE_TABLES } from './migrations/index.ts'
 
 /** Opens the database of the service; the stack closes it and breaks off the queries that still run. */
 export async function openServicePool(
@@ -21,14 +21,16 @@ export async function openServicePool(
   return pool
 }
 
-/** As `migrateService`. Throws a sentence where the user of the database may not. */
-export function makeServiceTables(pool: Pool, rights: 'upgrade' | 'create'): Promise<void> {
-  const version = async () => versionOf(await stepsMade(pool), MIGRATIONS)
-  return withRights(pool, { where: serviceStore, version }, () => migrateService(pool, rights))
-}
-
-function serviceStore(database: string): string {
-  return `The store of the service, database ${database},`
+export function makeServiceTables(pool: Pool, { store, dataDir }: ServiceConfig): Promise<void> {
+  return makeTables(pool, SERVICE_TABLES, {
+    program: 'access-service',
+    where: (database) =>
+      store.kind === 'embedded'
+        ? `The embedded store of the service in ${dataDir}`
+        : `The store of the service, database ${database},`,
+    rights: 'create',
+    withoutIt: 'into a new store you import again (access-service import)',
+  })
 }
 
 /** Returns a function that breaks off the running queries, because a pool ends only after all of them. */

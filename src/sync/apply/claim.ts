@@ -183,8 +183,8 @@ export async function closeChunksOfEndedRuns(db: Kysely<Tables>, sync: string): 
       RETURNING c.*, k.worker, k.intent_at, k.target
     )
     INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, before,
-      removes, intent_at, ended_at, outcome, approved, approved_by)
+      removes, intent_at, outcome, approved, approved_by)
     SELECT run, number, ${sync}, target, op, entry_id, fingerprint, attempts, worker, change -> 'have',
-      removes, intent_at, now(), 'unknown', approved, approved_by
+      removes, intent_at, 'unknown', approved, approved_by
     FROM changed`.execute(db)
 }

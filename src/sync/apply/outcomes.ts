@@ -171,9 +171,9 @@ async function journal(
       SET code = 'quarantined', name = EXCLUDED.name, detail = EXCLUDED.detail, tried_at = now()
     ), journaled AS (
       INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, before,
-        removes, intent_at, ended_at, outcome, status, requests, detail, approved, approved_by)
+        removes, intent_at, outcome, status, requests, detail, approved, approved_by)
       SELECT ${run}, number, ${sync}, ${target}, op, entry_id, fingerprint, attempts, ${worker}, change -> 'have',
-        removes, ${intentAt}, now(), state, status, requests, detail, approved, approved_by
+        removes, ${intentAt}, state, status, requests, detail, approved, approved_by
       FROM done WHERE state <> 'pending'
     )
     SELECT number,

@@ -80,8 +80,6 @@ export class ChangeWorker {
   }
 
   async #work(job: ChunkJob): Promise<void> {
-    // A job of the version before this one; its changes come back from the store.
-    if (job.first === undefined) return
     try {
       await this.#applyJob(job)
     } catch (error) {

@@ -18,7 +18,7 @@ export function changePage(run: RunSummary, view: ChangeView): Page {
       <a href="${path`/runs/${run.run}`}">Run ${run.run} of <bdi>${run.sync}</bdi></a>
     </p>
     ${changeTable(run.run, [view], change.op)} ${change.op === 'set-members' && membersLists(change)}
-    ${change.op === 'delete-user' && change.have.groups !== undefined && idList('Leaves these groups', change.have.groups)}
+    ${change.op === 'delete-user' && idList('Leaves these groups', change.have.groups)}
     ${change.op === 'delete-group' && idList('Its members', change.have.members)}
     <p class="actions">
       <a href="${story}">Why the directory has this ${kindOf(change.op)} as it has it</a>

@@ -22,26 +22,22 @@ export function quarantinePage(
   const title = sync === undefined ? 'Quarantine' : `Quarantine of ${sync}`
   const rows = shown.map((each) => [
     html`<a href="${path`/syncs/${each.sync}`}"><bdi>${each.sync}</bdi></a>`,
-    each.op ?? 'change of an older version',
-    each.id === null
-      ? html`–`
-      : html`<a
-          href="${withQuery(path`/syncs/${each.sync}/people`, { who: each.id, kind: each.kind ?? undefined })}"
-          >${each.name !== null && html`<bdi>${cut(each.name)}</bdi> `}<bdi class="id">${each.id}</bdi></a
-        >`,
+    each.op,
+    html`<a href="${withQuery(path`/syncs/${each.sync}/people`, { who: each.id, kind: each.kind })}"
+      >${each.name !== null && html`<bdi>${cut(each.name)}</bdi> `}<bdi class="id">${each.id}</bdi></a
+    >`,
     html`${cut(each.detail)}`,
     at(each.since, now),
     at(each.triedAgainAt, now),
-    each.id !== null &&
-      html`<form method="post" action="/quarantine/release">
-        <input type="hidden" name="sync" value="${each.sync}" /><input
-          type="hidden"
-          name="kind"
-          value="${each.kind}"
-        /><input type="hidden" name="id" value="${encodeURIComponent(each.id.toWellFormed())}" /><button>
-          Release
-        </button>
-      </form>`,
+    html`<form method="post" action="/quarantine/release">
+      <input type="hidden" name="sync" value="${each.sync}" /><input
+        type="hidden"
+        name="kind"
+        value="${each.kind}"
+      /><input type="hidden" name="id" value="${encodeURIComponent(each.id.toWellFormed())}" /><button>
+        Release
+      </button>
+    </form>`,
   ])
   const body = html`<h1>${title}</h1>
     <p>
@@ -57,7 +53,7 @@ export function quarantinePage(
                 : html`${table(
                     caption(all.length, { skip, shown: shown.length }),
                     ['Sync', 'Change', 'Who', 'What the service said', 'Since', 'Tried again', 'Release'],
-                    rows.map((cells) => cells.map((cell) => (cell === false ? html`` : cell))),
+                    rows,
                   )}
                   ${pager(all.length, { sync, skip })}`
             }

@@ -538,7 +538,12 @@ describe('what a run would plan', () => {
 })
 
 describe('what an undo put back', () => {
-  const gone = fingerprint({ op: 'delete-user', id: 'ana', have: { email: null, name: null }, why: 'gone' })
+  const gone = fingerprint({
+    op: 'delete-user',
+    id: 'ana',
+    have: { email: null, name: null, groups: [] },
+    why: 'gone',
+  })
   const undo = { run: 7, undoes: 5 }
   const putBack = [
     attempt({ ...undo, op: 'create-user', fingerprint: 'x' }),

@@ -13,7 +13,12 @@ const updateUser: Change = {
   have: { name: 'An', email: null },
   want: { name: 'Ann' },
 }
-const deleteUser: Change = { op: 'delete-user', id: 'u1', have: { name: 'Ann', email: null }, why: 'gone' }
+const deleteUser: Change = {
+  op: 'delete-user',
+  id: 'u1',
+  have: { name: 'Ann', email: null, groups: [] },
+  why: 'gone',
+}
 const createGroup: Change = { op: 'create-group', id: 'g1', want: { name: 'All' } }
 const updateGroup: Change = { op: 'update-group', id: 'g1', have: { name: 'Al' }, want: { name: 'All' } }
 const deleteGroup: Change = { op: 'delete-group', id: 'g1', have: { name: 'All', members: [] }, why: 'gone' }

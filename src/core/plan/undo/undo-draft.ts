@@ -92,7 +92,7 @@ export class UndoDraft {
     if (!writesMembers) return
     const add = (group: string, user: string) =>
       isMembershipInPart(part, group, user) && this.#memberships.add(group, user)
-    if (change.op === 'delete-user') for (const group of change.have.groups ?? []) add(group, change.id)
+    if (change.op === 'delete-user') for (const group of change.have.groups) add(group, change.id)
     if (change.op === 'delete-group') for (const user of change.have.members) add(change.id, user)
   }
 
@@ -168,15 +168,6 @@ export class UndoDraft {
     const now = this.#userNow(id)
     if (now === undefined) this.#want({ id, email: have.email, name: have.name })
     else if (!hasValues(now, have)) this.#want({ ...now, email: have.email })
-    if (have.groups === undefined) {
-      this.#note(
-        'user',
-        id,
-        'not-restored',
-        'comes back without groups: the version that deleted it did not keep them',
-      )
-      return
-    }
     if (have.groups.length === 0) return
     if (this.#facts.writesMembers) for (const group of have.groups) this.#memberships.add(group, id)
     else if (!have.groups.every((group) => this.#isMember(group, id)))

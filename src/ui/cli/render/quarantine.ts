@@ -20,12 +20,11 @@ function whomAndWhy({ name, detail }: QuarantinedChange): string {
 }
 
 function row(change: QuarantinedChange, now: string): string[] {
-  const { sync, id, op, fingerprint, since, triedAgainAt } = change
+  const { sync, id, op, since, triedAgainAt } = change
   return [
     sync,
-    // A change that an older version quarantined is known by its fingerprint alone.
-    id === null ? `change ${fingerprint}` : printable(id),
-    op ?? 'unknown',
+    printable(id),
+    op,
     pointInTime(since),
     triedAgainAt <= now ? 'in the next run' : `after ${pointInTime(triedAgainAt)}`,
   ]

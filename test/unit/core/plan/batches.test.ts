@@ -42,7 +42,7 @@ test.each([
     'another operation',
     [
       user('a'),
-      { change: { op: 'delete-user', id: 'b', have: { name: 'b', email: null }, why: 'gone' } },
+      { change: { op: 'delete-user', id: 'b', have: { name: 'b', email: null, groups: [] }, why: 'gone' } },
       { change: { op: 'create-group', id: 'c', want: { name: 'c' } } },
       { change: { op: 'create-group', id: 'd', want: { name: 'd' } } },
     ],

@@ -383,7 +383,12 @@ describe('members', () => {
   })
 
   test('a user whose deletion was rejected stays a member', () => {
-    const left = { op: 'delete-user', id: 'left', have: haveUser('left'), why: 'gone' } as const
+    const left = {
+      op: 'delete-user',
+      id: 'left',
+      have: { ...haveUser('left'), groups: [] },
+      why: 'gone',
+    } as const
     const plan = planOf(
       sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a'])]),
       directoryOf([haveUser('a'), haveUser('left')], [haveGroup('g', 'G', ['a', 'left'])]),
@@ -486,7 +491,7 @@ describe('a fingerprint', () => {
   test.each<[string, Change, Change]>([
     [
       'a delete of a user and of a group',
-      { op: 'delete-user', id: 'x', have: { email: null, name: null }, why: 'gone' },
+      { op: 'delete-user', id: 'x', have: { email: null, name: null, groups: [] }, why: 'gone' },
       { op: 'delete-group', id: 'x', have: { name: 'X', members: [] }, why: 'gone' },
     ],
     ['two names of a group', group, { ...group, want: { name: 'Newer' } }],

@@ -25,7 +25,7 @@ const CHANGES: readonly [Change, string][] = [
     '~ update user   e-2  name: A → B, email: (none) → b@x.org',
   ],
   [
-    { op: 'delete-user', id: 'e-3', have: { name: 'Old', email: 'o@x.org' }, why: 'gone' },
+    { op: 'delete-user', id: 'e-3', have: { name: 'Old', email: 'o@x.org', groups: [] }, why: 'gone' },
     '- delete user   e-3  Old <o@x.org> (not in the source any more, or not in what the sync reads of it)',
   ],
   [
@@ -42,7 +42,7 @@ const CHANGES: readonly [Change, string][] = [
     {
       op: 'delete-user',
       id: 'e-17',
-      have: { name: 'Ana', email: 'a@x.org' },
+      have: { name: 'Ana', email: 'a@x.org', groups: [] },
       why: 'gone',
       newId: 'e\u001b18',
     },
@@ -63,7 +63,7 @@ const CHANGES: readonly [Change, string][] = [
     '~ update user   e-2  email: a@x.org → b@x.org (the e-mail of e-5)',
   ],
   [
-    { op: 'delete-user', id: 'e-3', have: { name: null, email: null }, why: 'left-filter' },
+    { op: 'delete-user', id: 'e-3', have: { name: null, email: null, groups: [] }, why: 'left-filter' },
     "- delete user   e-3  (outside the sync's filter)",
   ],
   [{ op: 'create-group', id: 'g-1', want: { name: 'Sales' } }, '+ create group  g-1  Sales'],

@@ -1,3 +1,0 @@
-import { ALL_VERSIONS, testUpgrades } from './store-upgrade.ts'
-
-testUpgrades(ALL_VERSIONS)

@@ -1,0 +1,12 @@
+import type { Pool } from 'pg'
+import { SERVICE_TABLES } from '../../src/service/store/migrations/index.ts'
+import { makeTables } from '../../src/store/migrate.ts'
+
+/** Makes the tables of the service in an empty database. */
+export function makeServiceTables(pool: Pool): Promise<void> {
+  return makeTables(pool, SERVICE_TABLES, {
+    where: () => 'The store of the service',
+    rights: 'create',
+    withoutIt: '',
+  })
+}
