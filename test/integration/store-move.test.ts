@@ -3,6 +3,7 @@ import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Pool } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openStore } from '../../src/store/open.ts'
 import { createDatabase, STORE_TEMPLATE } from '../support/databases.ts'
 import { openSite, type ServiceSite, type Site, startServiceSite } from '../support/site.ts'
 import { directorySection, embeddedConfig } from '../support/sync-config.ts'
@@ -170,6 +171,39 @@ test('a store that was moved is not opened again by an old configuration, and on
   expect(existsSync(store)).toBe(false)
   await rename(join(site.dataDir, aside), store)
   expect(await site.run('runs')).toMatchObject({ code: 0, stderr: '' })
+})
+
+test('a row that does not arrive is a move that did not happen', async () => {
+  await configure()
+  await people(5)
+  await site.run('plan', 'corp')
+  await configure({ store: database })
+  const pool = stack.adopt(new Pool({ connectionString: database }), (opened) => opened.end())
+  await pool.query('CREATE RULE lose AS ON INSERT TO dirsyncd.changes DO INSTEAD NOTHING')
+  const store = join(site.dataDir, 'store')
+  expect(await site.run('store', 'move')).toMatchObject({
+    code: 1,
+    stderr:
+      'Nothing was moved, because it failed (0 of 6 rows of changes arrived): the embedded store is as it was.\n',
+  })
+  expect(existsSync(store)).toBe(true)
+  await pool.query('DROP RULE lose ON dirsyncd.changes')
+  expect((await site.run('store', 'move')).stdout).toMatch(/\n {2}changes: 6\n/)
+})
+
+test('numbers go on where they were, also after rows that are gone', async () => {
+  await configure()
+  await people(5)
+  await site.run('plan', 'corp')
+  await site.run('plan', 'corp')
+  {
+    await using embedded = await openStore({ kind: 'embedded', dataDir: site.dataDir })
+    await embedded.pool.query('DELETE FROM dirsyncd.runs WHERE run = 2')
+  }
+  await configure({ store: database })
+  expect((await site.run('store', 'move')).code).toBe(0)
+  await site.run('plan', 'corp')
+  expect((await site.json('runs')).lines.flat().map(({ run }) => run)).toEqual([3, 1])
 })
 
 test('a store that has only a pause is moved, and is open then', async () => {

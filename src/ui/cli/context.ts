@@ -11,7 +11,7 @@ import type { CollectedBundle } from '../../compose/bundle.ts'
 import type { CheckItem, CheckRequest } from '../../operations/check.ts'
 import type { InitSteps } from '../../operations/init/init.ts'
 import type { TestedChannel } from '../../compose/test-notifications.ts'
-import type { MovedStore } from '../../compose/move-store.ts'
+import type { MovedStore } from '../../store/move.ts'
 import type { Ask } from './ask.ts'
 import type { Prompts } from './init/prompts.ts'
 
