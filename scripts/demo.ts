@@ -1,31 +1,53 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { SERVICE_TABLES } from '../src/service/store/migrations/index.ts'
+import { STORE_TABLES } from '../src/store/migrations/index.ts'
 
 /** `npm start`: access-service with the demo's organizations, and dirsyncd beside it, until one of them ends. */
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const DATA = join(ROOT, 'var', 'demo')
 
 const processes: ChildProcess[] = []
 
-/** A terminal sends Ctrl-C to all three; a service manager signals only this one. */
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.on(signal, () => {
-    for (const each of processes) each.kill(signal)
-  })
+/** A terminal sends Ctrl-C to all three processes; a service manager signals only this one. */
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end(signal))
 
+startOverWithOtherTables()
 start('src/service/main.ts', 'config/demo/access-service.yaml')
 start('src/main.ts', 'config/demo.yaml')
-
-const codes = await Promise.all(
-  processes.map(async (each) => {
-    const [code] = await once(each, 'exit')
-    for (const other of processes) other.kill('SIGTERM')
-    return code as number | null
-  }),
-)
+const codes = await Promise.all(processes.map(codeOf))
 process.exitCode = codes.find((code) => code !== 0) ?? 0
+
+/** Until 1.0.0 no store is upgraded, and nobody misses that of a demo. */
+function startOverWithOtherTables(): void {
+  const form = createHash('sha256')
+    .update(JSON.stringify([STORE_TABLES, SERVICE_TABLES]))
+    .digest('hex')
+  const file = join(DATA, 'form')
+  if (existsSync(DATA) && (!existsSync(file) || readFileSync(file, 'utf8') !== form)) {
+    process.stdout.write(`The demo starts over: its stores in ${DATA} have tables of another version.\n`)
+    rmSync(DATA, { recursive: true })
+  }
+  mkdirSync(DATA, { recursive: true, mode: 0o700 })
+  writeFileSync(file, form)
+}
 
 function start(program: string, config: string): void {
   const args = [program, 'start', '--config', config]
   processes.push(spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit' }))
+}
+
+/** Ends the other program, too. */
+async function codeOf(child: ChildProcess): Promise<number | null> {
+  const [code] = await once(child, 'exit')
+  end('SIGTERM')
+  return code as number | null
+}
+
+function end(signal: NodeJS.Signals): void {
+  for (const each of processes) each.kill(signal)
 }

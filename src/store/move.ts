@@ -1,11 +1,11 @@
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Pool, PoolClient } from 'pg'
-import { DirsyncdError } from '../errors.ts'
-import type { Log } from '../log.ts'
-import { hasEmbeddedStore, lastAside, movingPlace, newAside } from './aside.ts'
+import { DirsyncdError } from '../base/errors.ts'
+import type { Log } from '../base/log/log.ts'
+import { hasEmbeddedStore, lastAside, movingPlace, newAside } from '../base/database/aside.ts'
 import { deviceId } from './device-id.ts'
-import { openEmbeddedPool } from './embedded.ts'
+import { openEmbeddedPool } from '../base/database/embedded.ts'
 import { openStore } from './open.ts'
 
 /** Those that refer to others come last. */

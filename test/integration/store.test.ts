@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { Change } from '../../src/core/plan/change.ts'
 import type { PlannedChange } from '../../src/core/plan/changes.ts'
 import { FencedRun } from '../../src/store/fenced-run.ts'
-import { makeTables } from '../../src/store/migrate.ts'
+import { makeTables } from '../../src/base/database/make-tables.ts'
 import { STORE_TABLES } from '../../src/store/migrations/index.ts'
 import { openStore, type Store } from '../../src/store/open.ts'
 import { isAway } from '../../src/base/database/outage.ts'
@@ -150,7 +150,13 @@ describe.each([
       schema: 'once',
       migrations: { first: 'create table once.a (); insert into once.a default values' },
     }
-    const make = () => makeTables(pool, tables, { where: () => 'It', rights: 'create', withoutIt: 'gone' })
+    const make = () =>
+      makeTables(pool, tables, {
+        program: 'dirsyncd',
+        where: () => 'It',
+        rights: 'create',
+        withoutIt: 'gone',
+      })
     await Promise.all([make(), make(), make()])
     await make()
     expect((await pool.query('select from once.a')).rowCount).toBe(1)
@@ -159,7 +165,12 @@ describe.each([
   test('any other text of the migration is another form', async () => {
     const migrations = Object.entries(STORE_TABLES.migrations).map(([name, text]) => [name, `${text} `])
     const tables = { ...STORE_TABLES, migrations: Object.fromEntries(migrations) }
-    const opening = makeTables(store.pool, tables, { where: () => 'It', rights: 'create', withoutIt: 'gone' })
+    const opening = makeTables(store.pool, tables, {
+      program: 'dirsyncd',
+      where: () => 'It',
+      rights: 'create',
+      withoutIt: 'gone',
+    })
     await expect(opening).rejects.toMatchObject({
       code: 'store-other-form',
       message: expect.stringMatching(/^It has the tables of another build .* or remove this store; gone\.$/),

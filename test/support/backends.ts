@@ -61,10 +61,7 @@ export function backendNamed(name: NamedBackend['name']): NamedBackend {
 }
 
 /** Opens this store, which need not be empty, with the queues in it or on Redis. */
-async function openBoth(
-  storeOptions: StoreOptions,
-  redis?: OpenBackend['redis'],
-): Promise<OpenBackend> {
+async function openBoth(storeOptions: StoreOptions, redis?: OpenBackend['redis']): Promise<OpenBackend> {
   const store = await openStore(storeOptions)
   const backend = await openQueueBackend(
     redis ? { ...redis, times: QUICK.jobs } : { kind: 'store', store, times: QUICK.jobs },

@@ -29,7 +29,6 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   'The operator’s evening': [
     'ui/cli/context.ts compose/bundle.ts',
     'ui/cli/context.ts compose/control.ts',
-    'ui/cli/context.ts compose/move-store.ts',
     'ui/cli/context.ts compose/reload.ts',
     'ui/cli/context.ts compose/test-notifications.ts',
     'ui/cli/notify.ts compose/test-notifications.ts',

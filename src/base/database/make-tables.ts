@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
-import { DirsyncdError } from '../base/errors.ts'
-import { type MadeTables, requireWrites, withRights } from '../base/database/rights.ts'
+import { DirsyncdError } from '../errors.ts'
+import { type MadeTables, requireWrites, withRights } from './rights.ts'
 
 /** Any number that nobody else locks; while one process makes tables the others wait. */
 const MIGRATION_LOCK = 7_347_731
@@ -19,6 +19,7 @@ interface Tables {
 }
 
 interface Opening {
+  readonly program: 'dirsyncd' | 'access-service'
   /** Names the store, as the beginning of a sentence. */
   readonly where: MadeTables['where']
   readonly rights: TableRights
@@ -69,15 +70,15 @@ function hashOf(migration: string): string {
 async function missingMigrations(
   db: Pool | PoolClient,
   { schema, migrations }: Tables,
-  { where, rights, withoutIt }: Opening,
+  { program, where, rights, withoutIt }: Opening,
 ): Promise<readonly string[]> {
   const { database, isEmpty, made } = await readState(db, schema)
   const texts = Object.entries(migrations)
   const known = texts.filter(([name]) => made.has(name))
   const isOther = known.length === 0 || known.some(([name, text]) => made.get(name) !== hashOf(text))
-  if (!isEmpty && isOther) throw otherForm(where(database), withoutIt)
+  if (!isEmpty && isOther) throw otherForm(where(database), program, withoutIt)
   const newer = [...made.keys()].find((name) => !(name in migrations))
-  if (newer !== undefined) throw newerStore(where(database), newer)
+  if (newer !== undefined) throw newerStore(where(database), program, newer)
   if (isEmpty && rights !== 'create') throw emptyStore(where(database))
   return texts.map(([name]) => name).filter((name) => !made.has(name))
 }
@@ -101,18 +102,18 @@ async function readState(db: Pool | PoolClient, schema: string): Promise<State> 
 }
 
 /** This version cannot know what the tables of a newer one mean. */
-function newerStore(where: string, name: string): DirsyncdError {
+function newerStore(where: string, program: string, name: string): DirsyncdError {
   return new DirsyncdError(
     'store-unavailable',
-    `${where} was last used by a newer dirsyncd (its tables have step ${name}, which this version does not know). ` +
+    `${where} was last used by a newer ${program} (its tables have step ${name}, which this version does not know). ` +
       'Install that version or a newer one.',
   )
 }
 
-function otherForm(where: string, withoutIt: string): DirsyncdError {
+function otherForm(where: string, program: string, withoutIt: string): DirsyncdError {
   return new DirsyncdError(
     'store-other-form',
-    `${where} has the tables of another build of dirsyncd, and no store is upgraded before 1.0.0: name a new dataDir or ` +
+    `${where} has the tables of another build of ${program}, and no store is upgraded before 1.0.0: name a new dataDir or ` +
       `database in the configuration, or remove this store; ${withoutIt}.`,
   )
 }
