@@ -13,8 +13,10 @@ const DATA = join(ROOT, 'var', 'demo')
 
 const processes: ChildProcess[] = []
 
-/** A terminal sends Ctrl-C to all three processes; a service manager signals only this one. */
+/** A terminal sends Ctrl-C to all three processes, a service manager signals only this one. */
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end(signal))
+/** A closed terminal, on which the programs themselves would only reload. */
+process.on('SIGHUP', () => end('SIGTERM'))
 
 startOverWithOtherTables()
 start('src/service/main.ts', 'config/demo/access-service.yaml')
