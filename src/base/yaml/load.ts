@@ -105,7 +105,7 @@ function placeOf({ file, env, usualFiles }: ConfigPlace, kind: FileKind): Place 
   const files = usualFiles ?? kind.usualFiles
   const usual = files.find(mayExist)
   if (usual !== undefined) return { shownFile: usual, trust: 'searched' }
-  throw noFile(files.join(' or '), 'one of them', kind)
+  throw noFile(files.join(' or '), files.length === 1 ? 'it' : 'one of them', kind)
 }
 
 /** A file that cannot be reached is not passed over: reading it says why. */

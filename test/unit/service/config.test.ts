@@ -45,7 +45,7 @@ test('paths start at the folder of the file, and the environment names it', asyn
   expect(service.keyFile).toBe(join(folder.path, 'keys'))
   expect(service.uniqueExternalIds).toBe(true)
   await expect(loadConfig({ env: {}, usualFiles: [join(folder.path, 'none.yaml')] })).rejects.toThrow(
-    'copy config/access-service.yaml to one of them',
+    'copy config/access-service.yaml to it and edit it',
   )
 })
 
