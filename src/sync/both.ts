@@ -1,5 +1,5 @@
 /**
- * Runs two things at once; when one fails the other is told to stop and waited for, so that nothing goes on in the
+ * Runs two tasks at once. When one fails, the other is aborted and awaited, so that nothing continues in the
  * background. Throws the first failure.
  */
 export async function bothOrNeither<A, B>(

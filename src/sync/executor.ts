@@ -24,16 +24,14 @@ import { runUndo } from './undo.ts'
 export interface ExecutorDeps extends PassDeps {
   readonly leases: Leases
   readonly syncs: ReadonlyMap<string, SyncSetup>
-  /** Names this process in the lease. */
   readonly owner: string
   readonly log: Log
-  /** Aborted when the process is to end: a run that is under way is left for the next process. */
+  /** Aborted when the process ends: the next process takes over its run. */
   readonly signal: AbortSignal
-  /** What is kept of the past; without it, everything. */
+  /** Without it, everything is kept. */
   readonly retention?: Retention
-  /** Told about every run that has ended. */
   readonly onRunEnd?: (run: number) => Promise<void>
-  /** Told how each run of this process ended; `interrupted` ones are made again. */
+  /** `interrupted` runs are made again. */
   readonly onEnd?: (sync: string, mode: RunMode, end: RunEnd | 'failed' | 'interrupted') => void
 }
 
@@ -53,8 +51,8 @@ export class Executor {
   }
 
   /**
-   * Takes the sync's lease and makes its waiting runs, one after the other. Returns at once when somebody else has the
-   * lease: whoever holds it sees the waiting runs.
+   * Takes the sync's lease and makes its waiting runs, one after the other. Returns at once when another process has
+   * the lease: that process sees the waiting runs.
    */
   async work(name: string, { scheduled }: WorkOptions): Promise<void> {
     const { db, syncs } = this.#deps
@@ -80,7 +78,7 @@ export class Executor {
 
   /**
    * Takes the sync's lease and makes this waiting run alone: other waiting runs belong to other commands. Resolves with
-   * whether it made the run, at once with `false` when somebody else has the lease.
+   * whether it made the run; at once with `false` when another process has the lease.
    */
   async workOn(name: string, number: number): Promise<boolean> {
     const { db, syncs } = this.#deps
@@ -90,7 +88,7 @@ export class Executor {
     if (lease === undefined) return false
     const run = await findRun(db, number)
     if (run?.state !== 'waiting') return false
-    // A plan changes nothing, so it leaves interrupted runs to those that go on with their work.
+    // A plan changes nothing, so it leaves interrupted runs to the processes that resume them.
     if (run.mode === 'sync') {
       await withLease(db, lease, number, (trx) =>
         interruptRuns(trx, name, async () => number, { beginsAtOnce: true }),
@@ -106,8 +104,8 @@ export class Executor {
   }
 
   /**
-   * Runs whose process ended are ended, and one new run goes on: from the read, because that is the resume. A whole run
-   * that waits already is that one.
+   * Ends the runs of dead processes and starts one new run from the read: that is the resume. A full run that waits
+   * already serves as the new run.
    */
   async #resume({ name: sync, target }: SyncSetup, lease: Lease): Promise<void> {
     await withLease(this.#deps.db, lease, 0, (trx) =>
@@ -144,7 +142,7 @@ export class Executor {
       this.#deps.onEnd?.(setup.name, run.mode, end)
       log.info({ end }, 'run ended')
     } catch (error) {
-      // Nobody knows what the store has of this run: the next one goes on from the read.
+      // The state of this run in the store is unknown: the next one starts again from the read.
       if (signal.aborted || isAway(error) || error instanceof Overtaken) {
         this.#deps.onEnd?.(setup.name, run.mode, 'interrupted')
         log.info('run interrupted')
@@ -164,7 +162,7 @@ export class Executor {
   }
 }
 
-/** Aborted when this process is to leave the runs of the sync to whoever goes on with them. */
+/** Aborted when another process is to take over the runs of the sync. */
 function leaving({ signal }: Pick<ExecutorDeps, 'signal'>, setup: SyncSetup): AbortSignal {
   return setup.leaving === undefined ? signal : AbortSignal.any([signal, setup.leaving])
 }

@@ -35,9 +35,9 @@ import type { Memory, Planned } from './run.ts'
 type Db = Kysely<Tables>
 
 /**
- * What keeps single changes of a plan back: decisions of people, answers of the service, and time.
+ * The reasons that block single changes of a plan: operators' decisions, answers of the service, and time.
  *
- * @param ids the only entries that are asked about
+ * @param ids limits the reasons to these entries
  */
 export async function recallReasons(
   db: Db,
@@ -61,7 +61,6 @@ export async function recallReasons(
   }
 }
 
-/** What a run of this sync on this target needs to know of earlier ones. */
 export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memory> {
   const good = await lastGood(db, sync, target)
   return {
@@ -76,9 +75,9 @@ export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memo
 }
 
 /**
- * Keeps what a completed run of the whole sync read, as what the next one is compared with. A read of a server that was
- * not as new as the last good one proves nothing, so only the trouble is kept. `isWhole` says that nothing proved the
- * directory's list incomplete: on such a list, whoever left looks deleted, and what was decided about them looks done.
+ * Saves what a complete run of the whole sync read, for the next run to compare with. A read of a server that was not
+ * as new as the last good one proves nothing, so only the doubt is saved. `isWhole`: nothing proved the directory's
+ * list incomplete. On an incomplete list, users that left look deleted, and decisions about them look done.
  */
 export async function rememberRun(
   db: Db,
@@ -94,7 +93,7 @@ export async function rememberRun(
   const left = stillThere(planned, unfinished)
   const waiting = awaitingDelete(plan, left)
   const good: LastGood = {
-    // What waits must not look as if the source had lost it before.
+    // Blocked entries must not look as if the source had lost them before.
     users: source.seen.user.size + waiting.user.length,
     groups: source.seen.group.size + waiting.group.length,
     groupsWithMembers: source.groupsWithMembers,
@@ -115,7 +114,7 @@ export async function rememberRun(
   await forgetOtherQuarantined(db, run.sync, run.target, open)
 }
 
-/** What is said of entries whose changes a run does not make, or makes otherwise than the source wants them. */
+/** Notices of entries whose changes a run blocks or makes otherwise than the source wants. */
 const UNJUDGED: ReadonlySet<NoticeCode> = new Set([
   'duplicate-id',
   'no-name',
@@ -140,7 +139,7 @@ const UNJUDGED: ReadonlySet<NoticeCode> = new Set([
   'no-email',
 ])
 
-/** What was rejected of these may be wanted again when the next run can judge them. */
+/** A rejected change of these may be wanted again when the next run can judge it. */
 function unjudgedIn({ source, plan }: Planned): Unjudged {
   if (source.unreadable > 0) return 'all'
   const ids = { user: new Set<string>(), group: new Set<string>() }
@@ -151,8 +150,8 @@ function unjudgedIn({ source, plan }: Planned): Unjudged {
 }
 
 /**
- * Keeps, before a run adds what only a doubtful server has, where that server was. A run that is interrupted has added
- * some of it.
+ * Saves the replication state before a run adds what only a doubtful server has: an interrupted run has added some of
+ * it.
  */
 export async function rememberAdditions(db: Db, run: RunRecord, planned: Planned): Promise<void> {
   const server = additionsOf(planned)
@@ -163,7 +162,7 @@ function additionsOf({ server, plan }: Planned): ServerMemory | undefined {
   return plan.changes.length === 0 ? undefined : server?.withAdditions
 }
 
-/** Keeps, once a plan is made, which earlier writes had no effect. */
+/** Saves which earlier writes had no effect, once a plan is made. */
 export async function rememberWrites(db: Db, run: RunRecord, planned: Planned): Promise<void> {
   const { plan, server, isHeld } = planned
   if (run.only_entries === null && server?.trouble === undefined)
@@ -173,10 +172,7 @@ export async function rememberWrites(db: Db, run: RunRecord, planned: Planned): 
     await noteMissedCreates(db, run)
 }
 
-/**
- * The fingerprints of all that makes an entry of the directory differ from the source, whether or not the plan may
- * change it.
- */
+/** The fingerprints of all differences between directory and source, whether or not the plan may change them. */
 function* missingChanges({ plan, breaches, absent }: Planned): Generator<string, undefined> {
   for (const { fingerprint } of plan.changes.headsOf(...OF_ENTRIES_THERE)) yield fingerprint
   yield* plan.withheld
@@ -189,7 +185,7 @@ function* missingChanges({ plan, breaches, absent }: Planned): Generator<string,
 const CREATES = OPS.filter((op) => op.startsWith('create-'))
 const OF_ENTRIES_THERE = OPS.filter((op) => !op.startsWith('create-'))
 
-/** Keeps, once a run has ended, who is absent: both sides were read well, whatever became of the changes. */
+/** Saves the absent entries at the end of a run: both reads were good, whatever became of the changes. */
 export async function rememberAbsences(db: Db, run: RunRecord, planned: Planned): Promise<void> {
   const { source, plan, absent, server } = planned
   if (run.only_entries !== null || server?.trouble !== undefined) return
@@ -199,14 +195,14 @@ export async function rememberAbsences(db: Db, run: RunRecord, planned: Planned)
   await countAbsences(db, run, awaitingDelete(plan, absent), isBack)
 }
 
-/** Keeps what a run of the whole sync read, although a guard held its plan. */
+/** Saves what a full run read although a guard held its plan. */
 export async function rememberHeldRun(db: Db, run: RunRecord, planned: Planned): Promise<void> {
   const { server } = planned
   if (run.only_entries !== null) return
   if (server?.meanwhile !== undefined) await storeServer(db, run, server.meanwhile)
 }
 
-/** Keeps, once a plan is made, what waits for a person from now on, whatever becomes of the run. */
+/** Saves the open questions of a plan, whatever becomes of the run. */
 export async function rememberDoubts(db: Db, run: RunRecord, planned: Planned): Promise<void> {
   const { server, emptied, waitingGroups } = planned
   if (run.only_entries !== null || server?.trouble !== undefined) return
@@ -214,7 +210,6 @@ export async function rememberDoubts(db: Db, run: RunRecord, planned: Planned): 
   await addWaitingGroups(db, run, waitingGroups)
 }
 
-/** The absent entries that this run did not delete. */
 function stillThere(
   { plan, absent }: Planned,
   unfinished: readonly { readonly op: Op; readonly id: string }[],
@@ -227,7 +222,7 @@ function stillThere(
   return { user: notDeleted('user'), group: notDeleted('group') }
 }
 
-/** The absent entries that wait for their delete, or would be deleted now; the others are kept for another reason. */
+/** The absent entries whose delete is due or waits; the others are kept for another reason. */
 function awaitingDelete(plan: Plan, absent: Planned['absent']): Record<Kind, readonly string[]> {
   const waiting = { user: new Set<string | undefined>(), group: new Set<string | undefined>() }
   for (const { code, kind, id } of plan.notices)
@@ -261,7 +256,7 @@ async function rememberPlaces(
 
 const DECIDED: ReadonlySet<NoticeCode> = new Set(['rejected', 'excluded', 'protected', 'kept-by-policy'])
 
-/** Those of the absent entries that neither a person nor the configuration decided to keep. */
+/** The absent entries that neither an operator nor the configuration decided to keep. */
 function undecided({ notices }: Plan, kind: Kind, absent: readonly string[]): readonly string[] {
   const kept = new Set(
     notices.filter((notice) => notice.kind === kind && DECIDED.has(notice.code)).map(({ id }) => id),

@@ -54,10 +54,9 @@ import { countRun, evidenceIn } from './report.ts'
 import type { Planned, RunDeps } from './run.ts'
 import type { UndoDeps } from './undo.ts'
 
-/** Everything that a run of one sync works with. */
 export interface SyncSetup {
   readonly name: string
-  /** The URL of the directory: what the sync writes to. */
+  /** The URL of the directory. */
   readonly target: string
   readonly source: Source
   readonly readDirectory: (
@@ -67,14 +66,14 @@ export interface SyncSetup {
   ) => Promise<DirectorySnapshot>
   readonly rules: PlanRules
   readonly limits: GuardLimits
-  /** For how long a person may decide about what the guards hold, in milliseconds. */
+  /** How long a held plan can be approved, in milliseconds. */
   readonly holdMs: number
   readonly grace: Grace
-  /** Hashes of the options that decide who is in the directory and how values come about. */
+  /** Hashes of the options that change scope or mapping. */
   readonly options: Options
   readonly queue: Queue<ChunkJob>
   readonly canary: Pick<CanaryParts, 'lookBack' | 'createsInLists'>
-  /** Aborted when the sync is removed or gets another setup: a run that is under way is left. */
+  /** Aborted when the sync is removed or gets another setup: its run is left. */
   readonly leaving?: AbortSignal
 }
 
@@ -85,13 +84,11 @@ export interface PassDeps {
   readonly isDead: (process: string) => boolean
   /** The same as the workers'. */
   readonly times?: Times
-  /** Called before the changes of a run are handed to the workers. */
   readonly onApply?: (sync: string) => void
-  /** Told how long each phase of a run took. */
   readonly onPhase?: (sync: string, phase: RunPhase, seconds: number) => void
 }
 
-/** Whether a person approved something that the plan takes away. */
+/** Whether an operator approved a removal in the plan. */
 function hasApproved({ changes }: Plan, approved: ReadonlySet<string>): boolean {
   if (approved.size === 0) return false
   for (const { removes, fingerprint } of changes.of('delete-user', 'delete-group', 'set-members'))
@@ -100,7 +97,7 @@ function hasApproved({ changes }: Plan, approved: ReadonlySet<string>): boolean 
 }
 
 /**
- * One run as its owner writes it: everything in transactions of the `FencedRun`. What it read is there until it is
+ * One run of its owner: every write is in a transaction of the `FencedRun`. Its reads stay in memory until it is
  * disposed of.
  */
 export class Pass implements Disposable {
@@ -112,7 +109,7 @@ export class Pass implements Disposable {
   readonly #table = new UserTable()
   readonly #clock: PhaseClock
   #planned: Planned | undefined
-  /** What was noticed while the first changes were read back; each once, also where this is done again. */
+  /** Notices of the write verification, each once, also where it is repeated. */
   readonly #readBack = new Map<string, CanaryVerdict['notices'][number]>()
 
   constructor(deps: PassDeps, setup: SyncSetup, run: RunRecord, fenced: FencedRun) {
@@ -124,13 +121,12 @@ export class Pass implements Disposable {
     this.#clock = new PhaseClock((phase, seconds) => deps.onPhase?.(setup.name, phase, seconds))
   }
 
-  /** Hundreds of megabytes of a large run would otherwise wait for the next collection of garbage. */
+  /** Otherwise, hundreds of megabytes of a large run would wait for the next garbage collection. */
   [Symbol.dispose](): void {
     this.#clock.end()
     this.#table.release()
   }
 
-  /** What the run works with. */
   parts(): RunDeps {
     const { db } = this.#deps
     const { name: sync, target, source, grace } = this.#setup
@@ -148,15 +144,14 @@ export class Pass implements Disposable {
     }
   }
 
-  /** What an undo works with. */
   undoParts(undo: Undo): UndoDeps {
     const { db } = this.#deps
     const shared = this.#sharedParts()
     return {
       ...shared,
-      // Whoever others have put into a group is not as the run left him, also where the sync reads no members.
+      // Members that other clients added are no part of the run, also where the sync reads no members.
       readDirectory: this.#readDirectory('write'),
-      // Whoever once approved a delete of the sync has not approved that of an undo.
+      // The approval of a delete of the sync is not one of a delete of the undo.
       recall: async () => ({
         ...(await shared.recall()),
         approved: await approvedIn(db, this.#run.approval_of),
@@ -197,7 +192,7 @@ export class Pass implements Disposable {
     await this.#fenced.write((trx) => setRunState(trx, this.#run.run, state))
   }
 
-  /** Ends the run with an error. Both sides may have been read well all the same. */
+  /** Ends the run with an error. Both reads may have been good all the same. */
   async fail(error: string): Promise<void> {
     await this.#fenced.write(async (trx) => {
       const counts = await this.#finalCounts(trx)
@@ -208,7 +203,7 @@ export class Pass implements Disposable {
     })
   }
 
-  /** A plan is made when no request of an ended run can be under way any more. */
+  /** Plans only when no request of an ended run can be in flight any more. */
   async #settle(signal: AbortSignal): Promise<void> {
     const { db, isDead } = this.#deps
     const { name: sync } = this.#setup
@@ -223,7 +218,7 @@ export class Pass implements Disposable {
     const { plan, directory, breaches, approved, configurationChange } = planned
     const run = this.#run
     const counts = countRun(planned)
-    // Where the plan is held, `#hold` stores it, unless the open hold has it already.
+    // A held plan is stored by `#hold`, unless the open hold has it already.
     if (!planned.isHeld) await storePlan(this.#fenced, plan, approved)
     await this.#fenced.write(async (trx) => {
       await setRunState(trx, run.run, 'planning', {
@@ -267,7 +262,7 @@ export class Pass implements Disposable {
     await this.#rememberAbsences(trx, planned)
   }
 
-  /** A store that is away for a moment interrupts no run: as long as the lease lasts, draining goes on where it was. */
+  /** A store that is away for a moment interrupts no run: while the lease lasts, draining resumes where it was. */
   async #apply(signal: AbortSignal): Promise<void> {
     const { db, onApply, isDead } = this.#deps
     const { name, queue, target } = this.#setup
@@ -325,7 +320,7 @@ export class Pass implements Disposable {
     })
   }
 
-  /** A run that was killed made its reads for nothing: the one that goes on from it counts. */
+  /** The reads of a killed run are lost: the run that resumes it counts. */
   async #rememberAbsences(trx: Fenced, planned: Planned): Promise<void> {
     await rememberAbsences(trx, this.#run, planned)
     await forgetDeleted(trx, this.#run.run)

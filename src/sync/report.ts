@@ -4,7 +4,7 @@ import type { PlannedChanges } from '../core/plan/changes.ts'
 import type { ChangeState, ReadEvidence, RunCounts } from '../store/run-types.ts'
 import type { Planned } from './run.ts'
 
-/** The numbers of a run's report; `outcomes` are empty until the plan is applied. */
+/** `outcomes` are empty until the plan is applied. */
 export function countRun(planned: Planned, outcomes: Partial<Record<ChangeState, number>> = {}): RunCounts {
   const { source, directory, plan } = planned
   return {

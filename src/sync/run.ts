@@ -30,45 +30,38 @@ import type { Source } from '../source/source.ts'
 import { inTurns } from '../base/turns.ts'
 import { bothOrNeither } from './both.ts'
 
-/** What a run remembers from earlier runs and from what people decided. */
 export interface Memory extends Pick<GuardFacts, 'deletedLastDay'> {
   readonly withheld: ReadonlyMap<string, Withheld>
   readonly refused: ReadonlySet<string>
-  /** The fingerprints of the changes that a person approved. */
   readonly approved: ReadonlySet<string>
-  /** The source in the last completed run of this sync on this directory, if there was one. */
+  /** The source in the last complete run of this sync on this directory. */
   readonly lastGood:
     | (NonNullable<GuardFacts['lastGood']> &
         Pick<Evidence, 'groupsWithMembers' | 'nesting' | 'memberLists' | 'waitingGroups'>)
     | undefined
-  /** How much the directory had at the end of that run, where this is still known. */
+  /** The size of the directory at the end of that run, where it is known. */
   readonly directoryBefore: Readonly<Record<Kind, number>> | undefined
   readonly absences: Absences
-  /** What a person left out who approved a part of a plan. */
+  /** The keys that the operator left out of a partial approval. */
   readonly leftOut: Breach | undefined
   /** The server of the last good read, where the source has servers. */
   readonly server: ServerMemory | undefined
-  /** The options with which the last completed run of all entries was made. */
+  /** The options of the last complete run of all entries. */
   readonly lastOptions: { readonly run: number; readonly options: Options } | undefined
   /** The store's time. */
   readonly now: Date
 }
 
-/** Both sides of a run, and what was made of them. */
 export interface Planned extends Omit<ProvedPlan, 'findings'> {
   readonly source: SourceSnapshot
   readonly directory: DirectorySnapshot
-  /** What the read says of its server; `undefined` where the source has none. */
+  /** `undefined` where the source has no server. */
   readonly server: ServerJudgement | undefined
-  /**
-   * What guards object to the whole plan, and what the evidence objects to single changes, which are not in the plan.
-   */
+  /** Blocks of guards on the whole plan, and of anomalies on single changes, which are not in the plan. */
   readonly breaches: readonly RecordedBreach[]
-  /** Whether guards hold the plan, so that nothing of it is applied. */
+  /** Whether guards hold the whole plan. */
   readonly isHeld: boolean
-  /** Which options are not as in the last completed run. */
   readonly configurationChange: ConfigurationChange | undefined
-  /** The fingerprints of the changes that a person approved. */
   readonly approved: ReadonlySet<string>
   /** The ids that the directory has and the source does not. */
   readonly absent: Readonly<Record<Kind, readonly string[]>>
@@ -77,39 +70,37 @@ export interface Planned extends Omit<ProvedPlan, 'findings'> {
 export interface RunDeps {
   readonly mode: 'sync' | 'plan'
   readonly only: Only | undefined
-  /** Set where only a part of the plan is to be applied. */
+  /** Set where only a part of the plan is applied. */
   readonly part: Part | undefined
-  /** A person asked for the run, not the schedule. */
+  /** An operator asked for the run, not the schedule. */
   readonly isAsked: boolean
-  /** Where the users of both sides are kept. */
   readonly table: UserTable
   readonly source: Pick<Source, 'read' | 'lookAgain' | 'lookAtLosses' | 'idsAt'>
   readonly readDirectory: (signal: AbortSignal, table: UserTable) => Promise<DirectorySnapshot>
   readonly rules: PlanRules
   readonly limits: GuardLimits
   readonly grace: Grace
-  /** Hashes of the options that decide who is in the directory and how values come about. */
+  /** Hashes of the options that change scope or mapping. */
   readonly options: Options
-  /** Waits until no request of an overtaken run can be under way any more. */
+  /** Waits until no request of an overtaken run can be in flight any more. */
   readonly settle: (signal: AbortSignal) => Promise<void>
-  /** The server of the last good read. */
   readonly preferredServer: () => Promise<PreferredServer | undefined>
   readonly recall: () => Promise<Memory>
-  /** Where the entries of the last good run were. Asked for only when containers may have been emptied. */
+  /** Where the entries of the last good run were. Called only when containers may have lost all entries. */
   readonly recallBaseline: (kind: Kind) => Promise<Baseline | undefined>
   /** The ids that this sync deleted within the last day. */
   readonly recallDeleted: () => Promise<Evidence['deletedLastDay']>
   readonly enter: (state: 'planning' | 'applying') => Promise<void>
   readonly keep: (planned: Planned) => Promise<void>
   readonly hold: (planned: Planned) => Promise<void>
-  /** Applies the stored plan; returns when every change has its final state. */
+  /** Applies the stored plan; returns when every change is final. */
   readonly apply: (signal: AbortSignal) => Promise<void>
   readonly complete: (planned: Planned) => Promise<void>
 }
 
 export type RunEnd = 'planned' | 'held' | 'done'
 
-/** One pass: read both sides, plan, guard, apply. Whatever is thrown on the way, nothing was written before `apply`. */
+/** One run: read source and directory, plan, guard, apply. An error before `apply` has written nothing. */
 export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEnd> {
   await deps.settle(signal)
   const preferred = await deps.preferredServer()
@@ -124,7 +115,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   const memory = await deps.recall()
   const directory = doubtIfShort(listed, memory)
   const server = judge(deps, source, memory)
-  // An older server that catches up between the two looks is not to blame for its first answer.
+  // An older server that catches up between the two reads is not to blame for its first answer.
   if (server?.scope !== 'nothing') refuseIncompleteRead(source, sightings)
   const inputs = inputsOf(deps, { source, directory, sightings, memory, server })
   const { findings, ...proved } = await planAndProve(deps, inputs, { memory, server }, signal)
@@ -152,7 +143,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   return carryOut(deps, planned, signal)
 }
 
-/** Stores what was planned, and applies it unless it is only to be shown or a guard holds it. */
+/** Stores the plan, and applies it unless the run only plans or a guard holds it. */
 export async function carryOut(
   deps: Pick<RunDeps, 'mode' | 'keep' | 'hold' | 'enter' | 'apply' | 'complete'>,
   planned: Planned,
@@ -182,14 +173,14 @@ function* partOf(
   return { ...plan, changes, digest: yield* changes.digest() }
 }
 
-/** Nothing is held by a plan, so nobody decides on it; but what was approved before would not hold a sync. */
+/** A plan-only run holds nothing, so it needs no decision; but earlier approvals would not hold a sync. */
 function withApprovals(guards: readonly Breach[], { approved }: Memory): readonly RecordedBreach[] {
   return guards.map((guard) => (isApproved([guard], approved) ? { ...guard, decided: 'approved' } : guard))
 }
 
 /**
  * A list that is empty after a run with entries, or much shorter than after the last good run, may be a broken answer,
- * so whoever seems new is looked up first.
+ * so entries that seem new are looked up first.
  */
 export function doubtIfShort(
   directory: DirectorySnapshot,
@@ -203,7 +194,6 @@ export function doubtIfShort(
   return isEmptied || isShort ? { ...directory, moved: true } : directory
 }
 
-/** What a read is held against. */
 interface Judged {
   readonly memory: Memory
   readonly server: ServerJudgement | undefined
@@ -228,17 +218,17 @@ function inputsOf(
   const { deleteAfter, confirmAfterMs } = grace
   const confirming = server?.scope === 'confirmed-deletes'
   const rule = { deleteAfter, confirmAfterMs: confirming ? confirmAfterMs : undefined }
-  // Whoever approves a delete does not wait for it.
+  // An approved delete does not wait.
   const whyNotDeleted = (kind: Kind, id: string) =>
     approved.has(deleteFingerprint(kind, id)) ? undefined : whyDeleteWaits(rule, absences, now, kind, id)
-  // Briefly, because each entry says it; the report says once what is wrong with the server.
+  // Short, because each entry shows it; the report describes the problem of the server once.
   const doubt = 'the server may lack what the last good read had'
   const allButNew = server?.scope === 'additions' ? doubt : undefined
   const everything = server?.scope === 'nothing' ? doubt : undefined
   return { ...read, rules, withheld, refused, only, waits: { everything, allButNew, whyNotDeleted } }
 }
 
-/** The plan of what the evidence proves. Groups that would lose members are looked at a second time first. */
+/** The plan that the evidence proves. Groups that would lose members are rechecked first. */
 async function planAndProve(
   deps: RunDeps,
   inputs: PlanInputs,
@@ -294,9 +284,7 @@ async function evidenceOf(
   }
 }
 
-/**
- * The second look at every entry that the plan might delete; none where the policy or the first look forbids deletes.
- */
+/** Rechecks every entry that the plan might delete; none where the policy or the first read forbids deletes. */
 async function lookAgain(
   deps: RunDeps,
   source: SourceSnapshot,
@@ -312,7 +300,6 @@ async function lookAgain(
   return sightings
 }
 
-/** What the guards know besides the plan. */
 export function factsOf({ source, directory }: PlanInputs, { notices }: Plan, memory: Memory): GuardFacts {
   let memberships = 0
   for (const group of directory.groups.values()) memberships += group.members.length

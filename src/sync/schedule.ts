@@ -2,15 +2,13 @@ import { hash } from 'node:crypto'
 import { Cron } from 'croner'
 import { nextCronTime, type RepeatOptions } from '../queue/runs.ts'
 
-/** When a sync runs: a cron expression in a time zone, or an interval. */
 export type Schedule =
   | { readonly kind: 'cron'; readonly pattern: string; readonly timezone: string | undefined }
   | { readonly kind: 'interval'; readonly everyMs: number }
 
 /**
- * The same schedule with an offset of its own for each sync, so that a hundred syncs "every 15 minutes" do not all
- * knock at once: a second of the minute for cron, a part of the interval otherwise. A cron expression that names its
- * second is taken as it is.
+ * Gives each sync an offset of its own, so that a hundred syncs "every 15 minutes" do not start at once: a second of
+ * the minute for cron, a part of the interval otherwise. A cron expression with seconds is left as it is.
  */
 export function repeatOptions(schedule: Schedule, sync: string): RepeatOptions {
   const spread = Number.parseInt(hash('sha256', sync).slice(0, 8), 16)
@@ -22,10 +20,10 @@ export function repeatOptions(schedule: Schedule, sync: string): RepeatOptions {
   return schedule.timezone === undefined ? { pattern } : { pattern, tz: schedule.timezone }
 }
 
-/** A sync that has not been read since so many of its times is late. */
+/** A sync that missed so many of its times is late. */
 const MISSED = 3
 
-/** When the schedule calls for this sync next; `undefined` where it never does. */
+/** `undefined` where the schedule has no next time. */
 export function nextCall(schedule: Schedule, sync: string, now: Date): Date | undefined {
   const repeat = repeatOptions(schedule, sync)
   if (!('every' in repeat)) {
@@ -36,7 +34,7 @@ export function nextCall(schedule: Schedule, sync: string, now: Date): Date | un
   return new Date((Math.floor((now.getTime() - offset) / every) + 1) * every + offset)
 }
 
-/** The time since which the schedule has called for this sync three times. */
+/** The time since which the schedule was due three times. */
 export function pastDue(schedule: Schedule, sync: string, now: Date): Date {
   const repeat = repeatOptions(schedule, sync)
   if ('every' in repeat) {
@@ -50,6 +48,6 @@ export function pastDue(schedule: Schedule, sync: string, now: Date): Date {
     mode: '5-or-6-parts',
     ...(tz !== undefined && { timezone: tz }),
   })
-  // A schedule may begin to call only years from now.
+  // A schedule may begin only years from now.
   return cron.previousRuns(MISSED, now).at(-1) ?? new Date(0)
 }

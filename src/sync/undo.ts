@@ -36,15 +36,15 @@ export interface UndoDeps extends Omit<
   | 'grace'
 > {
   readonly undo: Undo
-  /** What the run that is undone did, in its order. */
+  /** The changes of the undone run, in order. */
   readonly doneChanges: () => AsyncIterable<readonly DoneChange[]>
-  /** What later runs created and deleted, in their order. */
+  /** Creates and deletes of later runs, in order. */
   readonly laterAttempts: () => Promise<readonly LaterAttempt[]>
 }
 
 /**
- * Puts back what an earlier run did: a plan whose source is the directory as it was before, with the same guards and
- * the same way to apply it. Its deletes are always held.
+ * Reverts an earlier run: a plan whose source is the directory as it was before, with the same guards and the same way
+ * to apply it. Its deletes are always held.
  */
 export async function runUndo(deps: UndoDeps, signal: AbortSignal): Promise<RunEnd> {
   await deps.settle(signal)
@@ -99,10 +99,7 @@ async function wantedSides(
   return inTurns(draft.finish(), signal)
 }
 
-/**
- * The lists and the policy say what the sync carries over from its source, and decisions and quarantine what it leaves
- * alone of that: an undo does not ask them.
- */
+/** Lists, policy, decisions and quarantine are about what the sync takes from its source: an undo ignores them. */
 function inputsOf(
   { rules }: UndoDeps,
   directory: DirectorySnapshot,
@@ -126,7 +123,7 @@ function inputsOf(
 
 const OF_SOURCE: ReadonlySet<NoticeCode> = new Set(['no-email', 'new-id', 'other-id-form'])
 
-/** What is noticed of a source says nothing of what was in the directory before. */
+/** Notices about a source say nothing of what was in the directory before. */
 async function withNoticesOfUndo(
   { undo, doneChanges }: UndoDeps,
   plan: Plan,
@@ -140,7 +137,7 @@ async function withNoticesOfUndo(
   return { ...plan, notices: notices.map((notice) => ofUndo(advice.tell(notice), undo.run)) }
 }
 
-/** What is said of a source, and of the next run, is not so of an undo. */
+/** Sentences about a source or the next run do not fit an undo. */
 function ofUndo(notice: Notice, run: number): Notice {
   const { code, detail } = notice
   if (code === 'id-moved')
@@ -168,7 +165,7 @@ function* guardsOf(
   plan: Plan,
   memory: Memory,
 ): Steps<readonly Breach[]> {
-  // What the directory shall be is what it was, so it has shrunk against nothing.
+  // The earlier directory is the source here, so it has not shrunk.
   const { seen } = inputs.source
   const facts: GuardFacts = {
     ...factsOf(inputs, plan, memory),

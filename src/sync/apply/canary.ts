@@ -29,13 +29,9 @@ import { forgetOutages, pauseForOutage, pauseOf } from '../../store/pause.ts'
 import type { Tables } from '../../store/tables.ts'
 import { markCanary, type Part } from './waiting.ts'
 
-/** How a run reads back the first changes that it sends. */
 export interface CanaryParts {
-  /** Asks the service for the entry of a change. */
   readonly lookBack: (change: CanaryChange, signal: AbortSignal) => Promise<Look>
-  /** Whether entries are created several in one request. */
   readonly createsInLists: boolean
-  /** Told what the report is to say. */
   readonly onNotices: (notices: CanaryVerdict['notices']) => void
   readonly log: Log
 }
@@ -44,24 +40,18 @@ export interface CanaryDeps extends CanaryParts {
   readonly db: Kysely<Tables>
   readonly fenced: FencedRun
   readonly times: Times
-  /** Has the workers apply the changes of a part; returns when none of them waits. */
   readonly drain: (part: Part) => Promise<void>
 }
 
-/** How many changes are sent next, of each operation that has not passed. */
 type Sizes = Map<Op, number>
 
-/** A change that the service accepted, before the first look or after one. */
 type Sent = Omit<ReadBack, 'shown'> & Partial<Pick<ReadBack, 'shown'>>
 
-/**
- * Keeps the changes of a run back until the first ones of their operation were read back from the service and are there
- * as sent. The store remembers what has passed on this directory.
- */
+/** Blocks changes until the first ones of their operation were read back as sent; once per directory. */
 export class Canary {
   readonly #deps: CanaryDeps
   readonly #signal: AbortSignal
-  /** By the number of a change that the service refused: whether its entry is there. Each is looked up once. */
+  /** Whether the entry of a refused change exists, by change number: one lookup each. */
   readonly #isThere = new Map<number, boolean>()
 
   constructor(deps: CanaryDeps, signal: AbortSignal) {
@@ -70,17 +60,15 @@ export class Canary {
   }
 
   /**
-   * Sends the first changes of each operation of a part that has not passed, and more of them while too few were
-   * accepted. Tells whether it sent any.
-   *
-   * @throws DirsyncdError `directory-unexpected` where the service shows something else than what was sent
+   * Sends the first changes of each operation, and more while too few were accepted. Returns whether it sent any.
+   * @throws DirsyncdError `directory-unexpected` where the service shows other values than were sent
    */
   async prove(part: Part): Promise<boolean> {
     const sizes = await this.#unproved(part)
-    // What an earlier part sent, or this one before the store was away for a moment.
+    // An earlier part may have sent changes, or this part before the store was away.
     for (const op of sizes.keys()) await this.#judge(op, sizes)
     let hasSent = false
-    // A change may become due only when one of another operation is made, so each operation gets several turns.
+    // A change may become due only after a change of another operation, so each operation gets several turns.
     for (let isMoving = sizes.size > 0; isMoving; hasSent ||= isMoving) {
       isMoving = false
       for (const [op, size] of sizes) {
@@ -117,7 +105,7 @@ export class Canary {
     return true
   }
 
-  /** Takes an operation that has passed out of `sizes`. The few that come first after a failure cannot pass. */
+  /** Removes an operation that has passed from `sizes`. The first changes after a failure cannot pass. */
   async #judge(op: Op, sizes: Sizes): Promise<void> {
     const { db, fenced, onNotices, log } = this.#deps
     const sent = await sentCanary(db, fenced.run, op)
@@ -148,14 +136,14 @@ export class Canary {
     )
   }
 
-  /** Those whose creation the service refused, and who are there: it created them, or others had done so. */
+  /** A refused create whose entry exists: the service created it, or another client did. */
   async #thereAllTheSame(refused: readonly SentCanary[]): Promise<readonly SentCanary[]> {
     for (const { number, change } of refused)
       if (!this.#isThere.has(number)) this.#isThere.set(number, (await this.#ask(change))?.id === change.id)
     return refused.filter(({ number }) => this.#isThere.get(number) === true)
   }
 
-  /** A service may take a moment to show what it was sent. */
+  /** A service may show a change late. */
   async #readBack(applied: readonly Sent[]): Promise<readonly ReadBack[]> {
     const { look } = this.#deps.times.canary
     let seen = await this.#lookAt(applied)
@@ -167,7 +155,7 @@ export class Canary {
     return seen
   }
 
-  /** One after the other: 20 looks take a second or two, and when one fails no other goes on. */
+  /** One after the other: 20 lookups take a second or two, and a failed lookup stops the rest. */
   async #lookAt(changes: readonly Sent[]): Promise<readonly ReadBack[]> {
     const seen: ReadBack[] = []
     for (const { change, status, ...before } of changes) {
@@ -177,7 +165,7 @@ export class Canary {
     return seen
   }
 
-  /** Asks until somebody answers; an outage pauses the target as it does for changes. */
+  /** Repeats until the service answers. An outage pauses the target, as it does for changes. */
   async #ask(change: CanaryChange): Promise<Shown | undefined> {
     const { lookBack, fenced, times } = this.#deps
     const since = performance.now()

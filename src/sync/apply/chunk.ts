@@ -22,34 +22,32 @@ export interface ChunkDeps {
   readonly fenced: FencedRun
   readonly job: ChunkJob
   readonly chunk: Chunk
-  /** Since the claim. */
+  /** The time since the claim or the last renewal. */
   readonly freshness: Freshness
   readonly worker: string
   readonly senders: Senders
-  /** Bounds the requests in flight, over all chunks of this worker. */
+  /** Limits the requests in flight over all chunks of this worker. */
   readonly throttle: Throttle
   readonly streaks: Streaks
   readonly run: RunInProcess
-  /** Which of these changes are in quarantine. */
   readonly quarantined: (fingerprints: readonly string[]) => Promise<ReadonlySet<string>>
-  /** Aborted when nothing more is to be sent, because the process ends. */
+  /** Aborted when the process ends: no new request is sent. */
   readonly stopping: AbortSignal
-  /** Ends requests that are still under way when the time for a graceful end is over. */
+  /** Aborted when the grace time of the shutdown is over: ends the requests in flight. */
   readonly signal: AbortSignal
   readonly times: Times
   readonly log: Log
-  /** Told each time that the service has asked for a pause. */
   readonly onPause: (pause: Pause) => void
   readonly onOutcome: OnOutcome
 }
 
-/** Told what came of an attempt when the store has it; `pending` where the change is tried again. */
+/** Called when the store has the outcome; `pending` where the change is retried. */
 export type OnOutcome = (op: Op, outcome: Settled['state']) => void
 
-/** Outcomes that are written together at most. */
+/** The most outcomes in one write. */
 const GROUP = 500
 
-/** Sends the changes of a chunk and writes what came of them, in groups; returns when the store has all outcomes. */
+/** Sends the changes of a chunk and writes their outcomes in groups. Returns when the store has all outcomes. */
 export async function applyChunk(deps: ChunkDeps): Promise<void> {
   const sending = new Sending(deps)
   await sending.run()
@@ -63,20 +61,19 @@ class Sending {
   readonly #deps: ChunkDeps
   readonly #changes: ReadonlyMap<number, Change>
   #settled: Settled[] = []
-  /** Changes that have no outcome yet. */
   #left: number
   #findings = noFindings()
   #quarantined: Promise<ReadonlySet<string>> | undefined
   #isStopped = false
   #isUrgent = false
-  /** Aborted when the changes of this chunk are another worker's. */
+  /** Aborted when another worker has taken over the chunk. */
   readonly #reclaimed = new AbortController()
-  /** Aborted when nothing of the chunk may be sent or written any more. */
+  /** Aborted when this worker must neither send nor write changes of the chunk. */
   readonly #lost: AbortSignal
-  /** Aborted when its requests in flight are to end. */
+  /** Aborted when the requests in flight must end. */
   readonly #cut: AbortSignal
   #writing: Promise<void> | undefined
-  /** When the throttle counts more, the service has asked for a pause since, and nothing more is sent. */
+  /** When the throttle counts more pauses than this, the service has asked for a pause since: nothing more is sent. */
   readonly #pausesBefore: number
 
   constructor(deps: ChunkDeps) {
@@ -118,7 +115,7 @@ class Sending {
   #add(settled: readonly Settled[]): void {
     this.#settled.push(...settled)
     this.#left -= settled.length
-    // The last ones are written with the end of the chunk.
+    // The last outcomes are written with the end of the chunk.
     if (this.#left > 0 && (this.#settled.length >= GROUP || this.#isUrgent)) void this.#write()
   }
 
@@ -175,7 +172,7 @@ class Sending {
     return unsure || isThereMaybe || this.#deps.chunk.run.directory_moved
   }
 
-  /** Which of several changes a 403 is about is found out when each is sent alone. */
+  /** One 403 for several changes does not show which change is refused, so each is sent alone. */
   #judge(changes: readonly Claimed[], outcome: Outcome, refusedBefore: number): readonly Settled[] {
     this.#seeRefusal(outcome)
     return judgeTogether(this.#judging(undefined), changes, outcome).map((judged, index) => {
@@ -206,7 +203,7 @@ class Sending {
       run.succeed(refusedBefore)
       this.#findings.refusedBeforeSuccess = Math.max(this.#findings.refusedBeforeSuccess, refusedBefore)
     }
-    // Where some are refused, all processes are to know soon what came after what.
+    // After a refusal, all processes need the order of the outcomes soon.
     if (run.refused > 0) this.#isUrgent = true
     return settled
   }
@@ -270,7 +267,7 @@ class Sending {
     if (!this.#deps.freshness.isFresh()) throw new StaleRun('the store has not answered for too long')
   }
 
-  /** Writes what has an outcome, or asks whether the run is still the current one. One write at a time. */
+  /** Writes outcomes, or asks whether the run is still the current one. One write at a time. */
   #write(): Promise<void> {
     this.#writing ??= this.#flush(false)
       .catch(() => undefined)
@@ -278,7 +275,7 @@ class Sending {
     return this.#writing
   }
 
-  /** The store may be away for a moment: outcomes are not given up while nobody else has the changes. */
+  /** The store may be away for a moment: the outcomes are kept while no other worker has the changes. */
   async #writeLast(): Promise<void> {
     const { times, signal } = this.#deps
     while (!this.#lost.aborted) {

@@ -7,45 +7,44 @@ import { isInForce } from '../../store/pause.ts'
 import { REFUSED_IN_ROW } from './refusals.ts'
 import { isDue, MOST_REFUSALS } from './waiting.ts'
 
-/** A change that one worker, and no other, may send now. */
+/** A change that only this worker may send now. */
 export interface Claimed {
   readonly number: number
   readonly change: Change
   readonly fingerprint: string
-  /** How often it was tried, this time included. */
+  /** The number of attempts, this one included. */
   readonly attempts: number
   readonly refusals: number
   readonly tail: boolean
   /** An earlier attempt has no outcome. */
   readonly unsure: boolean
-  /** The last run created the entry; perhaps only the list of the directory does not show it. */
+  /** The last run created the entry, so the list of the directory may only not show it yet. */
   readonly created_before?: boolean
 }
 
-/** What a worker has claimed of a run: its intent, which the store has before anything is sent. */
+/** The changes that a worker has claimed. The store has them before anything is sent. */
 export interface Chunk {
   readonly id: string
   readonly run: LockedRun
   readonly changes: readonly Claimed[]
-  /** Outages of the target since its last answer. */
   readonly outages: number
 }
 
 export interface Claimer {
-  /** Names the process. */
   readonly worker: string
-  /** The URL of the directory that the worker writes to. */
   readonly target: string
-  /** The age from which on a lease belongs to nobody, in milliseconds. */
+  /** A lease older than this is free, in milliseconds. */
   readonly leaseMs: number
-  /** Called where the run writes to another directory than this worker, whose configuration is older or newer. */
+  /**
+   * Called where the run writes to another directory than this worker: the worker's configuration is older or newer.
+   */
   readonly onOtherTarget: () => void
 }
 
 /**
- * Claims what is left of a hint. Gives nothing when there is nothing to do: the changes have their final state or are
- * claimed, nobody works on the run any more, it is to stop, too many changes in a row were refused, the target is to be
- * left alone, or the plan was made for another directory than the worker's. After an outage one change alone finds out whether the target answers.
+ * Claims the remaining changes of a hint. Returns nothing where the changes are final or claimed, no process works on
+ * the run, the run must stop, too many changes in a row were refused, the target is paused, or the plan is for another
+ * directory than the worker's. After an outage, one change alone tests the target.
  */
 export async function claim(fenced: FencedRun, job: ChunkJob, claimer: Claimer): Promise<Chunk | undefined> {
   return fenced.write(async (trx, run) => {
@@ -76,10 +75,9 @@ async function limitOf(
 }
 
 interface Surroundings {
-  /** Asked with the epoch: since the fence looked, somebody else may have taken a lease that was free. */
+  /** Checked with the epoch: another process may have taken a free lease since the fence looked. */
   readonly isLeased: boolean
   readonly isPaused: boolean
-  /** Something of the run is claimed already. */
   readonly isClaimed: boolean
   readonly outages: number
 }
@@ -105,8 +103,8 @@ async function claimChanges(
   worker: string,
   limit: number | null,
 ): Promise<readonly (Claimed & { readonly chunk: string })[]> {
-  // The range is read alone (OFFSET 0): PostgreSQL has no statistics yet of a plan that was stored a moment ago, and
-  // would look for these changes among all of the run that wait.
+  // The range is read alone (OFFSET 0): PostgreSQL has no statistics yet of a plan that was just stored, and would
+  // search for these changes among all waiting changes of the run.
   const { rows } = await sql<Claimed & { chunk: string }>`
     WITH due AS (
       SELECT number FROM (
@@ -128,13 +126,12 @@ async function claimChanges(
   return rows.toSorted((a, b) => a.number - b.number)
 }
 
-/** Tells the owner of the run how many changes of a hint still wait, so that it gives further hints. */
+/** Tells the owner of the run how many changes of a hint still wait, so that it adds hints. */
 async function countReturned(trx: Fenced, run: number, count: number): Promise<void> {
   if (count <= 0) return
   await sql`UPDATE dirsyncd.runs SET returned = returned + ${count} WHERE run = ${run}`.execute(trx)
 }
 
-/** A chunk that nobody has closed yet. */
 export interface OpenChunk {
   readonly chunk: string
   readonly worker: string
@@ -149,7 +146,7 @@ export async function openChunks(db: Kysely<Tables>, run: number): Promise<reado
     .execute()
 }
 
-/** Gives back what a dead worker had claimed. Each change is looked up before it is sent again. */
+/** Gives back the claimed changes of a dead worker. Each change is looked up before it is sent again. */
 export async function reclaim(trx: Fenced, run: number, chunk: string): Promise<void> {
   const { numUpdatedRows } = await trx
     .updateTable('dirsyncd.changes')
@@ -161,7 +158,7 @@ export async function reclaim(trx: Fenced, run: number, chunk: string): Promise<
   await trx.deleteFrom('dirsyncd.chunks').where('chunk', '=', chunk).execute()
 }
 
-/** The workers that have open chunks of ended runs of the sync: their requests may still be under way. */
+/** The workers that have open chunks of ended runs of the sync: their requests may still be in flight. */
 export async function workersOfEndedRuns(db: Kysely<Tables>, sync: string): Promise<readonly string[]> {
   const { rows } = await sql<{ worker: string }>`SELECT DISTINCT c.worker FROM dirsyncd.chunks c
     JOIN dirsyncd.runs r ON r.run = c.run WHERE r.sync = ${sync} AND r.finished_at IS NOT NULL`.execute(db)
@@ -169,8 +166,8 @@ export async function workersOfEndedRuns(db: Kysely<Tables>, sync: string): Prom
 }
 
 /**
- * Closes the open chunks of the sync's ended runs: nobody will ever know what became of their changes, so that is what
- * the journal says, and the next plan has them looked up.
+ * Closes the open chunks of the sync's ended runs. The outcomes of their changes stay unknown: the journal says so, and
+ * the next plan looks the entries up.
  */
 export async function closeChunksOfEndedRuns(db: Kysely<Tables>, sync: string): Promise<void> {
   await sql`WITH closed AS (

@@ -20,20 +20,18 @@ export interface DrainDeps {
   readonly queue: Queue<ChunkJob>
   readonly fenced: FencedRun
   readonly target: string
-  /** Whether the process with this name has certainly ended. */
   readonly isDead: (worker: string) => boolean
   readonly canary: CanaryParts
   readonly times?: Times
 }
 
 /**
- * Has the workers apply every change of a run, phase by phase, and what failed twice or was refused at the end, again
- * phase by phase: there too a group needs its members to be there before. Returns when each change has its final state
- * in the store; an empty queue proves nothing. On a directory that the sync has not written to, the first changes are
- * read back before the rest, those of users and groups before anything is deleted.
+ * Has the workers apply every change of a run, phase by phase, then the retry stage in the same order, because a group
+ * needs its members first. Returns when each change is final in the store; an empty queue proves nothing. On a new
+ * directory, the first changes are read back before the rest; those of users and groups before any delete.
  *
  * @throws DirsyncdError what a worker stopped the run with, `directory-unreachable` after an outage of
- *   `times.outage.giveUp`, or `directory-unexpected` where the first changes are not there as sent
+ *   `times.outage.giveUp`, or `directory-unexpected` where the first changes are not as sent
  */
 export async function drainRun(deps: DrainDeps, signal: AbortSignal): Promise<void> {
   const drain = new Drain(deps, signal)
@@ -43,7 +41,7 @@ export async function drainRun(deps: DrainDeps, signal: AbortSignal): Promise<vo
       for (const phase of PHASES) await drain.part({ phase, tail })
     }
   } catch (error) {
-    // What is under way is journaled before the run ends.
+    // Requests in flight are journaled before the run ends.
     if (error instanceof DirsyncdError) await drain.settled()
     throw error
   }
@@ -63,7 +61,6 @@ class Drain {
     this.#canary = new Canary({ ...canary, db, fenced, times, drain: (part) => this.#send(part) }, signal)
   }
 
-  /** Sends the first changes of a part, where these are to be read back before the rest. */
   async prove(part: Part): Promise<void> {
     await this.#canary.prove(part)
   }
@@ -76,7 +73,6 @@ class Drain {
     await this.#requireNoStop()
   }
 
-  /** Returns when no change of the part waits any more. */
   async #send(part: Part): Promise<void> {
     const { times, fenced, target, db } = this.#deps
     const outageMs = times.outage.giveUp
@@ -90,7 +86,7 @@ class Drain {
       if (progress.stop !== undefined) throw progress.stop
       if (progress.pending <= 0 && (await this.#count(part)) === 0) break
       const pause = await pauseOf(db, target)
-      // A service that asks to be left alone is no outage.
+      // A service that asks for a pause is not in an outage.
       const idleMs = pace.see(progress.pending, pause?.why === 'limited')
       if (idleMs > outageMs) throw outage(outageMs, await lastFailureOf(db, fenced.run))
       feed.setPace(pace.changesPerMs)
@@ -109,7 +105,7 @@ class Drain {
     })
   }
 
-  /** The counter that outcomes move tells when to look; this tells what is true. */
+  /** The run's counter tells when to look; this count is exact. */
   #count(part: Part): Promise<number> {
     const { fenced } = this.#deps
     return fenced.write((trx) => countWaiting(trx, fenced.run, part))
@@ -120,7 +116,7 @@ class Drain {
     if (stop !== undefined) throw stop
   }
 
-  /** Waits until no worker has anything of the run under way, but not for one that does not end. */
+  /** Waits until no worker has a request of the run in flight, but not for a worker that hangs. */
   async settled(): Promise<void> {
     const { db, fenced, times } = this.#deps
     const until = performance.now() + times.fence.settle
@@ -135,7 +131,7 @@ function delayOf({ delayMs }: Pace, pause: Pause | undefined): number {
   return pause === undefined ? delayMs : Math.max(delayMs, Math.min(pause.leftMs, 1000))
 }
 
-/** Finds chunks whose worker died, and gives their changes to others. */
+/** Finds chunks of dead workers and gives their changes to other workers. */
 class ChunkWatch {
   readonly #deps: Required<DrainDeps>
   #seen = new Map<string, { readonly beats: number; readonly since: number }>()
@@ -161,9 +157,7 @@ class ChunkWatch {
     this.#seen = seen
   }
 
-  /**
-   * A worker that is alive adds beats, or has stopped sending long before. Counted by this process's own clock.
-   */
+  /** A live worker adds beats, or stopped sending long before. Measured by this process's own clock. */
   #isOver({ worker }: OpenChunk, silentMs: number): boolean {
     const { settle, settleDead } = this.#deps.times.fence
     return silentMs > settle || (silentMs > settleDead && this.#deps.isDead(worker))
@@ -171,7 +165,6 @@ class ChunkWatch {
 }
 
 interface RunProgress extends Progress {
-  /** What a worker stopped the run with. */
   readonly stop: DirsyncdError | undefined
 }
 
@@ -201,7 +194,6 @@ function stopError(code: ErrorCode, reason: string | null): DirsyncdError {
   return new DirsyncdError(code, reason ?? code)
 }
 
-/** Looks often while changes are being applied, and seldom while nothing moves. */
 class Pace {
   readonly #longest: JobTimes['count']
   #pending = Number.POSITIVE_INFINITY
@@ -214,7 +206,7 @@ class Pace {
     this.#longest = longest
   }
 
-  /** Takes the number of changes still waiting and tells for how long it has not gone down, in milliseconds. */
+  /** Returns for how long the number of waiting changes has not decreased, in milliseconds. */
   see(pending: number, isExcused: boolean): number {
     const now = performance.now()
     const isMoving = pending < this.#pending

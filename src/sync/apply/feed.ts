@@ -27,25 +27,22 @@ export interface FeedDeps {
   readonly times: Times
 }
 
-/** What the store says of the part under way. */
 export interface Progress {
-  /** How many of its changes wait. */
   readonly pending: number
-  /** How often a chunk left a change waiting, in the whole run. */
+  /** How often a chunk left a change waiting, over the whole run. */
   readonly returned: number
   readonly refusals: Refusals
 }
 
-/** Changes that are hinted at and not claimed or settled, at most. */
+/** The most changes that are hinted at and neither claimed nor settled. */
 const WINDOW = 10_000
-/** Changes in a chunk at most. */
 const LARGEST = 500
-/** Chunks that the last changes of a part are spread over, so that no worker is left without. */
+/** The last changes of a part are spread over this many chunks, so that every worker has one. */
 const SPREAD = 8
-/** How long a worker shall be busy with a chunk, in milliseconds. */
+/** How long a chunk should keep a worker busy, in milliseconds. */
 const BUSY_MS = 1000
 
-/** Hints at the changes of one part of a run: in chunks, or one alone after too many refusals in a row. */
+/** Adds the hints for one part of a run: chunks, or single changes after too many refusals in a row. */
 export class Feed {
   readonly #deps: FeedDeps
   readonly #part: Part
@@ -63,7 +60,7 @@ export class Feed {
     this.#part = part
   }
 
-  /** Adds hints. `idleMs`: for how long the number of waiting changes has not gone down. */
+  /** `idleMs`: for how long the number of waiting changes has not decreased. */
   async fill(progress: Progress, idleMs: number): Promise<void> {
     this.#follow(progress)
     switch (howToGoOn(progress.refusals)) {
@@ -76,14 +73,14 @@ export class Feed {
     }
   }
 
-  /** Makes chunks as large as the workers get done in about a second. */
+  /** Sets the chunk size to what the workers do in about a second. */
   setPace(changesPerMs: number): void {
     this.#size = Math.min(LARGEST, Math.max(1, Math.round(changesPerMs * BUSY_MS)))
   }
 
   /**
-   * Decides what it means that the service refused changes of the part twice: where it accepted others with the same
-   * operation, it refuses these for their own content.
+   * Decides about changes of the part that the service refused twice: where it accepted others with the same operation,
+   * the refusal is about their content.
    */
   async decide(): Promise<void> {
     const { db, fenced } = this.#deps
@@ -111,7 +108,7 @@ export class Feed {
   async #fillWindow(pending: number, idleMs: number): Promise<void> {
     this.#probe = undefined
     const isLost = idleMs > this.#deps.times.jobs.sweep && this.#sinceAdded() > this.#deps.times.jobs.sweep
-    // Where nothing is under way, what waits was given back, waits for its time, or its hints have vanished.
+    // Nothing is in flight: the waiting changes were given back, are not due yet, or their hints are lost.
     if (isLost || (this.#ahead === 0 && this.#last > 0)) await this.#startOver()
     if (this.#ahead > WINDOW / 2) return
     const { db, fenced } = this.#deps
@@ -147,7 +144,7 @@ export class Feed {
     this.#addedAt = performance.now()
   }
 
-  /** A canary is one chunk, so that it is sent in the same requests as the chunks of the rest. */
+  /** The first changes are one chunk, so they are sent in requests of the same size as the rest. */
   #chunkSize(pending: number): number {
     if (this.#part.canary !== undefined) return LARGEST
     return Math.min(this.#size, Math.max(1, Math.ceil(pending / SPREAD)))
@@ -156,13 +153,13 @@ export class Feed {
   async #addProbe(): Promise<void> {
     const { db, fenced } = this.#deps
     const next = await nextProbe(db, fenced.run, this.#part)
-    // Who waits for an e-mail of somebody who was refused goes to the end of the run, too.
+    // Depends on a failed change: retried in the retry stage.
     await (next === undefined ? this.#startOver() : this.#sendProbe(next))
   }
 
   /**
-   * Whether a probe is under way: no other is tried meanwhile. A job that vanished is added again. To be asked before
-   * the progress is read, which then counts what came of the probe.
+   * Whether a probe is in flight; meanwhile no other is sent. A lost job is added again. Call this before the progress
+   * is read, so that the progress includes the outcome of the probe.
    */
   async isProbing(): Promise<boolean> {
     const { db, fenced, times } = this.#deps
@@ -206,7 +203,6 @@ interface Range {
   readonly count: number
 }
 
-/** Ranges of at most `size` changes with one operation each. */
 function chunksOf(changes: readonly { number: number; op: Op }[], size: number): readonly Range[] {
   const chunks: Range[] = []
   for (const { number, op } of changes) {

@@ -1,13 +1,11 @@
-/** A moment by two clocks. */
 interface Moment {
   readonly monotonic: number
   readonly wall: number
 }
 
 /**
- * How long ago the store was last asked, of the answers that said that the run is still the current one. A suspended
- * machine may stop the monotonic clock, so what has passed is the greater of both clocks' differences; a step of the
- * wall clock can only make it too large.
+ * The time since the store last confirmed that the run is still the current one. A suspended machine may stop the
+ * monotonic clock, so the larger difference of both clocks counts; a step of the wall clock can only make it too large.
  */
 export class Freshness {
   readonly #limitMs: number
@@ -18,7 +16,7 @@ export class Freshness {
     this.#asked = asked
   }
 
-  /** Asks something of the store whose answer says that the run is still the current one. */
+  /** Runs a query whose answer confirms that the run is still the current one. */
   async renew<T>(ask: () => Promise<T>): Promise<T> {
     const asked = moment()
     const answer = await ask()

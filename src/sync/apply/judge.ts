@@ -4,29 +4,28 @@ import type { Claimed } from './claim.ts'
 import { ATTEMPTS, PHASE_ATTEMPTS } from './job.ts'
 import type { Findings, Settled } from './outcomes.ts'
 
-/** Failures in a row, without any answer between them, that make an outage of failing changes. */
+/** Failures in a row, without an answer between them, that are an outage. */
 const OUTAGE_AFTER = 5
-/** More changes than these in a row that an API which answers cannot do are no fault of theirs. */
+/** An API that answers but fails at more changes than these in a row is broken; the changes are not. */
 const FAULTY_CHANGES = 20
-/** Updates in a row whose entries are missing; with one more the directory is not the one that was read. */
+/** The most updates in a row whose entries are missing. One more, and the directory is not the one that was read. */
 const MOST_MISSING = 20
 
-/** What a worker has seen of a target in a row, over all the chunks of one sync. */
+/** Consecutive results of a target, over all chunks of one sync. */
 export class Streaks {
-  /** Failures that nobody answered. */
+  /** Failures without an answer. */
   outages = 0
-  /** The changes that failed since one did not. */
+  /** The changes that failed since the last success. */
   readonly failing = new Set<number>()
   missing = { run: 0, inRow: 0 }
-  /** Whether the last that was seen of the target was an outage. */
+  /** Whether the last result was an outage. */
   isOut = false
-  /** What the last failure was, in a sentence. */
+  /** The last failure, in a sentence. */
   failure = ''
 }
 
 export interface Judged {
   readonly settled: Settled
-  /** Whether no further change of the chunk is to be sent. */
   readonly stops: boolean
 }
 
@@ -35,20 +34,20 @@ export interface JudgeDeps {
   readonly streaks: Streaks
   readonly findings: Findings
   readonly retry: RetryTimes
-  /** The change is tried alone, because many others were refused. */
+  /** The change is sent alone, because many others were refused. */
   readonly isProbe: boolean
-  /** Outages of the target before the chunk was claimed: its change finds out whether it answers again. */
+  /** Outages of the target before the claim: this change tests whether it answers again. */
   readonly outages: number
-  /** The change is in quarantine already: it was decided what a 403 means for it. */
+  /** A quarantined change needs no decision about its 403. */
   readonly isQuarantined: (fingerprint: string) => boolean
 }
 
-/** Decides what an outcome means for its change, and notes in `findings` what it means for the run and the target. */
+/** Decides the outcome of a change, and notes in `findings` what it means for the run and the target. */
 export function judge(deps: JudgeDeps, change: Claimed, outcome: Outcome): Judged {
   return judgeOne(deps, change, outcome, seeOutage(deps, change, outcome))
 }
 
-/** The same for changes that one answer is about: in a row of failures it counts once. */
+/** One answer to several changes counts once in a row of failures. */
 export function judgeTogether(
   deps: JudgeDeps,
   changes: readonly Claimed[],
@@ -88,7 +87,7 @@ function judgeOne(deps: JudgeDeps, change: Claimed, outcome: Outcome, isOut: boo
       const ms = outcome.retryAfterMs
       if (ms !== undefined) deps.findings.pause = { why: 'limited', ms }
       const { settled, stops } = isOut ? outage(deps, change, outcome) : unavailable(deps, change, outcome)
-      // A service that was too slow may still create the entry, and one that takes an id twice would then have two.
+      // A slow service may still create the entry; one that accepts an id twice would then have two.
       const isLate = outcome.timedOut === true && change.change.op.startsWith('create-')
       return {
         settled: isLate ? { ...settled, waitMs: deps.retry.timedOut } : settled,
@@ -98,12 +97,12 @@ function judgeOne(deps: JudgeDeps, change: Claimed, outcome: Outcome, isOut: boo
   }
 }
 
-/** A change that was claimed and not sent: it counts for nothing. */
+/** A change that was claimed and not sent. */
 export function notTried(change: Claimed): Settled {
   return { ...again(change, change.unsure), attempts: change.attempts - 1 }
 }
 
-/** A change whose request was cut off: nobody knows what became of it. */
+/** The request was cut off, so the outcome is unknown. */
 export function cutOff(change: Claimed): Settled {
   return again(change, true)
 }
@@ -120,7 +119,7 @@ function done(
   const { result: state, status, requests, mixedUp } = outcome
   if (mixedUp !== undefined)
     deps.findings.stop ??= { code: 'directory-unexpected', detail: mixedUp, failed: change.change.op }
-  // An earlier attempt, whose answer was lost, may have created what was there.
+  // An earlier attempt, whose answer was lost, may have created the entry.
   const wasThere = outcome.wasThere === true && !change.unsure
   const settled = { ...again(change, false), state, status, requests, wasThere }
   const isLost = state === 'missing' && seeMissing(deps)
@@ -144,14 +143,14 @@ interface Answer {
 }
 
 function refused(change: Claimed, { status, detail }: Answer): Settled {
-  // Who has the e-mail that this change gets loses it in this run: at its end it may be free.
+  // The owner of the e-mail loses it in this run, so it may be free in the retry stage.
   if (!change.tail && 'takes' in change.change) return { ...again(change, false), tail: true, status, detail }
   return { ...again(change, false), state: 'quarantined', status, detail }
 }
 
 /**
- * Nobody knows yet whether a 403 is about the entry or about the token, so the change waits for the end of the run and
- * is tried once more there. The refusal of a probe is no second one.
+ * A 403 may be about the entry or about the token, so the change is retried once in the retry stage. The refusal of a
+ * probe does not count as the second one.
  */
 function forbidden(
   { findings, isProbe, retry }: JudgeDeps,
@@ -165,7 +164,7 @@ function forbidden(
   return { ...again(change, true), tail: true, refusals, waitMs: isProbe ? 0 : retry.tail, status, detail }
 }
 
-/** The target does not answer: nothing more is sent for a while, and the change is not to blame. */
+/** The target does not answer: sending pauses, and the attempt does not count against the change. */
 function outage({ findings }: JudgeDeps, change: Claimed, { status, detail }: Answer): Judged {
   findings.pause ??= { why: 'outage' }
   const settled = { ...again(change, true), attempts: change.attempts - 1, status, detail }
@@ -182,7 +181,7 @@ function unavailable({ retry }: JudgeDeps, change: Claimed, { status, detail }: 
   return { settled: { ...settled, waitMs: retry.phase }, stops: false }
 }
 
-/** Counts failures in a row; an answer of any kind ends an outage. Tells whether there is one now. */
+/** Counts failures in a row; any answer ends an outage. Returns whether there is an outage. */
 function seeOutage(deps: JudgeDeps, { number }: Claimed, outcome: Outcome): boolean {
   const { streaks, findings } = deps
   if (outcome.result === 'unavailable' && isOutageOf(deps, number, outcome.answeredBy)) {
@@ -199,8 +198,8 @@ function seeOutage(deps: JudgeDeps, { number }: Claimed, outcome: Outcome): bool
 }
 
 /**
- * One change that the API always fails at must not hold up the others, nor the end of the run; no more may one that a
- * proxy always answers with a web page. So only different changes in a row that get such pages are an outage.
+ * One change at which the API always fails must not block the others or the end of the run; neither must one that a
+ * proxy always answers with a web page. So only different changes in a row are an outage.
  */
 function isOutageOf(
   { streaks: { failing }, outages }: JudgeDeps,

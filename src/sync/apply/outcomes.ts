@@ -12,17 +12,16 @@ import { storable, storableJson } from '../../store/storable.ts'
 import { forgetOutages, type Pause, pauseFor, pauseForOutage, pauseOf } from '../../store/pause.ts'
 import { MOST_REFUSALS } from './waiting.ts'
 
-/** What came of one change of a chunk. */
 export interface Settled {
   readonly number: number
-  /** `pending` where it is tried again. */
+  /** `pending` where the change is retried. */
   readonly state: Exclude<ChangeState, 'dropped' | 'unknown'>
   readonly attempts: number
   readonly refusals: number
-  /** Left to the end of the run, now or before. */
+  /** In the retry stage, now or before. */
   readonly tail: boolean
   readonly unsure: boolean
-  /** Before it is tried again, in milliseconds. */
+  /** The delay before the retry, in milliseconds. */
   readonly waitMs?: number
   readonly status?: number | undefined
   readonly requests?: number
@@ -31,26 +30,23 @@ export interface Settled {
   readonly wasThere?: boolean
 }
 
-/** Why a run must stop. */
 export interface Stop {
   readonly code: ErrorCode
   readonly detail: string
-  /** The operation whose lists showed it, so that its next changes are read back again. */
+  /** The operation whose batches failed: its next changes are read back again. */
   readonly failed?: Op
 }
 
-/** What the outcomes of a chunk say of the run and its target. */
 export interface Findings {
   /** Changes that were refused with 403 for the first time, and refused probes. */
   refused: number
   probes: number
-  /** How many changes of the run had been refused when a change was sent that succeeded. */
+  /** How many changes of the run had been refused when a successful change was sent. */
   refusedBeforeSuccess: number
   stop: Stop | undefined
   pause: { readonly why: 'limited'; readonly ms: number } | { readonly why: 'outage' } | undefined
-  /** The target answers again. */
   answers: boolean
-  /** Why the run sends shorter lists. */
+  /** Why the run sends smaller batches. */
   notice: CanaryVerdict['notices'][number] | undefined
 }
 
@@ -66,7 +62,6 @@ export function noFindings(): Findings {
   }
 }
 
-/** What two groups of outcomes say together. */
 export function mergeFindings(earlier: Findings, later: Findings): Findings {
   return {
     refused: earlier.refused + later.refused,
@@ -85,30 +80,28 @@ export interface Flush {
   readonly tail: boolean
   readonly settled: readonly Settled[]
   readonly findings: Findings
-  /** Nothing of the chunk is under way any more. */
+  /** No request of the chunk is in flight any more. */
   readonly isLast: boolean
   readonly outagePause: { readonly firstMs: number; readonly lastMs: number }
-  /** A service that asks for a longer pause is asked again after this time. */
+  /** The longest pause, in milliseconds, whatever the service asks for. */
   readonly longestPauseMs: number
 }
 
-/** Somebody took the chunk for dead and gave its changes to others: what came of them is theirs to find out. */
+/** Another process took the worker for dead and gave its changes to other workers, which find out the outcomes. */
 export class Reclaimed extends Error {
   override readonly name = 'Reclaimed'
 }
 
-/** What a worker has to obey. */
 export interface Orders {
   readonly run: LockedRun
-  /** What was written: not those whose outcomes the store already had. */
+  /** Without the changes whose outcomes the store already had. */
   readonly written: readonly Settled[]
-  /** Of the target. */
   readonly pause: Pause | undefined
 }
 
 /**
- * Writes a group of outcomes in one transaction: states, journal, quarantine, counters. Returns what holds then.
- * Throws `Overtaken` or `Reclaimed`, and then has written nothing.
+ * Writes a group of outcomes in one transaction: states, journal, quarantine, counters. Returns the state after it.
+ * Throws `Overtaken` or `Reclaimed` without having written anything.
  */
 export async function flush(fenced: FencedRun, group: Flush): Promise<Orders> {
   return fenced.write(async (trx, run) => {
@@ -132,7 +125,7 @@ async function beat(trx: Fenced, chunk: string): Promise<Date> {
   return row.intent_at
 }
 
-/** Returns what it wrote: not those whose outcomes the store already had, when nobody had heard of it. */
+/** Returns what it wrote, without the changes whose outcomes the store already had. */
 async function journal(
   trx: Fenced,
   run: number,
@@ -147,8 +140,8 @@ async function journal(
     ]),
   )
   const numbers = settled.map(({ number }) => number)
-  // Each row looks its outcome up by its number. PostgreSQL would join them row by row with all outcomes: it has no
-  // statistics yet of a chunk that was claimed a moment ago, and takes it for a single row.
+  // Each row looks its outcome up by its number. PostgreSQL has no statistics yet of a chunk that was just claimed,
+  // takes it for one row, and would join each row with all outcomes.
   const { rows: written } = await sql<{ number: number; notCreated: string | null }>`WITH told AS (
       SELECT ${storableJson(outcomes)}::jsonb AS outcomes
     ), done AS (
@@ -190,7 +183,7 @@ async function journal(
 
 /**
  * Has groups that were not created looked up before their members are sent: a service that takes two ids for one would
- * give these members to the group of the other id.
+ * add these members to the group of the other id.
  */
 async function doubtMembers(trx: Fenced, run: number, groups: readonly string[]): Promise<void> {
   if (groups.length === 0) return

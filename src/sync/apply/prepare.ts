@@ -6,10 +6,10 @@ const UNDECIDED =
   'the directory has users whom its list did not show, so whose e-mail this is was not decided; the next run decides'
 
 /**
- * Readies the users who are about to get somebody else's e-mail. Where its owner could not be changed or deleted,
- * neither they nor those who wait for them may get it: a service that does not mind would show it with two people. They
- * are left to the end of the run, where the owner is tried again, and fail there. And where a new user was there
- * already, the list of the directory was short, and nobody knows who else has the e-mail: the next run decides.
+ * Prepares changes whose e-mail another change frees. Where its owner could not be changed or deleted, the e-mail stays
+ * taken, also for users further down the chain: a lenient service would show it on two users. These changes go to the
+ * retry stage, where the owner is retried, and fail there. Where a new user existed already, the list of the directory
+ * was incomplete and the owner is unknown: the next run decides.
  */
 export async function prepareTakers(trx: Fenced, run: number, { atEnd }: { atEnd: boolean }): Promise<void> {
   await sql`UPDATE dirsyncd.changes SET state = 'failed', detail = ${UNDECIDED}
@@ -35,10 +35,10 @@ export async function prepareTakers(trx: Fenced, run: number, { atEnd }: { atEnd
 }
 
 /**
- * Readies the members that groups are about to get. A group that the run has renamed is sent its new name with them. Groups that wait for a user, or for themselves, to be created at
- * the end of the run get theirs there. Users whose creation was refused or failed are taken out, or one of them would
- * cost a group its other members; the change that is left is another one than was planned, so it has another
- * fingerprint. The next run adds whoever is there by then.
+ * Prepares member changes. A group that the run has renamed is sent its new name with them. Groups that wait for a
+ * user, or for themselves, to be created in the retry stage get these members there. Users whose create was refused or
+ * failed are removed from the change, or one user would cost a group its other members; the smaller change has another
+ * fingerprint. The next run adds those that exist by then.
  */
 export async function prepareMembers(trx: Fenced, run: number): Promise<void> {
   await sql`WITH renamed AS MATERIALIZED (

@@ -1,24 +1,21 @@
 import type { RefusedOp } from './refused-changes.ts'
 
-/**
- * The 403 answers to the changes of a run since the last success. A change that was sent before another one was refused
- * is no success after it.
- */
+/** The 403 answers of a run since the last success. A success that was sent before a refusal does not count. */
 export interface Refusals {
-  /** How many changes were refused for the first time. */
+  /** Changes that were refused for the first time. */
   readonly inRow: number
-  /** How often a change was refused that was tried alone. */
+  /** Refusals of changes that were sent alone. */
   readonly probes: number
 }
 
-/** After so many changes that were refused in a row, the others are tried one by one. */
+/** After so many refused changes in a row, the others are sent one by one. */
 export const REFUSED_IN_ROW = 4
-/** So many changes are tried one by one; when all of them are refused, the run stops. */
+/** So many changes are sent one by one; when all of them are refused, the run stops. */
 const MOST_PROBES = 20
 
 /**
- * How the other changes of a run are tried after some were refused with 403: `together` as usual, `one-by-one` to find
- * out whether the service accepts anything, or not at all, because the token or its rights are wrong.
+ * How the other changes of a run are sent after refusals with 403: `together` as usual; `one-by-one` to find out
+ * whether the service accepts any; `stop` because the token or its rights are wrong.
  */
 export function howToGoOn({ inRow, probes }: Refusals): 'together' | 'one-by-one' | 'stop' {
   if (inRow < REFUSED_IN_ROW) return 'together'
@@ -28,7 +25,7 @@ export function howToGoOn({ inRow, probes }: Refusals): 'together' | 'one-by-one
 const TRIED_AGAIN = 'These changes were not put into quarantine; the next run tries them again.'
 const ONE_TRIED_AGAIN = 'This change was not put into quarantine; the next run tries it again.'
 
-/** Why a run stops; `answer` is what the service said of the last change that it refused. */
+/** `answer` is that of the service to the last refused change. */
 export function refusedInRow(inRow: number, answer: string): string {
   return (
     `The service refused ${inRow} changes in a row with 403 and accepted none between them, so the token or its rights ` +
@@ -36,7 +33,6 @@ export function refusedInRow(inRow: number, answer: string): string {
   )
 }
 
-/** Why a run stops in which no change of an operation was accepted. */
 export function neverAccepted(
   { op, changes, id, answer }: RefusedOp,
   { acceptedOthers }: { readonly acceptedOthers: boolean },

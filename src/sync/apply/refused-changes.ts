@@ -7,19 +7,18 @@ import { allWaitingIn, isDue, MOST_REFUSALS, type Part } from './waiting.ts'
 
 type Db = Kysely<Tables>
 
-/** What the service said of the last change of the run that it refused with 403. */
+/** The answer to the last change of the run that was refused with 403. */
 export async function lastRefusal(db: Db, run: number): Promise<string> {
   const row = await refused(db, run).select('detail').orderBy('number', 'desc').limit(1).executeTakeFirst()
   return row?.detail ?? ''
 }
 
-/** The changes with one operation that the service refused with 403. */
 export interface RefusedOp {
   readonly op: Op
   readonly changes: number
-  /** The entry of the last one. */
+  /** The entry of the last refused change. */
   readonly id: string
-  /** What the service said of the last one. */
+  /** The answer to the last refused change. */
   readonly answer: string
 }
 
@@ -41,7 +40,6 @@ function refused(db: Db, run: number) {
     .where('refusals', '>', 0)
 }
 
-/** Whether any change, or any of this operation, succeeded in this run. */
 export async function hasSucceeded(db: Db, run: number, op?: Op): Promise<boolean> {
   let query = db
     .selectFrom('dirsyncd.changes')
@@ -56,13 +54,12 @@ export async function hasSucceeded(db: Db, run: number, op?: Op): Promise<boolea
 export interface Probe {
   readonly number: number
   readonly op: Op
-  /** How often it was tried before. */
   readonly attempts: number
 }
 
 /**
- * The change of the part to try alone next, of those that may be tried now: one that was not refused yet, or the one
- * that was tried least.
+ * The next change of the part to send alone, of those that are due: one that was not refused yet, or the one with the
+ * fewest attempts.
  */
 export async function nextProbe(db: Db, run: number, part: Part): Promise<Probe | undefined> {
   return allWaitingIn(db, run, part)
@@ -76,7 +73,7 @@ export async function nextProbe(db: Db, run: number, part: Part): Promise<Probe 
     .executeTakeFirst()
 }
 
-/** Whether the probe has an outcome, or will not be tried any more. */
+/** Whether the probe has an outcome, or will not be retried. */
 export async function isProbed(db: Db, run: number, { number, attempts }: Probe): Promise<boolean> {
   const row = await db
     .selectFrom('dirsyncd.changes')
@@ -88,7 +85,7 @@ export async function isProbed(db: Db, run: number, { number, attempts }: Probe)
   return row === undefined || (row.attempts > attempts && row.chunk === null)
 }
 
-/** The operations of the changes of a part that wait for the decision, because they were refused twice. */
+/** The operations with changes that were refused twice and wait for the decision. */
 export async function undecidedOps(db: Db, run: number, part: Part): Promise<readonly Op[]> {
   const rows = await allWaitingIn(db, run, part)
     .select('op')
@@ -99,7 +96,6 @@ export async function undecidedOps(db: Db, run: number, part: Part): Promise<rea
   return rows.map(({ op }) => op)
 }
 
-/** Decides that the service refuses these changes of a part for their own content. */
 export async function quarantineUndecided(trx: Fenced, run: number, part: Part, op: Op): Promise<void> {
   await sql`
     WITH refused AS (

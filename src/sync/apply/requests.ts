@@ -2,9 +2,9 @@ import { batchesOf } from '../../core/plan/batches.ts'
 import type { Claimed } from './claim.ts'
 
 /**
- * Divides the changes of a chunk by the requests that send them: creates together, at most `createBatch`, every other
- * change alone. A create that was tried before goes alone, too: one entry that the service always fails at must not make
- * others fail with it. Those that are to be looked up first are not mixed with others.
+ * Divides the changes of a chunk into requests: at most `createBatch` creates together, every other change alone. A
+ * retried create goes alone, because one entry at which the service always fails must not make others fail. Creates
+ * that need a lookup first are not mixed with others.
  */
 export function requestsOf(
   changes: readonly Claimed[],

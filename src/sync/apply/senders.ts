@@ -4,27 +4,27 @@ import type { ListFault, Outcome, SharedOutcome } from '../../core/plan/outcome.
 import type { CanaryTimes } from '../../queue/times.ts'
 
 export interface HowToSend {
-  /** Look with GET before anything is sent. */
+  /** Look the entry up with GET first. */
   readonly check: boolean
-  /** Called before each request; what it throws keeps the request from being sent. */
+  /** Called before each request; an error that it throws prevents the request. */
   readonly beforeRequest: () => void
 }
 
-/** Applies one change. Never throws for what the API answers. */
+/** Never throws for an answer of the API. */
 export type ApplyChange = (change: Change, how: HowToSend, signal: AbortSignal) => Promise<Outcome>
 
 export interface HowToSendList extends HowToSend {
-  /** Asked before each list is sent; on `false`, what is left is not sent. */
+  /** Called before each batch; on `false`, the rest is not sent. */
   readonly maySend: () => boolean
-  /** Told when lists are to be shorter, or to end. */
+  /** Called when batches must be smaller, or end. */
   readonly onListFault: (fault: ListFault) => void
-  /** How long entries are waited for that the service says to have created, in milliseconds. */
+  /** How long to wait, in milliseconds, for entries that the service claims to have created. */
   readonly patience: CanaryTimes['look']
 }
 
 /**
- * Creates several entries of one kind, whose ids differ, with as few requests as the service allows, and tells what
- * becomes of each. Never throws for what the API answers.
+ * Creates several entries of one kind with different ids, with as few requests as the service allows, and yields the
+ * outcome of each. Never throws for an answer of the API.
  */
 export type CreateTogether = (
   changes: readonly Create[],
@@ -32,10 +32,8 @@ export type CreateTogether = (
   signal: AbortSignal,
 ) => AsyncIterable<SharedOutcome>
 
-/** How changes reach the directory of one sync. */
 export interface Senders {
   readonly applyChange: ApplyChange
   readonly createTogether: CreateTogether
-  /** The most entries that one request creates. */
   readonly createBatch: number
 }

@@ -6,25 +6,23 @@ import type { Tables } from '../../store/tables.ts'
 
 type Db = Kysely<Tables>
 
-/** A change that was refused with 403 so often is not tried again: it waits for the decision what that means. */
+/** A change that was refused with 403 so often is not retried before the decision about it. */
 export const MOST_REFUSALS = 2
 
-/** The changes of one phase: those that go on in their turn, or those that were left to the end of the run. */
+/** The changes of one phase, either in their turn or in the retry stage. */
 export interface Part {
   readonly phase: Phase
   readonly tail: boolean
-  /** Only the changes of this operation that are marked as its canary. */
+  /** Only the changes of this operation that are marked for write verification. */
   readonly canary?: Op
 }
 
-/**
- * No change waits longer before it is tried again: one that seems to was put off by a clock that was set back since.
- */
+/** No retry waits longer: a later time comes from a clock that was set back since. */
 const LONGEST_WAIT = sql`interval '15 minutes'`
 
 /**
- * Whether a change `c` may be tried now. Who gets an e-mail waits until its owner has lost it: a service that does not
- * mind would show it with two people. In a circle nobody can be first.
+ * Whether a change `c` may be sent now. A user gets an e-mail only after its owner has lost it: a lenient service would
+ * show it on two users. In a circle, no change can be first.
  */
 export const isDue = sql<boolean>`c.chunk IS NULL AND (c.next_at IS NULL
     OR c.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + ${LONGEST_WAIT})
@@ -33,7 +31,6 @@ export const isDue = sql<boolean>`c.chunk IS NULL AND (c.next_at IS NULL
     WHERE owner.run = c.run AND owner.phase IN ('free-emails', 'take-emails')
       AND owner.state IN ('pending', 'quarantined', 'failed') AND owner.entry_id = c.change #>> '{takes,from}'))`
 
-/** The numbers of the changes that may be claimed now, in order. */
 export async function claimable(
   db: Db,
   run: number,
@@ -49,7 +46,7 @@ export async function claimable(
     .execute()
 }
 
-/** Counts the changes of a part that wait, and makes the run's counter, which outcomes move, equal to that. */
+/** Sets the run's counter, which outcomes decrement, to the real count. */
 export async function countWaiting(trx: Fenced, run: number, part: Part): Promise<number> {
   const { count } = await waitingIn(trx, run, part)
     .select(({ fn }) => fn.countAll<string>().as('count'))
@@ -61,7 +58,7 @@ export async function countWaiting(trx: Fenced, run: number, part: Part): Promis
 
 /**
  * Marks the first changes of an operation that may be claimed now, unless some that were marked before still wait.
- * Returns how many marked ones wait.
+ * Returns how many marked changes wait.
  */
 export async function markCanary(
   trx: Fenced,
@@ -97,7 +94,7 @@ function waitingIn(db: Db, run: number, part: Part) {
   return allWaitingIn(db, run, part).where('refusals', '<', MOST_REFUSALS)
 }
 
-/** The changes of a part that wait, also those that wait for the decision what their refusals mean. */
+/** Includes the changes that wait for the decision about their refusals. */
 export function allWaitingIn(db: Db, run: number, { phase, tail, canary }: Part) {
   const changes = db
     .selectFrom('dirsyncd.changes as c')

@@ -24,24 +24,21 @@ export interface ChangeWorkerDeps {
   readonly db: Kysely<Tables>
   readonly backend: QueueBackend
   readonly sync: string
-  /** The URL of the directory that the senders write to. */
   readonly target: string
-  /** Names this process in the journal. */
   readonly name: string
-  /** The most changes that are sent at once. */
   readonly concurrency: number
   readonly senders: Senders
-  /** Ends requests that are still under way when the time for a graceful end is over. */
+  /** Aborted when the grace time of the shutdown is over: ends the requests in flight. */
   readonly signal: AbortSignal
   readonly log: Log
   readonly times?: Times
   readonly onOutcome?: OnOutcome
 }
 
-/** Chunks that a worker has claimed at once: while one is claimed or written, another one is sent. */
+/** Claimed chunks at once: while one is claimed or written, another is sent. */
 const CHUNKS = 4
 
-/** Applies the changes of one sync: takes the hints of its queue, from its making on until it is closed. */
+/** Takes the hints of one sync's queue and applies the changes until it is closed. */
 export class ChangeWorker {
   readonly #deps: ChangeWorkerDeps
   readonly #times: Times
@@ -53,7 +50,7 @@ export class ChangeWorker {
   readonly #queueWorker: Worker<ChunkJob>
   #current = { number: 0, epoch: 0, run: new RunInProcess() }
   #saidOut = false
-  /** The last run that was left to others. */
+  /** The last run that was left to other workers. */
   #otherRun: number | undefined
 
   constructor(deps: ChangeWorkerDeps) {
@@ -83,7 +80,7 @@ export class ChangeWorker {
     try {
       await this.#applyJob(job)
     } catch (error) {
-      // The queue need not know: what is left comes back from the store.
+      // The queue need not know: the remaining changes come back from the store.
       if (error instanceof Overtaken || error instanceof Reclaimed || isAway(error)) return
       this.#log.error({ run: job.run, error: sentence(error) }, 'a chunk was left')
     }
@@ -127,7 +124,7 @@ export class ChangeWorker {
     this.#sayOutage()
   }
 
-  /** Waits before the next hint, which a worker with the same configuration as the run's owner may take meanwhile. */
+  /** Waits before the next hint, so that a worker with the configuration of the run's owner may take it. */
   async #leaveToOthers({ run }: ChunkJob): Promise<void> {
     if (this.#otherRun !== run)
       this.#log.warn(
