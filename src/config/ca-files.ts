@@ -6,7 +6,6 @@ import { BEGIN_CERTIFICATE, certificatesIn } from '../base/certificates.ts'
 import { systemCode, whyUnreadable } from '../base/errors.ts'
 import type { Fault } from '../base/yaml/document.ts'
 
-/** A CA file, and the option that names it. */
 interface Named {
   readonly path: Fault['path']
   readonly ca: string
@@ -20,7 +19,7 @@ const sync = z.object({
 const withSyncs = z.object({ syncs: z.array(z.unknown()) })
 const withChannels = z.object({ notifications: z.object({ channels: z.array(named) }) })
 
-/** All that are named, even when other options have faults. */
+/** Includes the files of configurations that have faults elsewhere. */
 function namedIn(raw: unknown): readonly Named[] {
   const syncs = withSyncs.safeParse(raw).data?.syncs ?? []
   const channels = withChannels.safeParse(raw).data?.notifications.channels ?? []
@@ -42,7 +41,7 @@ export interface Authorities {
   readonly faults: readonly Fault[]
 }
 
-/** Reads every CA file that is named: a missing CA is an error, never a connection without it. */
+/** A missing CA file is an error, never a connection without it. */
 export async function readCaFiles(raw: unknown, folder: string): Promise<Authorities> {
   const texts = new Map<string, string>()
   const faults: Fault[] = []
@@ -61,8 +60,8 @@ export async function readCaFiles(raw: unknown, folder: string): Promise<Authori
 }
 
 /**
- * Node takes a text without any certificate in silence, trusts nobody then, and has a misleading error for it; of several
- * certificates it passes over those that are broken.
+ * Node silently accepts a text without any certificate, trusts nothing then, and fails with a misleading error; of
+ * several certificates it skips broken ones.
  */
 function whyNoCertificates(pem: string, file: string): string | undefined {
   const begun = pem.split(BEGIN_CERTIFICATE).length - 1

@@ -4,7 +4,7 @@ import type { Checked } from '../base/yaml/load.ts'
 import { crossFaults } from './cross-faults.ts'
 import { configSchema, type ParsedConfig } from './schema.ts'
 
-/** Checks what was read from the file and reports every fault, of single options and between options. */
+/** Reports every fault, of single options and between options. */
 export function checkConfig(value: unknown): Checked<ParsedConfig> {
   const { config, faults } = checkValues(configSchema, value)
   const others = crossFaults(value ?? {})

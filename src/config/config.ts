@@ -19,7 +19,7 @@ import type { Schedule } from './schedule.ts'
 
 export type { Address }
 
-/** Where the jobs are. The URL of Redis holds no password. */
+/** The URL of Redis holds no password. */
 export type QueueConfig =
   | { readonly kind: 'store' }
   | { readonly kind: 'redis'; readonly url: string; readonly password: SecretReader | undefined }
@@ -35,12 +35,11 @@ export interface DirectoryConfig {
   readonly organizationId: number
   readonly directoryId: number
   readonly token: SecretReader
-  /** Lower-case; `undefined` allows every domain. */
+  /** Lower case; `undefined` allows every domain. */
   readonly allowedDomains: readonly string[] | undefined
   readonly dropBadEmails: boolean
   readonly readConcurrency: number
   readonly writeConcurrency: number
-  /** The most entries that one request creates. */
   readonly createBatch: number
   readonly rateLimit: { readonly requests: number; readonly perMs: number } | undefined
   /** The PEM text; `undefined`: the CAs of Node and of this machine. */
@@ -56,14 +55,15 @@ export interface SyncConfig {
   readonly schedule: Schedule | undefined
   readonly source: SourceConfig
   readonly directory: DirectoryConfig
-  /** `undefined`: nothing is left out. */
   readonly entries: EntryRules | undefined
   readonly policy: Policy
   readonly guards: GuardLimits
-  /** For how long a person may decide about what the guards hold, in milliseconds. */
+  /** How long a held plan can be approved, in milliseconds. */
   readonly holdMs: number
   readonly grace: Grace
-  /** Every option as the file says it, by its key, and the certificates in its CA files: equal only where nothing of the sync was changed. */
+  /**
+   * Every option as written, by key, and the certificates in its CA files: equal only where the sync did not change.
+   */
   readonly written: Options
 }
 
@@ -76,7 +76,6 @@ export type ChannelConfig = {
   | ({ readonly type: 'email' } & EmailOptions)
 )
 
-/** Who may see what the TCP listener shows. */
 export interface AccessConfig {
   /** Lower case. */
   readonly hosts: readonly string[]
@@ -92,28 +91,28 @@ export interface AccessConfig {
 
 /** The whole configuration, checked, resolved and frozen. Paths are absolute, durations are milliseconds. */
 export interface Config {
-  /** The file that it was read from, absolute. */
+  /** Absolute. */
   readonly file: string
   readonly dataDir: string
   readonly store: StoreConfig
   readonly queue: QueueConfig
   /** `listen` is `undefined` where the TCP listener is off; the socket in `dataDir` always exists. */
   readonly admin: { readonly listen: Address | undefined } & AccessConfig
-  /** What a `dirsyncd worker` shows; who may see it, `admin` says. */
+  /** The listener of `dirsyncd worker`; `admin` has its access rules. */
   readonly worker: { readonly listen: Address | undefined }
   readonly log: {
     readonly level: LogLevel
-    /** Whether a long-running process may log what names a person besides ids. */
+    /** Whether a long-running process may log personal data besides ids. */
     readonly people: boolean
   }
   readonly notifications: {
-    /** How many runs in a row must fail before somebody is told. */
+    /** So many failed runs in a row are notified. */
     readonly failuresInRow: number
     readonly channels: readonly ChannelConfig[]
   }
   /** How long runs with their plans and journals are kept, and how many rows of them. */
   readonly retention: { readonly timeMs: number; readonly rows: number }
   readonly syncs: readonly SyncConfig[]
-  /** Every option outside of the syncs as the file says it, by its key. */
+  /** Every option outside of the syncs as written, by key. */
   readonly written: Options
 }

@@ -6,8 +6,8 @@ import { network } from '../base/yaml/values.ts'
 import { isCron } from './schedule.ts'
 
 /**
- * Faults between options. They look at the raw values, and each only at the options that it needs, so that they are
- * reported together with the faults of single options.
+ * Looks at raw values, and each check only at the options that it needs, so that these faults are reported together
+ * with those of single options.
  */
 export function crossFaults(raw: unknown): Fault[] {
   const syncs = listOf(raw, 'syncs')
@@ -40,7 +40,6 @@ export function crossFaults(raw: unknown): Fault[] {
   ]
 }
 
-/** A sync in messages. */
 function nameOf(syncs: readonly unknown[], index: number): string {
   const name = nameIn(syncs[index])
   return name === undefined ? `syncs[${index}]` : `the sync "${name}"`
@@ -98,7 +97,7 @@ const NEEDS_SECRET =
   'has addresses of this machine, from which each of its accounts could name any user; add admin.proxySecret: { file: PATH }, ' +
   'and have the proxy send it in the header X-Dirsyncd-Proxy-Secret'
 
-/** Whether an address or a network has a loopback address. */
+/** Accepts an address or a network. */
 function hasLoopback(value: unknown): boolean {
   const { data } = network.safeParse(value)
   if (data === undefined) return false

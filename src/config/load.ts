@@ -23,20 +23,18 @@ const KIND: FileKind = {
   remedy: 'write one with dirsyncd init, or copy config/example.yaml',
 }
 
-/** Where a new configuration goes that nobody names, so that the next command finds it. */
+/** Where `init` writes without a path, so that the next command finds the file. */
 export function usualFile(env: Env): string {
   return env[KIND.variable] || (KIND.usualFiles[0] ?? '')
 }
 
-/** Where the configuration is, and what checks the sources. */
 export interface ConfigPlace extends Place {
   readonly sourceProblem?: SourceProblem
 }
 
 /**
  * Reads the configuration: `file`, else `$DIRSYNCD_CONFIG`, else the checkout's `config/dirsyncd.yaml`, else
- * `/etc/dirsyncd/dirsyncd.yaml`. No source is opened: `sourceProblem` says what is wrong with its options. Throws as
- * `loadFile`.
+ * `/etc/dirsyncd/dirsyncd.yaml`. Opens no source: `sourceProblem` checks its options. Throws as `loadFile`.
  */
 export function loadConfig(from: ConfigPlace): Promise<Config> {
   return loadFile(from, KIND, {
@@ -45,7 +43,7 @@ export function loadConfig(from: ConfigPlace): Promise<Config> {
   })
 }
 
-/** What the configuration file says, right or wrong. Throws `config-invalid` where it is no YAML. */
+/** The content of the file, valid or not. Throws `config-invalid` where it is no YAML. */
 export function readRawConfig(from: ConfigPlace): Promise<RawConfig> {
   return readRawFile(from, KIND)
 }
@@ -78,7 +76,7 @@ const withSources = z.object({
   ),
 })
 
-/** What each source refuses in options that the schema accepts, even when other sections have faults. */
+/** Options that the schema accepts and the source refuses, even when other sections have faults. */
 function sourceFaults(raw: unknown, context: SyncContext, problemOf?: SourceProblem): Fault[] {
   const sources = withSources.safeParse(raw).data?.syncs ?? []
   return sources.flatMap((source, index) => {

@@ -4,15 +4,14 @@ import { type Hide, hideWords, maskAttribute } from './masked-text.ts'
 /** Longer expressions are refused anyway. */
 const LONGEST = 4_000
 
-/** The grammar of mapping expressions; only its parser is used. */
 const grammar = new Environment({ limits: { maxAstNodes: 500, maxDepth: 40, maxCallArguments: 32 } })
 
-/** How a value of a map begins that is an expression. */
+/** The start of an expression among the values of a map. */
 function isExpression(text: string): boolean {
   return text.trimStart().startsWith('=')
 }
 
-/** A value of a map, of which only names of attributes and functions, operators and placeholders stay. */
+/** Keeps only names of attributes and functions, operators and placeholders. */
 export function maskMapping(text: string, hide: Hide): string {
   if (isExpression(text)) return maskExpression(text, hide)
   return /[{}]/.test(text) ? maskTemplate(text, hide) : maskAttribute(text, hide)
@@ -27,7 +26,7 @@ function maskTemplate(text: string, hide: Hide): string {
     .join('')
 }
 
-/** A text that does not parse is hidden as a whole, because nobody knows where its literals end. */
+/** A text that does not parse is hidden as a whole, because the ends of its literals are unknown. */
 function maskExpression(text: string, hide: Hide): string {
   const from = text.indexOf('=') + 1
   const source = ' '.repeat(from) + text.slice(from)
@@ -46,11 +45,11 @@ function maskExpression(text: string, hide: Hide): string {
 
 interface Literal {
   readonly node: ASTNode
-  /** Whether it is the name of an attribute, as in `attr("telephone-number")`. */
+  /** The name of an attribute, as in `attr("telephone-number")`. */
   readonly isName: boolean
 }
 
-/** In their order; `undefined` where the text is no expression. */
+/** In order; `undefined` where the text is no expression. */
 function literalsOf(source: string): readonly Literal[] | undefined {
   const literals: Literal[] = []
   const visit = (value: unknown, isName: boolean): void => {
@@ -68,7 +67,7 @@ function literalsOf(source: string): readonly Literal[] | undefined {
   return literals.toSorted((one, other) => one.node.range.start - other.node.range.start)
 }
 
-/** Marks such as "@", and short numbers, are about nobody. */
+/** Marks such as "@", and short numbers, are no personal data. */
 function maskLiteral({ node, isName }: Literal, written: string, hide: Hide): string {
   const value: unknown = node.args
   if (typeof value !== 'string')

@@ -1,31 +1,28 @@
-/** Puts a hash in the place of a text that may be about a person. */
+/** Replaces a text with possible personal data by a hash. */
 export type Hide = (text: string) => string
 
 const EMAIL = /[^\s"'<>()[\],;:=/\\*]+@[^\s"'<>()[\],;:=/\\*]+/gu
-/** The folder of a person on this machine. */
 const HOME = /(?<=\/(?:home|Users)\/)[^/\s]+/g
 
-/** A text that is shown, without e-mail addresses and the names of home folders. */
+/** Hides e-mail addresses and the names of home folders. */
 export function maskPlain(text: string, hide: Hide): string {
   return text.replace(EMAIL, hide).replace(HOME, hide)
 }
 
 const WORDS = /[\p{L}\p{M}\p{N}](?:.*[\p{L}\p{M}\p{N}])?/su
 
-/** The text with one hash for everything from its first letter or digit to its last one. */
+/** One hash replaces everything from the first letter or digit to the last one. */
 export function hideWords(text: string, hide: Hide): string {
   return text.replace(WORDS, hide)
 }
 
-/** The name of an attribute or column; any other text is hidden. */
+/** Any text that is no name of an attribute or column is hidden. */
 export function maskAttribute(text: string, hide: Hide): string {
   return /^[\p{L}_][\p{L}\p{M}\p{N}_ .;-]{0,63}$/u.test(text.trim()) ? text : hideWords(text, hide)
 }
 
-/** Parameters of a PostgreSQL URL that say nothing secret. */
 const PARAMETERS: ReadonlySet<string> = new Set(['sslmode', 'application_name', 'connect_timeout'])
 
-/** The address without user, password and unknown parameters. */
 export function maskUrl(text: string, hide: Hide): string {
   if (!text.includes('://')) return text === 'embedded' || text === 'store' ? text : hide(text)
   const url = URL.parse(text)
@@ -35,13 +32,13 @@ export function maskUrl(text: string, hide: Hide): string {
     PARAMETERS.has(key) ? `${key}=${maskPlain(value, hide)}` : `${hide(key)}=<masked>`,
   )
   const query = shown.length === 0 ? '' : `?${shown.join('&')}`
-  // Of an LDAP server the path is a DN.
+  // The path of an LDAP URL is a DN.
   const path = url.protocol.startsWith('ldap') ? hideWords(url.pathname, hide) : maskPlain(url.pathname, hide)
   const fragment = url.hash === '' ? '' : '#<masked>'
   return `${url.protocol}//${hasUser ? '<masked>@' : ''}${url.host}${path === '/' ? '' : path}${query}${fragment}`
 }
 
-/** The address without path and parameters, which of a webhook may be its secret; those of an LDAP server are none. */
+/** Hides path and parameters, which may be a webhook's secret; those of an LDAP URL are none. */
 export function maskOrigin(text: string, hide: Hide): string {
   const url = URL.parse(text)
   if (url?.protocol.startsWith('ldap') === true) return maskUrl(text, hide)
@@ -52,16 +49,16 @@ export function maskOrigin(text: string, hide: Hide): string {
   return maskUrl(url.href, hide)
 }
 
-/** Parts of a DN whose values are domains and branches of a tree, never people. */
+/** Parts of a DN whose values are domains and branches of a tree, never names of users. */
 const BRANCHES: ReadonlySet<string> = new Set(['dc', 'ou', 'domaincomponent', 'organizationalunitname'])
-/** Containers that servers have from the beginning. */
+/** Containers that every server has. */
 const CONTAINERS: ReadonlySet<string> = new Set(
   'users builtin computers groups accounts compat schema configuration person group'.split(' '),
 )
 const RDN = /^(\s*)([A-Za-z][\w-]*)(\s*=\s*)(.*?)(\s*)$/s
 const BRANCH = /^[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N} ._-]*$/u
 
-/** A DN with the values of `dc` and `ou`; those of all other attributes may be people. */
+/** Keeps the values of `dc` and `ou`; those of all other attributes may be names of users. */
 export function maskDn(text: string, hide: Hide): string {
   const parts = text.match(/"(?:\\.|[^"\\])*"?|\\.|[^\\",;+]+|./gs) ?? []
   let masked = ''
@@ -84,16 +81,14 @@ function maskRdn(text: string, hide: Hide): string {
   return before + type + sign + (isShown || value === '' ? value : hide(value)) + after
 }
 
-/** In a filter: a comparison with the time of the read, or what stands between two parentheses. */
+/** In a filter: a comparison with the time of the read, or the text between two parentheses. */
 const CLAUSE = /([^()]*[<>~:]?=\s*)now\(([^()]*)\)(?=\s*\))|[^()]+/g
 const COMPARISON =
   /^([\s&|!]*)((?:[A-Za-z][A-Za-z\d-]*|\d+(?:\.\d+)+)?(?:;[A-Za-z\d-]+)*\s*(?::dn)?(?::[A-Za-z][A-Za-z\d-]*|:\d+(?:\.\d+)+)?\s*(?::|[<>~])?=)(.*)$/s
-/** Attributes whose values are kinds of entries. */
 const KINDS: ReadonlySet<string> = new Set(['objectclass', 'objectcategory', 'structuralobjectclass'])
-/** Attributes whose values are bits. */
 const FLAGS: ReadonlySet<string> = new Set(['useraccountcontrol', 'grouptype'])
 
-/** A filter without its values, but for those that cannot be about people. */
+/** Keeps the values that cannot be personal data. */
 export function maskFilter(text: string, hide: Hide): string {
   return text.replace(CLAUSE, (clause, beforeTime: string | undefined, form = '') => {
     if (beforeTime === undefined) return maskClause(clause, hide)

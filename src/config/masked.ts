@@ -12,7 +12,7 @@ import { secretOptions } from './secret-options.ts'
 
 const MASKED = '<masked>'
 
-/** Options whose texts are shown but for e-mail addresses. An option that is in no list of this file is masked. */
+/** Options whose texts are shown except e-mail addresses. An option that is in no list of this file is masked. */
 const PLAIN =
   words(`dataDir listen level people time rows schedule timezone type ca certificate startTls external
   allowPlainText pageSize connect handshake bind firstAnswer answer read vendor referrals confirmAfter scope disabled
@@ -21,23 +21,22 @@ const PLAIN =
   createBatch requests per membership emails policy deleteAfter runs maxDeletes maxDeletePercent maxDeletesPerDay
   maxUpdates maxUpdatePercent minSourceUsers maxSourceShrinkPercent maxMovedIds holdsExpireAfter trustedProxies
   hosts userHeader failuresInRow events host port security`)
-/** Sections, which have options of their own. */
 const SECTIONS =
   words(`admin worker log notifications channels retention syncs source tls timeouts users groups members map trailer directory rateLimit
   entries guards memberships`)
 const URLS = words('store queue url baseUrl proxy')
 const SECRETS = secretOptions()
-/** Options that hold the path of a file; people sometimes write the secret itself there. */
+/** Options that hold the path of a file; operators sometimes write the secret itself there. */
 const SECRET_FILES = words('file key')
 const EXPRESSIONS = words('name email employee_id external_id members value')
 const FILTERS = words('filter disabledWhen')
 const BASES = words('base')
 const ATTRIBUTES = words('column')
-/** Texts that may be about people: the login of the reader, what somebody without an attribute gets, a regular expression. */
+/** Possible personal data: the bind account, a default value, a regular expression. */
 const PEOPLE = words('dn default pattern to')
 const PEOPLE_LISTS = words('include exclude protected')
 
-/** Every option that this version masks or shows knowingly, for a test that compares it with the schema. */
+/** Every option that this version masks or shows, for a test that compares it with the schema. */
 export const DECIDED: ReadonlySet<string> = new Set([
   ...PLAIN,
   ...SECTIONS,
@@ -60,8 +59,8 @@ export const DECIDED: ReadonlySet<string> = new Set([
 ])
 
 /**
- * A configuration as it was read from the file, right or wrong, for a stranger to read: without secrets, bind DNs and
- * ids of people, but with addresses and attributes. Of filters, bases and expressions it shows the structure.
+ * A configuration, valid or not, for strangers: without secrets, bind DNs and ids of users, but with addresses and
+ * attributes. Of filters, bases and expressions it shows the structure.
  */
 export function maskConfig(raw: unknown, hide: Hide): unknown {
   return new Mask(hide).value(raw, [])
@@ -74,7 +73,7 @@ class Mask {
     this.#hide = hide
   }
 
-  /** `path` is that of the section, without places in lists. */
+  /** `path` is that of the section, without list indexes. */
   value(value: unknown, path: readonly string[]): unknown {
     const key = path.at(-1) ?? ''
     if (SECRET_FILES.has(key)) return this.#secret(key, value)
@@ -110,7 +109,7 @@ class Mask {
     return PLAIN.has(key) ? maskPlain(text, this.#hide) : MASKED
   }
 
-  /** Where the secret is, and never what stands in its place. */
+  /** Shows where the secret is, never a value in its place. */
   #secret(key: string, value: unknown): unknown {
     if (typeof value === 'string') return SECRET_FILES.has(key) ? shownPath(value, this.#hide) : MASKED
     if (typeof value !== 'object' || value === null) return MASKED
@@ -157,7 +156,7 @@ function shownPath(path: unknown, hide: Hide): string {
   return isPath && !/[A-Za-z0-9]{20}/.test(path) ? maskPlain(path, hide) : MASKED
 }
 
-/** Names end in what they are of; another text may be the secret itself. */
+/** Names of credentials end in a known word; another text may be the secret itself. */
 function shownCredential(name: unknown): unknown {
   return typeof name === 'string' && /^(?:[a-z]+-)*(?:password|token|secret|key|url)$/.test(name)
     ? name

@@ -29,13 +29,12 @@ import {
 import type { Address, SecretSource } from '../base/yaml/values.ts'
 import { toSchedule } from './schedule.ts'
 
-/** What {@link resolveConfig} needs besides the checked values. */
 export interface SyncContext extends ResolveContext {
-  /** The text of every CA file, by the path that the configuration gives. */
+  /** The text of every CA file, by the path in the configuration. */
   readonly caFiles: ReadonlyMap<string, string>
 }
 
-/** Turns checked values into what the program uses: absolute paths, readers of secrets, milliseconds. */
+/** Resolves checked values: absolute paths, readers of secrets, milliseconds. */
 export function resolveConfig(parsed: ParsedConfig, context: SyncContext): Config {
   const dataDir = resolve(context.folder, parsed.dataDir)
   const { syncs, ...others } = parsed
@@ -125,7 +124,7 @@ function syncConfig(sync: ParsedSync, option: string, context: SyncContext): Syn
   }
 }
 
-/** A file of certificates may get another content under its name. */
+/** A file of certificates may get new content under the same name. */
 function authorities({ source, directory }: ParsedSync, { caFiles }: SyncContext): Options {
   const paths = { 'directory.ca': directory.ca, 'tls.ca': source.type === 'ldap' ? source.tls.ca : undefined }
   const found = Object.entries(paths).flatMap(([key, path]) =>

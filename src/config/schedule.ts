@@ -9,7 +9,7 @@ export type Schedule =
 
 const SHORTEST_INTERVAL_MS = 1000
 
-/** What is wrong with a schedule, or `undefined`. A text with blanks or a leading `@` counts as cron. */
+/** A text with blanks or a leading `@` counts as cron. */
 export function scheduleProblem(schedule: string): string | undefined {
   if (!isCron(schedule)) {
     const everyMs = parseDuration(schedule)
@@ -26,7 +26,6 @@ export function scheduleProblem(schedule: string): string | undefined {
   }
 }
 
-/** A checked schedule in its resolved form. */
 export function toSchedule(schedule: string, timezone: string | undefined): Schedule {
   return isCron(schedule)
     ? { kind: 'cron', pattern: schedule.trim(), timezone }
@@ -37,7 +36,7 @@ export function isCron(schedule: string): boolean {
   return /\s/.test(schedule.trim()) || schedule.trim().startsWith('@')
 }
 
-/** A schedule as text; {@link toSchedule} resolves it, because the time zone is an option of its own. */
+/** {@link toSchedule} resolves the text, because the time zone is an option of its own. */
 export const schedule = z
   .string()
   .check((context) => {

@@ -19,7 +19,7 @@ import { schedule, timezone } from './schedule.ts'
 /** Every section is strict: an unknown key is an error. Every option has a description, for `config/schema.json`. */
 
 const count = z.int().min(0)
-/** Null is natural where it means no limit elsewhere, but deletes always have one. */
+/** Elsewhere null means no limit, but deletes always have one. */
 const deleteCount = z
   .int({
     error: ({ input }) =>
@@ -283,11 +283,11 @@ export const configSchema = z
 export type ParsedConfig = z.output<typeof configSchema>
 export type ParsedSync = ParsedConfig['syncs'][number]
 
-/** The JSON schema of the configuration file, for editors; `scripts/generate-schema.ts` writes it. */
+/** For editors; `scripts/generate-schema.ts` writes it. */
 export function configJsonSchema(): object {
   const schema = z.toJSONSchema(configSchema, { io: 'input' })
   return { ...schema, title: 'dirsyncd' }
 }
 
-/** A sync as a file has it, right or wrong. */
+/** A sync as written, valid or not. */
 export type RawSync = z.input<typeof sync>

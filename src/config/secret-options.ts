@@ -5,8 +5,8 @@ interface SecretOptions {
   /** Each is a secret in some section. */
   readonly names: ReadonlySet<string>
   /**
-   * An option that is a secret in one section is a secret in all of them, because people misplace options. The schema can
-   * declare the same name as something else for the `type` of a section.
+   * An option that is a secret in one section is one in all, because operators misplace options. The schema can declare
+   * the same name as something else for the `type` of a section.
    */
   isIn(section: object, name: string): boolean
 }
@@ -30,7 +30,6 @@ export function secretOptions(): SecretOptions {
 
 type Properties = Readonly<Record<string, unknown>>
 
-/** The options of every section of a JSON schema. */
 function sectionsOf(schema: unknown): readonly Properties[] {
   if (typeof schema !== 'object' || schema === null) return []
   const own = 'properties' in schema ? [schema.properties as Properties] : []

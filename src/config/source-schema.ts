@@ -3,7 +3,6 @@ import { duration, path, secret, size, text, timeout, url } from '../base/yaml/v
 
 const valueSource = z.union([text, z.array(text).min(1)])
 
-/** How a value is made from the attributes of an entry or the columns of a row. */
 export const expression = z
   .union(
     [

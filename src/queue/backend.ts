@@ -26,12 +26,12 @@ import type { Outage } from '../base/database/outage.ts'
 import { openRedis, type RedisLink } from './redis.ts'
 import { type JobTimes, TIMES } from './times.ts'
 
-/** Makes queues and workers, wherever the jobs are kept. Disposing it closes all that it made, workers first. */
+/** Disposing closes its queues and workers, workers first. */
 export type QueueBackend = AsyncDisposable & {
   readonly kind: 'redis' | 'postgres' | 'embedded'
   /** The connection for everything but BullMQ, when the queue is on Redis. */
   readonly redis?: Redis
-  /** Resolves when the queue's server answers and, where it is Redis, takes writes; waits for as long as it is away. */
+  /** Resolves when the queue's server answers and, where it is Redis, accepts writes; waits as long as it is away. */
   ping(): Promise<void>
   createQueue<D>(name: string, options?: Omit<QueueOptions, 'connection' | 'prefix'>): Queue<D>
   createWorker<D>(
@@ -46,14 +46,14 @@ export type RedisOptions = {
   /** `redis://host:port/database`, or `rediss:` for TLS. */
   url: string
   password?: () => Promise<string>
-  /** What every key begins with; `dirsyncd` by default. */
+  /** The prefix of every key; `dirsyncd` by default. */
   prefix?: string
 }
 
 type InStoreOptions = {
   kind: 'store'
   store: Store
-  /** What this process may do to the queue's tables; `create` if left out. */
+  /** The rights of this process on the queue's tables; `create` by default. */
   tables?: TableRights
 }
 
@@ -81,7 +81,7 @@ async function openInStore(
     createQueue: made.createQueue,
     createWorker(name, processor, options) {
       const worker = made.createWorker(name, processor, { ...waits, ...options })
-      // A worker keeps a client of the pool for itself, to listen on.
+      // Each worker holds one client of the pool to listen on.
       store.pool.options.max += 1
       worker.once('closed', () => (store.pool.options.max -= 1))
       return worker
@@ -98,18 +98,18 @@ async function makeTables(store: Store, rights: TableRights): Promise<void> {
     code: 'queue-unavailable',
   }
   await withRights(pool, tables, async () => {
-    // BullMQ takes its own lock within a transaction, which does not see a schema that was made while it waited.
+    // BullMQ takes its own lock within a transaction, which does not see a schema that was created while it waited.
     if (await lacksTables(store, rights))
       await withMigrationLock(pool, (client) => runMigrations(client, 'bullmq'))
     await requireWrites(pool, 'bullmq')
   })
 }
 
-/** Whether the queue's tables are to be made or changed. Throws for tables of a version that this process may not use. */
+/** Throws for tables of a version that this process may not use. */
 async function lacksTables({ pool }: Store, rights: TableRights): Promise<boolean> {
   const version = await queueVersion(pool)
   if (version === undefined) return rights !== 'keep'
-  // What a newer BullMQ made is used as long as it says itself that an older one can.
+  // Tables of a newer BullMQ are used as long as it declares that an older one can use them.
   if (version >= LATEST_SCHEMA_VERSION) return false
   if (rights !== 'keep') return true
   throw new DirsyncdError(
@@ -163,7 +163,7 @@ async function closeDespiteOutage(link: RedisLink, close: () => Promise<void>): 
   await close().finally(() => clearInterval(watch))
 }
 
-/** Jobs leave no trace in the queue: the journal has what happened, and no text of an API's answer belongs here. */
+/** Jobs leave no trace in the queue: the journal has the outcomes, and no text of an API's answer belongs here. */
 const JOB_DEFAULTS = { removeOnComplete: true, removeOnFail: true, stackTraceLimit: 0 }
 
 const WORKER_DEFAULTS = {
@@ -173,14 +173,14 @@ const WORKER_DEFAULTS = {
 }
 
 /**
- * In seconds and milliseconds: the one process of an embedded store hears of each job, and has nobody else's to take
- * over.
+ * In seconds and milliseconds. The one process of an embedded store is notified of each job and has no jobs of others
+ * to take over.
  */
 const EMBEDDED_WAITS = { drainDelay: 60, stalledInterval: 60_000 }
 
 /**
- * Whether a worker's job has gone or is another worker's, as happens after an outage of the queue's server. Nothing is
- * lost: the store has the outcomes, and gives what has none again.
+ * Whether a worker's job is lost or belongs to another worker, as after an outage of the queue's server. The store has
+ * the outcomes, and gives out the rest again.
  */
 function isLostJob(error: Error): boolean {
   return /^(Missing (key|lock) for|Lock mismatch for|could not renew lock for) job |^Job \S+ is not in the /.test(
@@ -188,12 +188,11 @@ function isLostJob(error: Error): boolean {
   )
 }
 
-/** What all queues and workers of a backend get. */
 type Maker = { readonly log: Log | undefined; readonly times: JobTimes }
 
 type Where = { factory: unknown; connection: unknown; prefix?: string }
 
-/** BullMQ asks again at once where the server answers with an error, as a Redis that takes no writes does. */
+/** BullMQ retries at once where the server answers with an error, as a read-only Redis does. */
 function paced(
   factory: BackendFactory<IQueueBackend, unknown>,
   outage: Outage,
@@ -217,10 +216,7 @@ function paced(
   }
 }
 
-/**
- * The class of the backend is a type parameter of BullMQ's classes; callers must not care, so the types are those
- * of BullMQ's default.
- */
+/** The backend class is a type parameter of BullMQ's classes; callers get the types of BullMQ's default. */
 function makeAll({ factory, ...where }: Where, outage: Outage, { log, times }: Maker) {
   const queues = new Set<Queue>()
   const workers = new Set<Worker>()
@@ -252,7 +248,7 @@ function makeAll({ factory, ...where }: Where, outage: Outage, { log, times }: M
     return worker as unknown as Worker<D>
   }
 
-  /** Without a listener an error event would end the process; BullMQ goes on by itself. */
+  /** Without a listener an error event would end the process; BullMQ recovers by itself. */
   function report(error: Error, queue: string): void {
     if (outage.explains(error)) return
     const level = isLostJob(error) ? 'debug' : 'warn'

@@ -5,8 +5,8 @@ import { createRequestBudget, type RequestBudget } from './request-budget.ts'
 type Limit = (signal: AbortSignal | undefined) => Promise<void>
 
 /**
- * The request budget of a directory's origin and token, shared by every sync and process that uses the same two. The
- * token is read at the first request, which fails when the token cannot be read.
+ * The request budget of a directory's origin and token, shared by all syncs and processes that use both. The first
+ * request reads the token, and fails when that fails.
  */
 export function createLimit(
   directory: DirectoryConfig,

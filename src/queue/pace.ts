@@ -3,9 +3,9 @@ export type RequestLimit = {
   readonly perMs: number
 }
 
-/** How a limit is kept. All in milliseconds, but for `batch`. */
+/** How a limit is kept, in milliseconds except for `batch`. */
 export type Pace = {
-  /** Between two slots of the shared line. */
+  /** Between two slots. */
   readonly interval: number
   /** The most slots that are taken at once. */
   readonly batch: number
@@ -13,24 +13,22 @@ export type Pace = {
   readonly tolerance: number
   /** The shortest wait: slots that open during it are used together. */
   readonly tick: number
-  /** A slot that is later than this is given up. */
+  /** A slot that is later than this is dropped. */
   readonly late: number
-  /** More than all processes together can take in advance: a line that goes beyond it is wrong. */
+  /** More than all processes together can reserve: slots beyond it are wrong. */
   readonly horizon: number
-  /** How long nothing is sent after the line went beyond the horizon. */
+  /** How long nothing is sent after slots beyond the horizon. */
   readonly pause: number
 }
 
-/** The share of the limit that is not used. */
+/** The unused share of the limit. */
 const RESERVE = 0.02
-/**
- * A process that was held up uses its slots faster than the line by this share; the rest of the reserve is tolerance.
- */
+/** A delayed process uses its slots faster by this share; the rest of the reserve is tolerance. */
 const CATCH_UP = RESERVE / 2
-/** Slots for this time are taken at once: long enough for a slow store to give the next ones before these are used. */
+/** The slots of this time are taken at once: a slow store gives the next ones before these are used. */
 const BATCH_MS = 100
 const HORIZON_BATCHES = 64
-/** A busy process is held up for so long now and then. Giving up its slots would leave much of the limit unused. */
+/** A busy process is sometimes delayed by so much. Dropping its slots would leave much of the limit unused. */
 const LATE_MS = 100
 const TICK_MS = 5
 
@@ -43,26 +41,25 @@ export function paceOf({ requests, perMs }: RequestLimit): Pace {
     batch,
     tolerance,
     tick: Math.min(TICK_MS, tolerance / 2),
-    // A token bucket holds for late requests what is left of the period.
+    // A token bucket keeps the rest of the period for late requests.
     late: Math.max(perMs * RESERVE, Math.min(LATE_MS, perMs - interval)),
     horizon: HORIZON_BATCHES * batch * interval,
     pause: perMs,
   }
 }
 
-/** The slots that this process has taken and not used yet. Times are of this process's clock. */
+/** Slots that this process has taken and not used. Times are of this process's clock. */
 export type SlotsInHand = {
   readonly size: () => number
   readonly add: (slots: readonly number[]) => void
-  /** When the first slot may be used; undefined when none is left. Gives up the slots that are too late. */
+  /** When the first slot may be used; undefined when none is left. Drops the slots that are too late. */
   readonly opensAt: (now: number) => number | undefined
-  /** Uses the first slot. */
   readonly use: (now: number) => void
 }
 
 /**
- * Keeps the requests of this process almost as far apart as slots. After it was held up, it uses late slots little by
- * little and gives up those that are too late, instead of sending all at once.
+ * Keeps the requests of this process almost as far apart as slots. After a delay it uses late slots little by little
+ * and drops those that are too late, instead of sending all at once.
  */
 export function createSlotsInHand({ interval, tolerance, late }: Pace): SlotsInHand {
   const slots: number[] = []

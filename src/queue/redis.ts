@@ -10,13 +10,12 @@ export type RedisPlace = { url: string; password?: () => Promise<string> }
 export type RedisLink = {
   readonly redis: Redis
   readonly outage: Outage
-  /** Lets every connection, also those that workers wait on, try at most once more and then end. */
+  /** Every connection, also those that workers block on, tries at most once more and then ends. */
   giveUp(): void
 }
 
 /**
- * Connects to Redis, and from then on connects again by itself.
- *
+ * Connects to Redis, and reconnects by itself.
  * @throws DirsyncdError `queue-unavailable` when the first connection fails
  */
 export async function openRedis(
@@ -30,7 +29,7 @@ export async function openRedis(
     ...(password === undefined ? {} : { password: await password() }),
     lazyConnect: true,
     connectTimeout: 5000,
-    // A blocked worker waits for as long as the queue is away.
+    // A blocked worker waits as long as the queue is away.
     maxRetriesPerRequest: null,
     retryStrategy: (times) => (state === 'open' ? Math.min(times * 100, 2000) : null),
   })
@@ -44,7 +43,7 @@ export async function openRedis(
   })
   redis.on('ready', () => outage.over())
   try {
-    // Its own time-out ends with the connection, and a server that hangs takes it.
+    // The time-out of ioredis ends with the connection, and a server that hangs accepts it.
     await withinTime(redis.connect(), openMs)
     await warnOfEviction(redis, log)
   } catch (error) {
@@ -58,15 +57,15 @@ export async function openRedis(
     outage,
     giveUp() {
       state = 'ending'
-      // A client that is told to disconnect while it waits to connect again never says that it has ended, and BullMQ
-      // waits for that: a last attempt ends it.
+      // A client that is disconnected while it waits to reconnect never emits `end`, and BullMQ waits for that: a last
+      // attempt ends it.
       for (const each of [redis, ...copies])
         if (each.status === 'reconnecting') each.connect().catch(() => undefined)
     },
   }
 }
 
-/** BullMQ copies the connection for each worker to wait on. */
+/** BullMQ copies the connection for each worker to block on. */
 function rememberCopies(redis: Redis): ReadonlySet<Redis> {
   const copies = new Set<Redis>()
   const duplicate = redis.duplicate.bind(redis)
@@ -78,7 +77,7 @@ function rememberCopies(redis: Redis): ReadonlySet<Redis> {
   return copies
 }
 
-/** A Redis that drops keys when its memory is full drops jobs. */
+/** A Redis that evicts keys when its memory is full loses jobs. */
 async function warnOfEviction(redis: Redis, log: Log | undefined): Promise<void> {
   const memory = await redis.info('memory')
   const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1]

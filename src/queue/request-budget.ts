@@ -11,14 +11,13 @@ export type RequestBudget = (signal: AbortSignal) => Promise<void>
 /**
  * One budget for every request of every process with the same key. It lets 98 % of the limit through.
  *
- * Redis or the store keeps a line of slots, evenly spaced by its clock. Each process takes slots in advance and sends
- * one request in each. While the network delivers evenly, no stretch of `perMs`, wherever it begins, shows the service
- * more than `requests`
- *
- * - of one process, even when that was held up: it works off late slots little by little, and gives up older ones;
+ * Redis or the store keeps evenly spaced slots by its clock. Each process takes slots in advance and sends one request
+ * in each. While the network delivers evenly, no stretch of `perMs`, wherever it begins, shows the service more than
+ * `requests`
+ * - of one process, even after a delay: it uses late slots little by little, and drops older ones;
  * - of several processes, as long as none is later than another one by more than 2 % of `perMs`.
  *
- * A process that is held up for longer uses slots of the last 100 ms (or 2 % of `perMs`, if that is more) beside those
+ * A process that is delayed for longer uses slots of the last 100 ms (or 2 % of `perMs`, if that is more) beside those
  * of the others. A service with a token bucket for `requests` never notices. One that counts every stretch may then
  * answer some requests with 429.
  */
@@ -35,14 +34,12 @@ export function createRequestBudget(
 
 type Waiter = PromiseWithResolvers<void>
 
-/** The requests of this process that wait for slots. */
 class WaitingRequests {
   readonly #take: TakeSlots
   readonly #pace: Pace
   readonly #hand: SlotsInHand
   readonly #clock = createClock()
   readonly #waiting = new Set<Waiter>()
-  /** Aborted when nobody waits any more. */
   #nobodyWaits = new AbortController()
   #working = false
 
@@ -76,7 +73,7 @@ class WaitingRequests {
     try {
       let coming: Promise<void> | undefined
       while (this.#waiting.size > 0) {
-        // Those who wait behind the slots in hand need not wait for the question as well.
+        // Requests behind the slots in hand need not wait for the query as well.
         if (coming === undefined && this.#isShort()) {
           coming = this.#reserve().finally(() => (coming = undefined))
           coming.catch(() => undefined)
@@ -95,7 +92,7 @@ class WaitingRequests {
     return this.#hand.size() <= Math.min(this.#pace.batch, this.#waiting.size / 2)
   }
 
-  /** Takes slots for those who have none in hand, at most one batch. */
+  /** Takes slots for requests that have none, at most one batch. */
   async #reserve(): Promise<void> {
     const { batch, interval } = this.#pace
     const count = Math.min(this.#waiting.size - this.#hand.size(), batch)
@@ -105,7 +102,7 @@ class WaitingRequests {
     this.#hand.add(Array.from({ length: count }, (_, n) => start + n * interval - offset))
   }
 
-  /** Waits for the next slot, and lets as many go as have slots by then. */
+  /** Waits for the next slot, and releases as many requests as have slots by then. */
   async #handOut(): Promise<void> {
     const began = performance.now()
     const opens = this.#hand.opensAt(began)

@@ -3,14 +3,14 @@ import { Cron } from 'croner'
 import pRetry from 'p-retry'
 import type { QueueBackend } from './backend.ts'
 
-/** A job of this queue only wakes somebody up; whoever gets the sync's lease runs. */
+/** A job of this queue only wakes a process; the holder of the sync's lease runs. */
 export interface WakeJob {
   readonly sync: string
-  /** The schedule wakes: a run is made even if nobody asked for one. */
+  /** The schedule wakes: a run is made even if none was requested. */
   readonly scheduled: boolean
 }
 
-/** How BullMQ's job schedulers take a schedule. */
+/** BullMQ's form of a schedule. */
 export type RepeatOptions = { pattern: string; tz?: string } | { every: number; offset: number }
 
 const QUEUE = 'runs'
@@ -19,8 +19,8 @@ const QUEUE = 'runs'
 const SETTINGS = { repeatStrategy: nextCronTime }
 
 /**
- * The next time of a cron expression after `millis`, both in milliseconds since 1970. By croner, which also checks the
- * configuration: BullMQ's own parser does not know every expression that was accepted there.
+ * The next time of a cron expression after `millis`, both in milliseconds since 1970. By croner, as in the check of the
+ * configuration: BullMQ's parser does not know every expression that croner accepts.
  */
 export function nextCronTime(
   millis: number,
@@ -36,12 +36,11 @@ export function openRunsQueue(backend: QueueBackend): Queue<WakeJob> {
   return backend.createQueue<WakeJob>(QUEUE, { settings: SETTINGS })
 }
 
-/** Wakes whoever works on the queue, for a sync that has a waiting run. */
 export async function wake(queue: Queue<WakeJob>, sync: string): Promise<void> {
   await queue.add('wake', { sync, scheduled: false })
 }
 
-/** Makes the schedules of the queue equal to these; the schedules of other syncs are removed. */
+/** Also removes the schedules of other syncs. */
 export async function setSchedules(
   queue: Queue<WakeJob>,
   schedules: ReadonlyMap<string, RepeatOptions>,
@@ -55,8 +54,8 @@ export async function setSchedules(
 const OVERDUE_MS = 60_000
 
 /**
- * Sets the schedules again that the queue has lost: all of them when Redis was emptied, or one whose next job could not
- * be added in an outage. The time of such a job has passed, as it has after the machine slept; its run is made now.
+ * Restores schedules that the queue has lost: all of them when Redis was emptied, or one whose next job could not be
+ * added in an outage. The time of such a job has passed, as after the machine slept; its run is made now.
  */
 export async function restoreSchedules(
   queue: Queue<WakeJob>,
@@ -86,7 +85,7 @@ function isPlannedMeanwhile(error: Error): boolean {
   return 'code' in error && error.code === ErrorCode.SchedulerJobIdCollision
 }
 
-/** Works on the queue with a slot for every sync, so that a long run of one never keeps another waiting. */
+/** One slot for every sync, so that a long run of one never delays another. */
 export function startRunsWorker(
   backend: QueueBackend,
   slots: number,

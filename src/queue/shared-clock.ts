@@ -1,4 +1,4 @@
-/** The most by which a clock runs too fast or too slow, also while it is being corrected. */
+/** The largest drift of a clock, also while it is being corrected. */
 const DRIFT = 1 / 10_000
 
 /**

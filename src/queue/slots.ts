@@ -3,11 +3,11 @@ import type { Pool } from 'pg'
 import { DirsyncdError, sentence } from '../base/errors.ts'
 import type { Pace } from './pace.ts'
 
-/** Evenly spaced times at which requests may be sent, from the shared line. All in milliseconds. */
+/** Evenly spaced times at which requests may be sent, in milliseconds. */
 export type Slots = {
   /** By the shared clock. */
   readonly start: number
-  /** What that clock showed when it answered. */
+  /** The shared clock's time of the answer. */
   readonly now: number
 }
 
@@ -16,7 +16,7 @@ export type SlotRequest = Pick<Pace, 'interval' | 'tolerance' | 'horizon' | 'pau
   readonly count: number
 }
 
-/** Takes the next `count` slots from everybody's line. */
+/** Takes the next `count` slots that all processes share. */
 export type TakeSlots = (request: SlotRequest) => Promise<Slots>
 
 export function slotsInStore(pool: Pool, key: string): TakeSlots {

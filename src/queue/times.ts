@@ -1,7 +1,7 @@
 import type { LeaseTimes } from '../store/lease.ts'
 import { LONGEST_MS } from '../store/pause.ts'
 
-/** How long the parts of a process wait, in milliseconds. Tests pass shorter ones. */
+/** The waits of a process, in milliseconds. Tests pass shorter ones. */
 export interface Times {
   readonly lease: LeaseTimes
   readonly fence: FenceTimes
@@ -15,34 +15,34 @@ export interface Times {
 }
 
 export interface FenceTimes {
-  /** Between two looks whether a run is still the current one. */
+  /** Between two checks that a run is still the current one. */
   readonly look: number
-  /**
-   * Without an answer of the store for so long, nobody knows whether the run is still the current one: nothing is sent.
-   */
+  /** Without an answer of the store for so long, the run may not be the current one any more: nothing is sent. */
   readonly blind: number
   /**
-   * How soon after it was overtaken no request of a run is under way any more: `blind` and the client's time-out of a
-   * write, with a margin.
+   * How long after it was overtaken a run may have requests in flight: `blind`, the client's write time-out and a
+   * margin.
    */
   readonly settle: number
-  /** The same for a process that is known to be dead: only what it had sent may still be under way. */
+  /** The same for a dead process: only requests that it had sent may be in flight. */
   readonly settleDead: number
-  /** A process that is frozen within a transaction keeps rows locked; the server ends the transaction after this time. */
+  /**
+   * A process that is frozen within a transaction keeps rows locked; the server ends the transaction after this time.
+   */
   readonly idle: number
 }
 
-/** Before a change that failed is tried again; the client's own retries of seconds come on top. */
+/** Before a failed change is retried; the client's own retries of seconds come on top. */
 export interface RetryTimes {
   readonly phase: number
-  /** Before the second try at the end of the run; doubles with each further one. */
+  /** Before the second attempt in the retry stage; doubles with each further one. */
   readonly tail: number
-  /** Before an entry is created again that the service did not create in time: it may still be doing so. */
+  /** Before a create that timed out is retried: the service may still be working on it. */
   readonly timedOut: number
 }
 
 export interface LimitedTimes {
-  /** A service that asks with 429 for a longer pause is asked again after this time; at most `LONGEST_MS`. */
+  /** The longest pause after a 429, whatever the service asks for; at most `LONGEST_MS`. */
   readonly longest: number
 }
 
@@ -50,52 +50,48 @@ export interface OutageTimes {
   /** From the first failure to the next request, and at most. */
   readonly firstProbe: number
   readonly lastProbe: number
-  /** Without any change reaching a final state for so long, the run gives up. */
+  /** When no change becomes final for so long, the run fails. */
   readonly giveUp: number
 }
 
 export interface CanaryTimes {
-  /**
-   * Before an entry that does not show what was sent is looked at again; doubles with each further look. And how long it
-   * is waited for in all.
-   */
+  /** Before an entry that differs from what was sent is read again (doubles each time), and in all. */
   readonly look: { readonly first: number; readonly giveUp: number }
 }
 
 export interface JobTimes {
   readonly lock: number
   readonly stalled: number
-  /** For how long a Redis that takes connections is waited for. */
+  /** For how long a Redis that accepts connections is waited for. */
   readonly open: number
-  /** How soon after a failure of the queue's server a worker asks it again. */
+  /** From a failure of the queue's server to a worker's next request. */
   readonly askAgain: number
-  /** Without progress for so long, jobs that vanished are added again. */
+  /** Without progress for so long, lost jobs are added again. */
   readonly sweep: number
-  /** The longest pause between two counts of what is left: while changes are applied, and while nothing moves. */
+  /** The longest pause between two counts of waiting changes: while changes are applied, and while nothing moves. */
   readonly count: { readonly moving: number; readonly idle: number }
 }
 
 export interface DaemonTimes {
-  /** Between two looks for runs that nobody was woken for. */
+  /** Between two lookups of runs that no job announced. */
   readonly lookForWork: number
   readonly restoreSchedules: number
   /** How long a command waits for a daemon that has opened its store and does not listen yet. */
   readonly starting: number
-  /** Before a run asks a store again that is away. */
+  /** Before a run retries a store that is away. */
   readonly storeAway: number
 }
 
 export interface NotifyTimes {
-  /** Between two looks for what a person is to be told of. */
+  /** Between two lookups of due notifications. */
   readonly look: number
   /** How long an attempt to deliver may take, until another process tries. */
   readonly claim: number
   /** Before the second attempt; each further pause is twice as long, up to `lastRetry`. */
   readonly firstRetry: number
   readonly lastRetry: number
-  /** A notification of this age is given up. */
   readonly giveUp: number
-  /** For so long runs must not fail again until somebody is told that they run. */
+  /** How long runs must not fail before the notification that they work again. */
   readonly settled: number
 }
 

@@ -4,8 +4,8 @@ import { WEB_PAGE } from '../api/client/failure.ts'
 import { DirsyncdError, type ErrorCode } from '../base/errors.ts'
 
 /**
- * Turns an `ApiError` into a `DirsyncdError` that tells a person what is wrong, where, and what to do; an aborted call
- * becomes `interrupted`. Returns any other error unchanged.
+ * Turns an `ApiError` into a `DirsyncdError`, and an aborted call into `interrupted`. Returns any other error
+ * unchanged.
  */
 export function apiProblem(error: unknown): unknown {
   if (!isApiError(error)) return error
@@ -27,7 +27,7 @@ export const CHECK_PROXY = 'Check directory.baseUrl and directory.proxy.'
 const LOOK_BETWEEN =
   'The next run reads again; if this goes on, look at what stands between dirsyncd and the service (a proxy, a cache).'
 
-/** What the service, or what stands before it, may well say with a web page. */
+/** Failures that the service, or a proxy before it, may report with a web page. */
 const MAY_COME_AS_PAGE: ReadonlySet<ApiErrorKind> = new Set([
   'server-error',
   'rate-limited',
@@ -36,7 +36,7 @@ const MAY_COME_AS_PAGE: ReadonlySet<ApiErrorKind> = new Set([
   'aborted',
 ])
 
-/** A redirect says more than that its page is HTML. */
+/** The redirect itself tells more than its HTML page. */
 function isPageOfAnother({ isWebPage, kind, status = 200 }: ApiError): boolean {
   return isWebPage && !MAY_COME_AS_PAGE.has(kind) && Math.floor(status / 100) !== 3
 }

@@ -22,9 +22,8 @@ export interface Applied extends Done {
 }
 
 export interface HowToApply {
-  /** Look the entry up before it is written. */
   readonly check: boolean
-  /** Called before each request; what it throws keeps the request from being sent. */
+  /** Called before each request; an error that it throws prevents the request. */
   readonly beforeRequest?: () => void
 }
 
@@ -32,8 +31,8 @@ export interface HowToApply {
  * Applies one change idempotently. With `check` (an earlier attempt may have succeeded, or the directory changed while
  * it was read) it sends a GET before the write. After a lost answer it always sends a GET before a retry.
  *
- * Throws what the client throws: an `ApiError`, with `maybeDone` if the change may have been done. Throws a
- * `DirsyncdError` `directory-unknown` if the directory itself does not exist.
+ * Throws the client's `ApiError`, with `maybeDone` if the change may have been done, and a `DirsyncdError`
+ * `directory-unknown` if the directory does not exist.
  */
 export async function applyChange(
   client: AccessManagementClient,

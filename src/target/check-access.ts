@@ -14,7 +14,7 @@ export interface AccessLine {
 }
 
 /**
- * Tests what the token may do in the directory. It reads the directory, one user and one group. With `writes` it also
+ * Tests the rights of the token in the directory. Reads the directory, one user and one group. With `writes` it also
  * sends a PATCH for an id that cannot exist: 404 means that the token has the scope, 403 that it has not. Problems are
  * lines with `ok: false`; rejects only when the signal is aborted.
  */

@@ -40,12 +40,12 @@ export function groupCreation(context: RequestContext, change: CreateGroup): Cre
   }
 }
 
-/** Entries of one kind: how each is created, and how several are with one request. */
+/** How entries of one kind are created, one or several per request. */
 export interface Creations<Found> {
   of(change: Create): Creation<Found>
-  /** What the service shows of an entry, to be judged as the canary's entries are. */
+  /** For write verification. */
   shown(found: Found): Shown
-  /** Sent once: without an answer nobody knows which of the entries were created. */
+  /** Sent once: after a lost answer it is unknown which of the entries were created. */
   send(changes: readonly Create[]): Promise<Written<readonly Found[]>>
 }
 

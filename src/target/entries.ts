@@ -5,7 +5,7 @@ import type { WriteOptions, Written } from '../api/client/methods.ts'
 import type { Shown } from '../core/plan/canary.ts'
 import { canonicalName, isSameEmail, sortedUnique } from '../core/entries/normalize.ts'
 
-/** What every request of a change needs; `onRequest` counts the requests. */
+/** `onRequest` counts the requests. */
 export interface RequestContext {
   readonly client: AccessManagementClient
   readonly directoryId: number
@@ -27,7 +27,7 @@ export function shownGroup({ external_id: id, name, external_member_ids: members
 export type Confirm<Found> = NonNullable<WriteOptions<Found>['confirm']>
 export type Send<Found> = (confirm: Confirm<Found>) => Promise<Written<unknown, Found>>
 
-/** The service shows an entry with another id, because it takes the two ids for one. Nothing may be done to that one. */
+/** The service shows an entry with another id, because it takes the two ids for one. That entry must not be changed. */
 export class OtherEntry extends Error {
   override readonly name = 'OtherEntry'
 
@@ -44,37 +44,35 @@ export interface Identified {
   readonly external_id?: string | null | undefined
 }
 
-/** Whether an answer to this id is about its entry; an answer may show no id. */
+/** An answer may show no id. */
 export function isEntryOf(id: string, { external_id: shown }: Identified): boolean {
   return shown === undefined || shown === null || shown === id
 }
 
-/** The entry that a lookup found. Throws `OtherEntry` where it is not the one that was asked for. */
+/** Throws `OtherEntry` where the entry has another id. */
 export function requireEntryOf<Found extends Identified>(id: string, found: Found): Found {
   if (!isEntryOf(id, found)) throw new OtherEntry(id, found.external_id ?? '')
   return found
 }
 
 /**
- * The user, or `undefined` on the service's 404; perhaps one with another id. A 429 is thrown, because a worker frees its
- * slot instead of waiting.
+ * `undefined` on the service's 404; the user may have another id. A 429 is thrown, because a worker frees its slot
+ * instead of waiting.
  */
 export async function findUser(context: RequestContext, id: string): Promise<User | undefined> {
   return orMissing(context.client.getUser(paramsOf(context, id), lookupOptions(context)))
 }
 
-/** The same for a group. */
 export async function findGroup(context: RequestContext, id: string): Promise<Group | undefined> {
   return orMissing(context.client.getGroup(paramsOf(context, id), lookupOptions(context)))
 }
 
-/** What was looked up, or `undefined` on the service's 404. */
 export async function orMissing<T>(look: Promise<T>): Promise<T | undefined> {
   try {
     return await look
   } catch (error) {
     if (!isApiError(error, 'not-found')) throw error
-    // A page of a proxy does not know who is in the directory.
+    // A proxy's page does not show whether the entry exists.
     if (error.isWebPage) throw new ApiError(error.destination, failureOfWebPage(404))
     return undefined
   }

@@ -3,33 +3,32 @@ import type { Written } from '../api/client/methods.ts'
 import { type Confirm, type Identified, type RequestContext, requireEntryOf, type Send } from './entries.ts'
 import { requireDirectory } from './read-directory.ts'
 
-/** The directory that changes go to. Pass the same object for all changes, because it caches `seenAt`. */
+/** Pass the same object for all changes, because it caches `seenAt`. */
 export interface TargetDirectory {
   readonly directoryId: number
   /** When the directory was last read (`performance.now()`); set by `applyChange`. */
   seenAt?: number
-  /** The longest list of each shape that was created as it was sent, as lookups proved; set by `createTogether`. */
+  /** The largest batch of each shape that was created as sent, as lookups proved; set by `createTogether`. */
   readonly proved?: Map<string, number>
-  /** The statuses of refused lists of which nobody was created, as lookups proved; set by `createTogether`. */
+  /** The statuses of refused batches of which no entry was created, as lookups proved; set by `createTogether`. */
   readonly refusesWhole?: Set<number | undefined>
 }
 
 export interface WriteContext extends RequestContext {
   readonly target: TargetDirectory
-  /** Look the entry up before the write. */
   readonly check: boolean
 }
 
 export interface Done {
   /**
-   * `applied`: the service did it now. `found`: a lookup found it done, by an earlier request or by somebody else.
+   * `applied`: the service did it now. `found`: a lookup found it done, by an earlier request or another client.
    * `already`: the entry to delete did not exist. `missing`: the entry to update did not exist; the next run creates
    * it.
    */
   readonly outcome: 'applied' | 'found' | 'already' | 'missing'
   /** The HTTP status of the write; `undefined` if no write was needed. */
   readonly status: number | undefined
-  /** What the change wants was there before its first request: for a delete, that the entry is gone. */
+  /** The wanted state was there before the first request: for a delete, the entry was gone. */
   readonly wasThere?: boolean
 }
 
@@ -40,16 +39,14 @@ const FOUND_BEFORE: Done = { ...FOUND, wasThere: true }
 
 export interface Creation<Found> {
   readonly id: string
-  /** What the service shows for the id: perhaps an entry with another one. */
+  /** What the service shows for the id; the entry may have another id. */
   readonly find: () => Promise<Found | undefined>
-  /** Sent once: without an answer the service may create the entry, or be about to. */
+  /** Sent once: after a lost answer the service may have created the entry, or may still do so. */
   readonly send: () => Promise<Written<unknown>>
   readonly isDone: (found: Found) => boolean
-  /** Updates an entry that already exists to the wanted values. */
   readonly correct: (found: Found) => Send<Found>
 }
 
-/** Creates the entry. If it already exists, updates what differs. */
 export async function create<Found extends Identified>(
   context: WriteContext,
   creation: Creation<Found>,
@@ -59,13 +56,13 @@ export async function create<Found extends Identified>(
   return 'found' in sent ? complete(context, creation, sent) : sent
 }
 
-/** What a lookup found of the entry to create; `wasThere`: no request of its change had created it. */
+/** `wasThere`: no request of its change had created the entry. */
 export interface FoundEntry<Found> {
   readonly found: Found
   readonly wasThere: boolean
 }
 
-/** Updates what differs in an entry that exists already. Throws `OtherEntry` where it is not the one to create. */
+/** Updates what differs in an existing entry. Throws `OtherEntry` where it has another id. */
 export async function complete<Found extends Identified>(
   context: WriteContext,
   { id, find, isDone, correct }: Creation<Found>,
@@ -116,7 +113,7 @@ export interface Update<Found> {
   readonly send: Send<Found>
 }
 
-/** Updates the entry; `missing` if it does not exist. `sure` means that the entry need not be looked up first. */
+/** `missing` if the entry does not exist. `sure`: no lookup is needed first. */
 export async function update<Found extends Identified>(
   context: WriteContext,
   { id, find, isDone, send }: Update<Found>,
@@ -140,7 +137,7 @@ export async function update<Found extends Identified>(
   }
 }
 
-/** Deletes the entry. An entry that does not exist counts as deleted. */
+/** An entry that does not exist counts as deleted. */
 export async function remove(
   context: WriteContext,
   { id, find }: Pick<Creation<Identified>, 'id' | 'find'>,
@@ -167,7 +164,7 @@ export async function remove(
   }
 }
 
-/** A 404 may also mean that the whole directory does not exist: check that before trusting it. */
+/** A 404 may also mean that the directory does not exist, so that is checked first. */
 async function nothingThere(context: WriteContext, outcome: 'missing' | 'already'): Promise<Done> {
   await requireTarget(context)
   return { outcome, status: 404 }

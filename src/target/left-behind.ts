@@ -4,22 +4,21 @@ import { PAGE } from '../api/contract/endpoints.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import { digits } from '../base/wording.ts'
 
-/** An entry that was made to find something out, and was not deleted again. */
+/** A test entry of `dirsyncd check` that was not deleted. */
 export interface LeftBehind {
   readonly kind: Kind
   readonly id: string
 }
 
-/** How the id of such an entry begins; a UUID follows. */
+/** A UUID follows. */
 export const TRIAL_ID = 'dirsyncd-check-'
-/** What such a user or group is called. */
 export const TRIAL_NAME = 'dirsyncd check, to be deleted'
 const IS_TRIAL = new RegExp(`^${TRIAL_ID}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-/** So many pages of a list are looked at: services list the oldest or the newest entries first. */
+/** The most pages of a list that are read: services list the oldest or the newest entries first. */
 const MOST_PAGES = 10
 
-/** Finds them among the first hundred entries of each kind and the last nine hundred. Groups come first. */
+/** Searches the first hundred entries of each kind and the last nine hundred. Groups come first. */
 export async function findLeftBehind(
   client: AccessManagementClient,
   directoryId: number,
@@ -55,7 +54,6 @@ async function trialsOf(
   }
 }
 
-/** How many are named. */
 const NAMED = 4
 
 export function leftBehindText(entries: readonly LeftBehind[]): string {

@@ -6,9 +6,8 @@ import { apiProblem } from './api-problem.ts'
 import { requireDirectory } from './read-directory.ts'
 
 /**
- * Reads the entry of a change that was made, past every list. A 429 is waited for. Throws a `DirsyncdError` when the
- * token is refused, the directory does not exist or the answer is none of the service's; what passes by itself is
- * `unavailable`.
+ * Reads the entry of a change by id. Waits after a 429. Throws a `DirsyncdError` when the token is refused, the
+ * directory does not exist or the answer is not the service's; temporary failures are `unavailable`.
  */
 export async function lookBack(
   client: AccessManagementClient,
@@ -18,7 +17,7 @@ export async function lookBack(
 ): Promise<Look> {
   try {
     const shown = await shownOf(client, directoryId, change, signal)
-    // A 404 may also mean that the whole directory does not exist.
+    // A 404 may also mean that the directory does not exist.
     if (shown === undefined) await requireDirectory(client, directoryId, { signal })
     return { result: 'looked', shown }
   } catch (error) {

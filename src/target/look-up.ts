@@ -7,8 +7,8 @@ import { findGroup, findUser, requireEntryOf } from './entries.ts'
 import { requireDirectory } from './read-directory.ts'
 
 /**
- * The directory's entry with this id, past every list; `undefined` where the directory does not have it. Throws a
- * `DirsyncdError`, also where the service answers with an entry that has another id.
+ * Reads the entry by id; `undefined` where the directory does not have it. Throws a `DirsyncdError`, also where the
+ * service answers with an entry that has another id.
  */
 export async function lookUp(
   client: AccessManagementClient,
@@ -32,7 +32,7 @@ export async function lookUp(
         return { id, name, members: sortedUnique(members) }
       }
     }
-    // A 404 may also mean that the whole directory does not exist.
+    // A 404 may also mean that the directory does not exist.
     await requireDirectory(client, directoryId, { signal })
     return undefined
   } catch (error) {

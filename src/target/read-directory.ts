@@ -29,14 +29,12 @@ type ApiUser = Awaited<ReturnType<AccessManagementClient['listUsers']>>['items']
 type ApiGroup = Awaited<ReturnType<AccessManagementClient['listGroups']>>['items'][number]
 
 /**
- * Reads the directory as a whole, or throws a `DirsyncdError`: `directory-unknown`, `directory-unreachable`,
+ * Reads the whole directory, or throws a `DirsyncdError`: `directory-unknown`, `directory-unreachable`,
  * `directory-unexpected`, `token-refused`, `scope-missing` or `interrupted`.
  *
- * An entry whose external id no URL path can hold gets a notice and is left out. Of two entries with the same external
- * id the first is kept, and the notice `shared-id` holds the id. It must never be deleted, because the service
+ * An entry whose external id does not fit in a URL path gets a notice and is left out. Of two entries with the same
+ * external id the first is kept, and the notice `shared-id` holds the id. It must never be deleted, because the service
  * might delete either of the two.
- *
- * @param table where the users are kept
  */
 export async function readDirectory(
   client: AccessManagementClient,
@@ -63,7 +61,7 @@ export async function requireDirectory(
     await client.getDirectory({ directory_id: directoryId }, options)
   } catch (error) {
     if (!isApiError(error, 'not-found')) throw error
-    // A page of a proxy does not know which directories there are.
+    // A proxy's page does not show whether the directory exists.
     if (error.isWebPage) throw new ApiError(error.destination, failureOfWebPage(404))
     throw directoryUnknown(client, directoryId, error)
   }
@@ -93,24 +91,23 @@ async function readLists(
   try {
     return await Promise.all(reads)
   } catch (error) {
-    // If one list fails, stop reading the other.
     failed.abort(error)
     await Promise.allSettled(reads)
     throw error
   }
 }
 
-/** The description shows no numeric id of groups, but a service may send one. */
+/** The API description shows no numeric id of groups, but a service may send one. */
 function groupKey(group: ApiGroup): number | string {
   return typeof group['id'] === 'number' ? group['id'] : group.external_id
 }
 
-/** Without ids of their own, only groups that are alike in everything are taken for one group that is listed twice. */
+/** Without ids, only groups that are equal in everything count as one group that is listed twice. */
 function isSameGroup(one: ApiGroup, other: ApiGroup): boolean {
   return typeof one['id'] === 'number' || isDeepStrictEqual(one, other)
 }
 
-/** The row of the table; the user itself where its external id no URL path can hold. */
+/** The row of the table; the user itself where its external id does not fit in a URL path. */
 type KeptUser = number | ApiUser
 
 function keptUser(table: UserTable, user: ApiUser): KeptUser {
@@ -128,9 +125,9 @@ function* snapshotOf(
   const notices: Notice[] = []
   const usersById = yield* usersOf(table, users, notices)
   const groupsById = yield* groupsOf(groups, membership, notices)
-  // An entry without its id, or with that of another one, may be one that seems to be missing.
+  // An entry without its id, or with another id, may be one that seems to be missing.
   const hidesAnId = notices.length > 0
-  // Without a total, a list that ends too early looks like one that is complete.
+  // Without a total, a truncated list looks complete.
   const isUncounted = users.total === undefined || groups.total === undefined
   return {
     users: usersById,
@@ -199,7 +196,7 @@ function unaddressable(kind: Kind, item: ApiUser | ApiGroup): Notice {
   return { kind, id: undefined, code: 'unaddressable', detail: `${label}: ${idProblem(idOf(item))}` }
 }
 
-/** @param ownIds what the service calls the entries itself, where they are numbers */
+/** @param ownIds the service's own ids of the entries, where they are numbers */
 function sharedId(kind: Kind, id: string, ownIds: readonly unknown[]): Notice {
   const ids = ownIds.filter((own) => typeof own === 'number')
   const their = ids.length === 0 ? '' : ` (their own ids are ${ids.slice(0, 10).join(', ')})`

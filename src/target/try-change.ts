@@ -8,12 +8,12 @@ import { OtherEntry } from './entries.ts'
 import { CHECK_PROXY, apiProblem } from './api-problem.ts'
 import type { TargetDirectory } from './idempotent.ts'
 
-/** Also where the service names no time, or none at all: it would be asked again hundreds of times. */
+/** Also where the service names no time, or zero: it would be asked again hundreds of times. */
 const SHORTEST_PAUSE_MS = 1_000
 
 /**
- * `applyChange` for a worker: errors of the client and of the directory become outcomes. Other errors are thrown. An
- * abort is thrown too: the attempt then has no outcome, and the next attempt looks the change up first.
+ * `applyChange` for a worker: errors of the client and of the directory become outcomes. Other errors are thrown, also
+ * an abort: the attempt then has no outcome, and the next attempt looks the change up first.
  */
 export async function tryChange(
   client: AccessManagementClient,
@@ -30,7 +30,7 @@ export async function tryChange(
   }
 }
 
-/** The outcome of an attempt that ended with this error. Throws what is none, such as an abort. */
+/** Throws what is no outcome, such as an abort. */
 export function outcomeOf(error: unknown): Outcome {
   if (isApiError(error)) return outcomeOfApi(error)
   if (error instanceof OtherEntry) return { result: 'not-shown', status: undefined, detail: error.message }
@@ -48,14 +48,14 @@ function outcomeOfApi(error: ApiError): Outcome {
     case 'unauthorized':
       return stop(error)
     case 'unexpected-answer':
-      // Whether the service did the change is unknown.
+      // The outcome of the change is unknown.
       if (error.isFromProxy) return { ...unavailable, answeredBy: 'proxy' }
       if (error.maybeDone) return { ...unavailable, answeredBy: 'nobody' }
       return stop(error)
     case 'forbidden':
       return { result: 'forbidden', status, detail: error.isWebPage ? `${detail} ${CHECK_PROXY}` : detail }
     case 'rate-limited':
-      // An earlier request of this attempt may have been done: it must be looked up before it is made again.
+      // An earlier request of this attempt may have been done, so a lookup comes before the retry.
       if (error.maybeDone) return { ...unavailable, answeredBy: 'service', retryAfterMs: retryAfterOf(error) }
       return { result: 'rate-limited', retryAfterMs: retryAfterOf(error) }
     case 'unreachable':
@@ -74,8 +74,8 @@ function retryAfterOf({ retryAfterMs = 0 }: ApiError): number {
 }
 
 /**
- * Before a write that may have been done is retried, it is looked up. So if the write failed, and not a lookup, the
- * lookups were answered. A 503 is the exception: it means that the whole service is unavailable.
+ * A retry of an uncertain write begins with a lookup. So if the write failed, the lookups were answered. A 503 is the
+ * exception: the whole service is unavailable.
  */
 function lookupsAnswered({ destination, maybeDone, status }: ApiError): boolean {
   return destination.method !== 'GET' && maybeDone && status !== 503

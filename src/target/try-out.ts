@@ -10,39 +10,38 @@ import { applyChange } from './apply-change.ts'
 import { findGroup, findUser, isEntryOf } from './entries.ts'
 import { type LeftBehind, TRIAL_ID, TRIAL_NAME } from './left-behind.ts'
 
-/** What was found out with entries that were made for it. */
 export interface Tried<Found> {
-  /** `undefined` where it could not be found out. */
+  /** `undefined` where the trial failed. */
   readonly found: Found | undefined
-  /** What the service said instead, in a sentence. */
+  /** The service's answer instead, in a sentence. */
   readonly detail: string | undefined
-  /** What is still there, or may come, in sentences. */
+  /** Entries that still exist, or may appear, in sentences. */
   readonly left: readonly string[]
 }
 
-/** How long the deleting of one entry may take, in milliseconds. */
+/** How long the delete of one entry may take, in milliseconds. */
 const DELETING_MS = 30_000
-/** After the signal was aborted: all that is left to do, within the eight seconds after which the program ends. */
+/** After an abort: for all that is left to do, within the eight seconds after which the program ends. */
 const ENDING_MS = 6000
-/** After that: how long a request to make something may still be answered. */
+/** After an abort: how long a create may still be answered. */
 const MAKING_MS = 4000
-/** After that, or from the beginning of a deletion on: how long the deleting of one entry may take. */
+/** After an abort, or from the beginning of a deletion on: how long the delete of one entry may take. */
 const HURRIED_MS = 3000
-/** How long to wait before looking again for what may still be made. */
+/** Between two lookups of an entry that may still be created. */
 const LOOK_AGAIN_MS = 300
 
-/** Where to try something, which leaves nothing there. */
+/** Where to try something and delete it again. */
 export interface TryingOut {
   readonly client: AccessManagementClient
   readonly directoryId: number
   readonly signal: AbortSignal
-  /** Hears the id before anything is made, and after an abort what is left. */
+  /** Called with the id before the first create, and after an abort with what is left. */
   readonly say: (sentence: string) => void
 }
 
 /**
- * Finds out whether the service takes the members of groups, which its API does not describe: makes a user and a group
- * under a new id, writes the one into the other as a run would, looks, and deletes both. Rejects only when the signal is
+ * Finds out whether the service accepts members, which its API does not describe: creates a user and a group under a
+ * new id, writes one into the other as a run would, reads it, and deletes both. Rejects only when the signal is
  * aborted, after deleting.
  */
 export function tryMembers(
@@ -60,8 +59,8 @@ export function tryMembers(
 }
 
 /**
- * Finds out which of these domains the service takes e-mails of: gives one of each to a user that it makes and deletes.
- * Rejects as `tryMembers` does.
+ * Finds out which domains the service accepts e-mails of, with one e-mail of each on a user that it creates and
+ * deletes. Rejects as `tryMembers` does.
  */
 export function tryDomains(where: TryingOut, domains: readonly string[]): Promise<Tried<readonly string[]>> {
   const doing = 'Making the user ID, writing an e-mail of each domain to it, and deleting it …'
@@ -81,10 +80,9 @@ export function tryDomains(where: TryingOut, domains: readonly string[]): Promis
   })
 }
 
-/** Of what stands before the @, in characters. */
+/** Of the part before the @, in characters. */
 const LONGEST_NAME = 64
 
-/** What is made to find something out. */
 interface Trial {
   readonly id: string
   readonly make: (kind: Kind) => Promise<void>
@@ -103,7 +101,7 @@ async function tryOut<Found>(
   const applyUntil = (until: AbortSignal) => (change: Change) =>
     applyChange(client, { directoryId }, change, { check: false }, until)
   const apply = applyUntil(signal)
-  // What is asked for may be made also when nobody waits for the answer, so it is waited for.
+  // An aborted create may be done all the same, so its answer is waited for.
   const applyPatiently = applyUntil(abortedAfter(signal, MAKING_MS))
   const make = async (kind: Kind) => {
     signal.throwIfAborted()
@@ -127,16 +125,15 @@ async function tryOut<Found>(
   return { found, detail, left }
 }
 
-/** What was made, with `sure`, and what may be, with why nobody knows. */
+/** Created for certain, or possibly, with the reason for the doubt. */
 type Made = Map<Kind, 'sure' | { readonly because: string }>
 
-/** Notes what was made, or may have been. */
 async function noting(made: Made, kind: Kind, creation: Promise<unknown>): Promise<void> {
   try {
     await creation
     made.set(kind, 'sure')
   } catch (error) {
-    // Other requests than the first come only where the service shows the entry, or may.
+    // Requests other than the first come only where the service shows the entry, or may.
     if (isApiError(error) && (error.maybeDone || error.destination.method !== 'POST'))
       made.set(kind, { because: doubtOf(error) })
     throw error
@@ -151,7 +148,7 @@ function doubtOf({ kind, destination: { method }, isWebPage, status }: ApiError)
   return `the service answered the request to make it with ${status}, and may still make it`
 }
 
-/** What the service said when it refused a change; `undefined` where it did it. */
+/** The service's reason for a refusal; `undefined` where it made the change. */
 async function refusalOf(change: Promise<unknown>): Promise<string | undefined> {
   try {
     await change
@@ -162,21 +159,21 @@ async function refusalOf(change: Promise<unknown>): Promise<string | undefined> 
   }
 }
 
-/** A refusal in the words of the service only: it has answered and taken the token before. */
+/** Without the usual advice: the service has accepted the token before. */
 function reasonOf(error: unknown): string {
   const isOfService = isApiError(error, 'refused', 'conflict', 'forbidden') && !error.isWebPage
   return sentence(isOfService ? error : apiProblem(error))
 }
 
-/** What is to be deleted; `ending` is aborted when there is no time left for it. */
+/** `ending` is aborted when no time is left. */
 interface Deleting extends Omit<TryingOut, 'say'> {
   readonly id: string
   readonly ending: AbortSignal
 }
 
 /**
- * Returns what is left, in sentences. The group first, because a service may keep a user who is in one; but before that
- * what is certainly there: nobody is in a group that may still be made.
+ * Returns what is left, in sentences. The group first, because a service may refuse to delete a user who is a member;
+ * but certain entries before possible ones: a group that may not exist yet has no members.
  */
 async function deleteAll(deleting: Deleting, made: Made): Promise<readonly string[]> {
   const left: string[] = []
@@ -208,7 +205,7 @@ export async function deleteLeftBehind(
   return left
 }
 
-/** Whether the service shows what it may have made. After an abort it is looked for until there is no time left. */
+/** Whether a possible entry appears. After an abort it is looked up until no time is left. */
 async function appears(deleting: Deleting, kind: Kind): Promise<boolean> {
   const { signal, ending } = deleting
   for (;;) {
@@ -262,7 +259,7 @@ function deletionOf(kind: Kind, id: string): Change {
     : { op: 'delete-group', id, have: { name: TRIAL_NAME, members: [] }, why: 'gone' }
 }
 
-/** A signal that is aborted so many milliseconds after the other one, or after now where that was aborted before. */
+/** Aborted so many milliseconds after the other signal, or after now where that was aborted before. */
 function abortedAfter(signal: AbortSignal, ms: number): AbortSignal {
   const overdue = new AbortController()
   const hurry = () => {

@@ -5,17 +5,17 @@ import type { ListFault } from '../../core/plan/outcome.ts'
 import type { Identified } from '../entries.ts'
 import type { ListedEntries, Looked, Patience, Telling } from './entries.ts'
 
-/** A list that was answered with 2xx. */
+/** A batch that was answered with 2xx. */
 export interface AnsweredList<Found> {
   readonly changes: readonly Create[]
   readonly status: number
-  /** What the answer shows, by external id; `undefined` where it shows no list of entries. */
+  /** By external id; `undefined` where the answer shows no list of entries. */
   readonly shown: ReadonlyMap<string, Found> | undefined
 }
 
 /**
- * What the entries of a list prove of lists. `unknown`: a lookup failed. `other`: an entry is missing, or is not as it
- * was sent. `mixed-up`: one got the values of another one, so nothing more may be sent.
+ * What the entries of a batch prove of batches. `unknown`: a lookup failed. `other`: an entry is missing or differs
+ * from what was sent. `mixed-up`: one got the values of another one, so nothing more may be sent.
  */
 export type Proof =
   | { readonly result: 'as-sent' | 'unknown' | 'mixed-up' }
@@ -23,12 +23,12 @@ export type Proof =
 
 export interface HowToLook {
   readonly patience: Patience
-  /** The longest list of each shape that was created as it was sent, as lookups proved. */
+  /** The largest batch of each shape that was created as sent, as lookups proved. */
   readonly proved: Map<string, number> | undefined
   readonly maySend: () => boolean
 }
 
-/** An id that the answer shows twice is left out: nobody knows which of the two is right. */
+/** An id that the answer shows twice is left out: either of the two may be right. */
 export function answeredList<Found extends Identified>(
   changes: readonly Create[],
   written: Written<readonly Found[]>,
@@ -42,7 +42,7 @@ export function answeredList<Found extends Identified>(
   return { changes, status, shown }
 }
 
-/** Tells what becomes of the entries of a list that was answered with 2xx. */
+/** Yields the outcomes of a batch that was answered with 2xx. */
 export class Answer<Found extends Identified> {
   readonly #entries: ListedEntries<Found>
   readonly #list: AnsweredList<Found>
@@ -55,10 +55,10 @@ export class Answer<Found extends Identified> {
   }
 
   /**
-   * Where the answer shows an entry as it was sent, it is created. Every other entry is looked up; so are all entries
-   * where the answer shows none. When that proved once that lists of this shape and length are created as they were
-   * sent, only the first and the last entry of further ones are looked up: a service that reads lists wrongly loses one
-   * of these, or gives it another's values.
+   * An entry that the answer shows as sent is created. Every other entry is looked up; so are all where the answer
+   * shows none. Once that has proved that batches of this shape and size are created as sent, only the first and the
+   * last entry of further ones are looked up: a service that reads batches wrongly loses one of these, or gives it
+   * another's values.
    */
   async *tell(): Telling<Proof> {
     const { changes, status, shown } = this.#list
@@ -134,8 +134,8 @@ export class Answer<Found extends Identified> {
   }
 
   /**
-   * Whoever is missing is not sent again at once. Where others of the list are there, the next attempt looks again, and
-   * then sends each alone. Where the service shows none of the list, it may only be slow, so that is the next run's.
+   * Missing entries are not sent again at once. Where others of the batch exist, the next attempt looks them up and
+   * sends each alone. Where the service shows none of the batch, it may only be slow, so the next run decides.
    */
   async *#tellMissing(missing: readonly Create[], isSomeThere: boolean): Telling<ListFault | undefined> {
     const { changes, status } = this.#list

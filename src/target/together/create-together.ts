@@ -12,31 +12,29 @@ import { ListedEntries, type Looked, type Patience, RequestCount, type Telling }
 import { halvesOf, type List, nextAfter } from './next.ts'
 
 export interface HowToCreate extends HowToApply {
-  /** Asked before each list is sent; on `false`, what is left is not sent. */
+  /** Called before each batch; on `false`, the rest is not sent. */
   readonly maySend: () => boolean
-  /** Told when lists are to be shorter, or to end. */
+  /** Called when batches must be smaller, or end. */
   readonly onListFault: (fault: ListFault) => void
-  /** How long entries are waited for that the service says to have created. */
   readonly patience: Patience
 }
 
 /**
- * Creates several entries of one kind with as few requests as the service allows, and tells what becomes of each:
+ * Creates several entries of one kind with as few requests as the service allows, and yields the outcome of each:
  *
- * - A list that the service refuses is halved until the refused entry stands alone, which is then treated as one that was
- *   sent alone. Before, each entry is looked up, because the service may have created a part of the list; only those that
- *   are missing are sent again. Once nobody of a list was there, only the first and last entry of further ones that are
- *   refused with the same status are looked up, as long as they are missing.
+ * - A refused batch is halved until the refused entry stands alone, which is then treated as sent alone. Before, each
+ *   entry is looked up, because the service may have created a part of the batch; only missing ones are sent again.
+ *   Once no entry of a batch existed, only the first and last entry of further ones with the same status are looked up,
+ *   as long as they are missing.
  * - After a 409 each entry is looked up first; those that exist are compared and updated.
- * - After an unknown outcome each entry is looked up. Those that are missing are not sent again now, because the service
- *   may still be creating them. They are `unavailable`; their next attempt looks again.
- * - After a 2xx, each entry that the answer does not show as it was sent is looked up, for as long as `patience` says.
- *   Where it differs, it is updated, unless the service gave it what was sent for another one: then nothing more is sent.
- *   Where none of the list is there, they are `not-shown`.
- * - Any other failure is that of every entry of the list.
+ * - After an unknown outcome each entry is looked up. Missing ones are not sent again now, because the service may
+ *   still be creating them. They are `unavailable`; their next attempt looks again.
+ * - After a 2xx, each entry that the answer does not show as sent is looked up, for as long as `patience` says. Where
+ *   it differs, it is updated, unless it has the values of another one: then nothing more is sent. Where none of the
+ *   batch exists, they are `not-shown`.
+ * - Any other failure is that of every entry of the batch.
  *
- * Throws what is no outcome: an abort, or what `beforeRequest` throws. Entries that were not told of yet may have been
- * created then.
+ * Throws an abort and what `beforeRequest` throws. Entries without an outcome may have been created then.
  */
 export function createTogether(
   client: AccessManagementClient,
@@ -58,7 +56,7 @@ class Creating<Found extends Identified> {
   readonly #creations: Creations<Found>
   readonly #how: HowToCreate
   readonly #entries: ListedEntries<Found>
-  /** The longest list that was halved, and why; the longest that was accepted. */
+  /** The largest batch that was halved, and why; the largest that was accepted. */
   #halved: { readonly length: number; readonly why: string } | undefined
   #longestAccepted = 1
   #isMixedUp = false
@@ -83,7 +81,7 @@ class Creating<Found extends Identified> {
       if (others.length > 0) lists.push(...(yield* this.#create(list)))
       else if (alone !== undefined) isAccepted = (yield* this.#createAlone(alone)) && isAccepted
     }
-    // It refused the list, and none of its entries.
+    // The service refused the batch, and none of its entries.
     if (this.#halved !== undefined && isAccepted) this.#sayTooLong(this.#halved)
   }
 
@@ -103,7 +101,7 @@ class Creating<Found extends Identified> {
     return outcome.result === 'applied'
   }
 
-  /** Sends one request. Returns what is to be sent next, the last one first. */
+  /** Sends one request. Returns the next batches, the last one first. */
   async *#create(list: List): Telling<readonly List[]> {
     let answered: AnsweredList<Found>
     try {
@@ -146,7 +144,7 @@ class Creating<Found extends Identified> {
     return halvesOf(list)
   }
 
-  /** A service may create some entries of a list and then refuse it. */
+  /** A service may create some entries of a batch and then refuse it. */
   async *#afterRefusal(list: List, error: ApiError): Telling<readonly List[]> {
     if (this.#context.target.refusesWhole?.has(error.status) === true) {
       const { changes } = list
@@ -158,8 +156,8 @@ class Creating<Found extends Identified> {
   }
 
   /**
-   * Completes those that are in the directory before they were sent in this attempt. Returns the others; none where a
-   * lookup fails.
+   * Completes the entries that existed before they were sent in this attempt. Returns the others; none where a lookup
+   * fails.
    */
   async *#lookUpThoseBefore(changes: readonly Create[]): Telling<readonly Create[]> {
     const looked = await this.#entries.lookAt(changes, { unsent: true })
@@ -169,9 +167,9 @@ class Creating<Found extends Identified> {
   }
 
   /**
-   * The same for a list that was refused. The service may have created some of it: those before the entry that it
-   * refused, or all others. Whoever is there behind one that is missing was there before; so are all where none is
-   * missing, because a list that was created whole is not refused.
+   * The same for a refused batch. The service may have created some of it: those before the entry that it refused, or
+   * all others. An entry behind a missing one existed before; so did all where none is missing, because a batch that
+   * was created whole is not refused.
    */
   async *#lookUpSent(
     { changes, looked: wereMissing }: List,

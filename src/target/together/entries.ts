@@ -8,33 +8,32 @@ import { type Identified, isEntryOf } from '../entries.ts'
 import { complete, type FoundEntry, type WriteContext } from '../idempotent.ts'
 import { outcomeOf } from '../try-change.ts'
 
-/** What becomes of creates, told as soon as it is known. */
+/** Yields each outcome as soon as it is known. */
 export type Telling<Result = void> = AsyncGenerator<SharedOutcome, Result, undefined>
 
-/** How long entries are waited for that a service says to have created. */
+/** How long to wait for entries that a service claims to have created. */
 export interface Patience {
-  /** Before they are looked at again, in milliseconds; doubles with each further look. */
+  /** Before the next lookup, in milliseconds; doubles with each further one. */
   readonly first: number
   readonly giveUp: number
 }
 
-/** What lookups found of some entries. */
 export interface Looked<Found> {
   readonly found: readonly { readonly change: Create; readonly found: Found }[]
   readonly missing: readonly Create[]
-  /** The lookup that failed, and those that were not looked up because of it. */
+  /** The failed lookup, and the entries that were not looked up because of it. */
   readonly failed: SharedOutcome | undefined
 }
 
 interface LookOptions {
   /** No request can have created them. */
   readonly unsent?: boolean
-  /** How the request that may have created them failed. */
+  /** The failure of the request that may have created them. */
   readonly lost?: ApiError
   readonly untilMissing?: boolean
 }
 
-/** Counts requests. What several changes share is counted with the first of them that ends. */
+/** A request of several changes counts for the first of them that ends. */
 export class RequestCount {
   readonly #before: (() => void) | undefined
   #count = 0
@@ -55,7 +54,6 @@ export class RequestCount {
   }
 }
 
-/** Looks up and completes single entries of a list. */
 export class ListedEntries<Found extends Identified> {
   readonly #context: WriteContext
   readonly #creations: Creations<Found>
@@ -77,7 +75,7 @@ export class ListedEntries<Found extends Identified> {
     return differenceIn(change, this.#creations.shown(found))
   }
 
-  /** Why the run must stop, where one of these shows what was sent for another entry of its list. */
+  /** Why the run must stop: one of these entries has the values of another one of its batch. */
   mixedUp(list: readonly Create[], { found }: Looked<Found>, status: number | undefined): string | undefined {
     const theirs = found.filter((each) => isEntryOf(each.change.id, each.found))
     const readBacks = theirs.map((each) => ({
@@ -112,8 +110,8 @@ export class ListedEntries<Found extends Identified> {
   }
 
   /**
-   * Looks up entries that a service says to have created, and those that are missing again for a while: a service may
-   * show late what it has. Until the last look, the first that is missing stands for those after it.
+   * Looks up entries that a service claims to have created, and missing ones again for a while: a service may show
+   * entries late. Until the last lookup, the first missing one stands for those after it.
    */
   async waitFor(
     changes: readonly Create[],
@@ -143,7 +141,6 @@ export class ListedEntries<Found extends Identified> {
     }
   }
 
-  /** Compares and updates an entry that is in the directory. */
   async complete(change: Create, { found, wasThere }: FoundEntry<Found>): Promise<SharedOutcome> {
     const changes = [change]
     try {
@@ -156,8 +153,8 @@ export class ListedEntries<Found extends Identified> {
   }
 
   /**
-   * Corrects an entry that a list of this attempt created with other values. It is created also where the service
-   * refuses the correction: the next run plans that as an update.
+   * Corrects an entry that a batch of this attempt created with other values. It counts as created also where the
+   * service refuses the correction: the next run plans an update.
    */
   async correct(change: Create, found: Found, status: number | undefined): Promise<SharedOutcome> {
     const told = await this.complete(change, { found, wasThere: false })
@@ -165,7 +162,7 @@ export class ListedEntries<Found extends Identified> {
     return isRefused ? this.applied(change, status) : told
   }
 
-  /** What the service did is left as it is, for whoever mends it; the run that finds it mended corrects it. */
+  /** The wrong values stay, for the operator of the service; a run after the repair corrects them. */
   *tellMixedUp(
     { found }: Looked<Found>,
     status: number | undefined,

@@ -2,17 +2,17 @@ import type { ApiError } from '../../api/client/api-error.ts'
 import type { Create } from '../../core/plan/batches.ts'
 
 /**
- * What comes after a list that was not answered with 2xx. `share`: the failure is that of every entry. `look`: the
+ * What follows after a batch that was not answered with 2xx. `share`: the failure is that of every entry. `look`: the
  * outcome is unknown, so each entry is looked up and none is sent again now. `look-and-go-on`: some entries may exist,
- * and the service has done nothing. `look-at-ends`: some entry or the list itself is refused, and some entries may have
- * been created all the same. `halve`: so it is, and none was created.
+ * and the service has done nothing. `look-at-ends`: an entry or the batch is refused, but some entries may have been
+ * created. `halve`: the same, and none was created.
  */
 export type Next = 'share' | 'look' | 'look-and-go-on' | 'look-at-ends' | 'halve'
 
-/** With these the service refuses a request without having read it. */
+/** With these statuses the service refuses a request without reading it. */
 const UNREAD: ReadonlySet<number | undefined> = new Set([undefined, 404, 413, 414, 415, 431])
 
-/** `looked`: each entry was looked up in this attempt, and is not in the directory. */
+/** `looked`: each entry was looked up in this attempt, and does not exist. */
 export function nextAfter({ kind, status, maybeDone }: ApiError, looked: boolean): Next {
   if (kind === 'aborted' || kind === 'closed') return 'share'
   if (maybeDone) return 'look'
@@ -21,14 +21,13 @@ export function nextAfter({ kind, status, maybeDone }: ApiError, looked: boolean
   return UNREAD.has(status) ? 'halve' : 'look-at-ends'
 }
 
-/** Creates that are sent with one request. */
 export interface List {
   readonly changes: readonly Create[]
-  /** Each was looked up in this attempt, and is not in the directory. */
+  /** Each was looked up in this attempt, and does not exist. */
   readonly looked: boolean
 }
 
-/** The second half first, as a stack wants it. */
+/** The second half first, for a stack. */
 export function halvesOf({ changes, looked }: List): readonly List[] {
   const half = Math.ceil(changes.length / 2)
   return [
