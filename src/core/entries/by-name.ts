@@ -1,4 +1,4 @@
-/** Who names whom: each name with the records that have it. */
+/** Each name with the records that have it. */
 export function byName<R>(
   records: Iterable<R>,
   namesOf: (record: R) => readonly string[],

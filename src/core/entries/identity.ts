@@ -5,8 +5,8 @@ const MAX_ID_BYTES = 2048
 const PLAIN_ID = /^[\w-]{1,200}$/
 
 /**
- * Why an external id cannot be used, or `undefined` if it can. Ids are compared byte for byte, without case folding or
- * trimming. Only ids that no URL path can carry safely are refused: `/users/..` would be another path, and proxies
+ * Returns why an external id cannot be used, or `undefined`. Ids are compared byte for byte, without case folding or
+ * trimming. Only ids that do not fit safely in a URL path are refused: `/users/..` would be another path, and proxies
  * treat control characters differently. All others (`/`, `?`, `#`, `%`, `;`, blanks, any script) are percent-encoded.
  */
 export function idProblem(id: string): string | undefined {

@@ -1,26 +1,25 @@
 import { byCodeUnit } from '../../base/order.ts'
 
-/** ASCII without blanks and capital letters: already canonical, as most addresses are. */
+/** ASCII without blanks and capital letters, as most addresses are: already canonical. */
 const CANONICAL = /^[!-@[-~]*$/
 
-/** The form in which e-mail addresses are compared. The directory gets the mapped value, not this form. */
+/** For comparison only: the directory gets the mapped value. */
 export function canonicalEmail(email: string): string {
   if (CANONICAL.test(email)) return email
   // NFC again after lowercasing: J with a caron has one code point only in lower case.
   return email.normalize('NFC').trim().toLowerCase().normalize('NFC')
 }
 
-/** Compares two e-mail addresses; `null` equals an empty one. */
+/** `null` equals an empty e-mail. */
 export function isSameEmail(email: string | null, other: string | null): boolean {
   return email === other || canonicalEmail(email ?? '') === canonicalEmail(other ?? '')
 }
 
-/** The form in which two names are compared. */
 export function canonicalName(name: string): string {
   return name.normalize('NFC').trim()
 }
 
-/** A name as people look for it: without case and accents. */
+/** For searches: without case and accents. */
 export function foldedName(name: string): string {
   return name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }
@@ -32,13 +31,12 @@ export function emailDomain(email: string): string {
   return at < 0 ? '' : canonical.slice(at + 1)
 }
 
-/** Whether the e-mail is in one of these domains. */
 export function isInDomains(email: string, domains: readonly string[]): boolean {
   const domain = emailDomain(email)
   return domains.some((one) => one.toLowerCase() === domain)
 }
 
-/** Sorts by code unit and removes duplicates. */
+/** Sorts by code unit. */
 export function sortedUnique(ids: Iterable<string>): string[] {
   const all = [...ids]
   const isSorted = all.every((id, place) => place === 0 || all[place - 1]! < id)

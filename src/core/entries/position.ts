@@ -1,12 +1,11 @@
 import type { Position, ServerEvidence } from './evidence.ts'
 
-/** A position and the database that it is of. */
 export interface DatabasePosition {
   readonly database?: string | undefined
   readonly position: Position
 }
 
-/** One thing that two reads say differently; `undefined` where a read says nothing of it. */
+/** A difference of two reads; a value is `undefined` where that read does not show it. */
 export interface Difference {
   /** A key of the position, the name of a hint, or `database`. */
   readonly key: string
@@ -15,8 +14,8 @@ export interface Difference {
 }
 
 /**
- * How the seen position stands to the known one. `newer` has all that the known one has, and more; `older` has a part
- * of it; `incomparable` lacks something and has something else. `lacks` is the first thing that it lacks.
+ * The seen position against the known one. `newer` has all of it and more; `older` has a part of it; `incomparable`
+ * lacks something and has something else. `lacks` is the first difference that it lacks.
  */
 export type Comparison =
   | { readonly order: 'equal' | 'newer' }
@@ -24,7 +23,7 @@ export type Comparison =
 
 /**
  * Positions of different databases are incomparable; a known position without a database is compared with any. Naming
- * contexts that are not read any more do not count, unless all are others.
+ * contexts that are not read any more do not count, unless all are different.
  */
 export function comparePositions(known: DatabasePosition, seen: DatabasePosition): Comparison {
   const isRead = readContexts(known, seen)
@@ -41,7 +40,7 @@ export function comparePositions(known: DatabasePosition, seen: DatabasePosition
   return { order: hasMore ? 'incomparable' : 'older', lacks }
 }
 
-/** Whether a key or a database of the known position is not of a naming context that is no longer read. */
+/** Leaves out naming contexts that are no longer read. */
 function readContexts(known: DatabasePosition, seen: DatabasePosition): (key: string) => boolean {
   const now = new Set(partsOf(seen.database).map(contextOf))
   const before = new Set(partsOf(known.database).map(contextOf))
@@ -49,7 +48,7 @@ function readContexts(known: DatabasePosition, seen: DatabasePosition): (key: st
   return (key) => !gone.has(contextOf(key))
 }
 
-/** Each of them is the name of a naming context, a blank, and what the server calls that database. */
+/** Each part is a naming context, a blank, and the server's name of that database. */
 function partsOf(database: string | undefined): readonly string[] {
   return database === undefined ? [] : database.split('; ')
 }
@@ -75,7 +74,6 @@ function isSmaller(value: string, other: string): boolean {
 /** Hints that only grow; any other value of the other hints means another or a newly filled server. */
 const CHANGE_NUMBER = /usn(?:;|$)/i
 
-/** The first known hint that does not fit what the server shows now; `undefined` where all of them fit. */
 export function changedHint(
   known: ServerEvidence['hints'],
   seen: ServerEvidence['hints'],

@@ -1,23 +1,22 @@
-/** A login at a source that was refused. The secret itself cannot be found from it. */
+/** A refused bind. The secret cannot be derived from it. */
 export interface RefusedLogin {
-  /** Whose it was, and at which server. */
+  /** The bind account and its server. */
   readonly reader: string
-  /** What the server said, as a sentence. */
   readonly message: string
   readonly salt: string
   /** Of the secret, made with the salt. */
   readonly hash: string
-  /** How many there were in a row. */
+  /** Refused binds in a row. */
   readonly times: number
-  /** How many secrets were refused in a row. */
+  /** Refused secrets in a row. */
   readonly secrets: number
   readonly at: Date
 }
 
-/** Remembers the last refused login of each reader, for all syncs and for processes that start anew. */
+/** The last refused bind of each account, for all syncs and later processes. */
 export interface RefusedLogins {
   find(readers: readonly string[]): Promise<readonly RefusedLogin[]>
-  /** Instead of what was remembered of the reader. */
+  /** Replaces the record of the bind account. */
   keep(refused: RefusedLogin): Promise<void>
   forget(readers: readonly string[]): Promise<void>
 }

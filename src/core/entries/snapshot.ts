@@ -3,13 +3,9 @@ import type { DirectoryGroup, DirectoryUser, GroupEntry, Kind, UserEntry } from 
 import { byCodeUnit } from '../../base/order.ts'
 import type { Steps } from '../../base/steps.ts'
 
-/**
- * A line of the report about an entry that is not a change: why it was skipped, left alone or kept. The detail is a
- * sentence for a person.
- */
+/** A line of the report about an entry that is not a change. The detail is a sentence for the operator. */
 export interface Notice {
   readonly kind: Kind
-  /** The external id, where the entry has one. */
   readonly id: string | undefined
   readonly code: NoticeCode
   readonly detail: string
@@ -61,7 +57,7 @@ export type NoticeCode =
   | 'shorter-lists' // the service did something else with a list of new entries than to create them
   | 'directory-incomplete' // many entries to create were there: perhaps the list of the directory did not show all it has
 
-/** The order of notices in a report: users before groups, then by id, code and detail. */
+/** Users before groups, then by id, code and detail. */
 export function compareNotices(a: Notice, b: Notice): number {
   return (
     byCodeUnit(b.kind, a.kind) ||
@@ -76,66 +72,55 @@ export interface Coverage {
   readonly members: boolean
 }
 
-/** Ids, each once. */
+/** Without duplicates. */
 export interface Ids extends Iterable<string> {
   readonly size: number
   has(id: string): boolean
 }
 
-/** A complete read of the source. An incomplete read is an error and never gets here. */
+/** A complete read of the source; an incomplete read is an error. */
 export interface SourceSnapshot {
   readonly users: ReadonlyMap<string, UserEntry>
   readonly groups: ReadonlyMap<string, GroupEntry>
-  /** What the source is configured to read; the sync does not change the rest. */
+  /** The scope of the sync, which does not change the rest. */
   readonly covers: Coverage
   /** Every id that was read, even of skipped entries: these entries exist and are never deleted. */
   readonly seen: { readonly user: Ids; readonly group: Ids }
-  /** The number of entries whose id could not be read. If it is not 0, the run deletes nothing. */
+  /** Entries whose id could not be read. If it is not 0, the run deletes nothing. */
   readonly unreadable: number
   readonly notices: readonly Notice[]
   /**
-   * The groups that the source shows with at least one member, users or not, where it covers members: a number that
-   * falls to 0 means that the members cannot be read any more.
+   * Groups with at least one member, users or not, where the source covers members: a fall to 0 means that the members
+   * became unreadable.
    */
   readonly groupsWithMembers?: number | undefined
-  /**
-   * The ids of the groups that are listed within another group, by DN in its normal form; empty for groups outside of
-   * the filter.
-   */
+  /** The ids of groups within other groups, by normal DN; empty for groups outside of the filter. */
   readonly nestedGroups?: ReadonlyMap<string, string> | undefined
-  /**
-   * The groups that list another group of this read themselves: by id, or by normal DN where they have no usable id.
-   */
+  /** The groups that list another group of this read: by id, or by normal DN where the id is unusable. */
   readonly nestingGroups?: readonly string[] | undefined
   /**
-   * The DNs, in their normal form, that a group itself lists and that are no entry of this read. The group is named as
-   * in `nestingGroups`; `undefined` where this read does not have it.
+   * The unresolved member DNs, normal, that a group itself lists. The group is named as in `nestingGroups`; `undefined`
+   * where this read does not have it.
    */
   readonly strangersOf?: ((group: string) => readonly string[] | undefined) | undefined
-  /**
-   * The DNs, in their normal form, that a group or one within it lists and that are no entry of this read. By the
-   * group's id.
-   */
+  /** The unresolved member DNs, normal, of a group and the groups within it, by the group's id. */
   readonly strangersWithin?: ((group: string) => readonly string[]) | undefined
-  /** The attributes in which the source looks for the members of a group. */
+  /** The attributes that the source reads members from. */
   readonly memberAttributes?: readonly string[] | undefined
-  /**
-   * Where several attributes list members: those in which each group lists somebody, itself. Named as in
-   * `nestingGroups`.
-   */
+  /** Where several attributes list members: those with members of each group itself, named as in `nestingGroups`. */
   readonly memberLists?: ReadonlyMap<string, readonly string[]> | undefined
-  /** The groups whose lists make up the members of a group, itself and perhaps others within it. By its id. */
+  /** The groups whose lists make up the members of a group: itself and perhaps others within it, by its id. */
   readonly listsWithin?:
     | ((group: string) => readonly { readonly key: string; readonly dn: string }[])
     | undefined
   /**
    * Visits all values of the id attribute of every entry that was read, also of disabled accounts that count as gone,
-   * with the normal DN of the entry's parent.
+   * with the normal parent DN.
    */
   readonly eachPlace?:
     | ((kind: Kind, visit: (id: string, container: string) => void) => Steps<undefined>)
     | undefined
-  /** Which server was read; sources other than LDAP have their own proofs. */
+  /** Only for LDAP; other sources have their own proofs. */
   readonly server?: ServerEvidence | undefined
 }
 
@@ -145,8 +130,8 @@ export interface DirectorySnapshot {
   readonly groups: ReadonlyMap<string, DirectoryGroup>
   readonly notices: readonly Notice[]
   /**
-   * The directory changed while it was read, or its lists do not prove that they show every external id: look up an
-   * entry that seems missing before creating it.
+   * The directory changed during the read, or its lists do not prove that they are complete: look up an entry that
+   * seems missing before creating it.
    */
   readonly moved: boolean
   /** Lists that were empty and came without a total: a broken answer looks the same. */
@@ -154,8 +139,7 @@ export interface DirectorySnapshot {
 }
 
 /**
- * What the second look at the source found for an id that the first look did not see: no entry (`gone`), an entry
- * outside the sync's filter, a disabled account that the sync treats as gone, or an entry within the filter
- * (`present`).
+ * The recheck of an id that the first read did not show: no entry (`gone`), an entry outside the sync's filter, a
+ * disabled account that the sync treats as gone, or an entry within the filter (`present`).
  */
 export type Sighting = 'gone' | 'left-filter' | 'disabled' | 'present'

@@ -2,10 +2,8 @@ import { byCodeUnit } from '../../base/order.ts'
 import { forEachInSteps, PART, type Steps } from '../../base/steps.ts'
 
 /**
- * The numbers from 0 to `count` in order, sorted in steps by merging: a sort of a million items at once takes a second.
- * Equal ones keep their order.
- *
- * @param compare two of the numbers: negative, zero or positive
+ * Sorts the numbers from 0 to `count` in steps by merging: a sort of a million items at once takes a second. Equal
+ * numbers keep their order.
  */
 export function* sortInSteps(
   count: number,
@@ -35,7 +33,6 @@ export function* sortInSteps(
   return sorted
 }
 
-/** As `sortedUnique`, in steps. */
 export function* sortedUniqueInSteps(ids: Iterable<string>): Steps<readonly string[]> {
   const unique = new Set<string>()
   let last: string | undefined
@@ -51,7 +48,7 @@ export function* sortedUniqueInSteps(ids: Iterable<string>): Steps<readonly stri
   return Array.from(order, (place) => all[place]!)
 }
 
-/** The ids of two lists, each of which is sorted by code unit and has no id twice; so is the result. */
+/** Merges two lists without duplicates, each sorted by code unit. */
 export function* unionInSteps(some: readonly string[], others: readonly string[]): Steps<string[]> {
   const union: string[] = []
   let [one, other] = [0, 0]

@@ -1,8 +1,8 @@
 import { byCodeUnit } from '../../base/order.ts'
 
 /**
- * The first block is small, because most directories are. The largest ones are such that the C library gives them back
- * to the system when they are released; until they are written to, they take no memory.
+ * The first block is small, because most directories are. The C library returns blocks of the largest size to the
+ * system; until they are written to, they take no memory.
  */
 const FIRST_BLOCK_BYTES = 2 ** 18
 const BLOCK_BYTES = 2 ** 26
@@ -17,8 +17,8 @@ export type TextField = 0 | 1 | 2
 type Text = string | undefined
 
 /**
- * Keeps records of three texts as bytes outside of the JavaScript heap: a million of them cost what their characters
- * do, and no garbage collection visits them. Every text comes back as it was, half characters too.
+ * Keeps records of three texts as bytes outside of the JavaScript heap: a million of them take the bytes of their
+ * characters, without garbage collection. Every text comes back unchanged, also with lone surrogates.
  */
 export class TextArena {
   #blocks: Buffer[] = []
@@ -60,7 +60,6 @@ export class TextArena {
     return endIfSame(bytes, lengthPlace(bytes, start, field), bytes[start]! >> field, text) >= 0
   }
 
-  /** Whether the record has just these texts. */
   isRecord(address: number, first: Text, second: Text, third: Text): boolean {
     const bytes = this.#blockOf(address)
     const start = startOf(address)
@@ -70,7 +69,6 @@ export class TextArena {
     return at >= 0 && endIfSame(bytes, at, flags >> 2, third) >= 0
   }
 
-  /** Whether two records have the same text in a field. */
   isSame(address: number, other: number, field: TextField): boolean {
     if (address === other) return true
     const [bytes, others] = [this.#blockOf(address), this.#blockOf(other)]
@@ -84,7 +82,7 @@ export class TextArena {
     return true
   }
 
-  /** Orders two records by the code units of a text: negative, zero or positive. */
+  /** By code units. */
   compare(address: number, other: number, field: TextField): number {
     const [bytes, others] = [this.#blockOf(address), this.#blockOf(other)]
     const flags = bytes[startOf(address)]! | others[startOf(other)]!
@@ -109,14 +107,16 @@ export class TextArena {
     this.#end = 0
   }
 
-  /** Gives the memory back at once; nothing can be read any more. */
+  /** Frees the memory at once; nothing can be read any more. */
   release(): void {
     for (const { buffer } of this.#blocks) if (buffer instanceof ArrayBuffer) buffer.transfer(0)
     this.#blocks = []
   }
 }
 
-/** Bits of a record's first byte, moved left by the number of the field. The fields follow, each behind its length. */
+/**
+ * Bits of a record's first byte, shifted left by the number of the field. The fields follow, each behind its length.
+ */
 const WIDE = 1
 const ABSENT = 8
 
@@ -153,7 +153,7 @@ function writeWide(bytes: Buffer, first: number, text: string): number {
   return at
 }
 
-/** Seven bits a byte, the lowest first; the highest bit says that more follow. */
+/** Seven bits a byte, the lowest first; the highest bit: more bytes follow. */
 function writeLength(bytes: Buffer, at: number, length: number): number {
   let rest = length
   for (; rest >= 0x80; rest >>>= 7) bytes[at++] = (rest & 0x7f) | 0x80
@@ -173,7 +173,7 @@ function bytesOfLength(length: number): number {
   return bytes
 }
 
-/** Where the field ends, or -1 if it is another text. `flags` are those of the record, moved right by its number. */
+/** Where the field ends, or -1 if it is another text. `flags` are those of the record, shifted right by its number. */
 function endIfSame(bytes: Buffer, at: number, flags: number, text: Text): number {
   if (((flags & ABSENT) !== 0) !== (text === undefined)) return -1
   const isWide = (flags & WIDE) !== 0
@@ -193,7 +193,6 @@ function startOf(address: number): number {
   return (address & (UNITS_OF_BLOCK - 1)) << UNIT_BITS
 }
 
-/** Where the length of a field is, in front of its text. */
 function lengthPlace(bytes: Buffer, start: number, field: TextField): number {
   let at = start + 1
   for (let index = 0; index < field; index += 1) {

@@ -1,4 +1,4 @@
-/** A hash of 32 bits: FNV-1a over the code units, with its bits mixed, because tables use the lowest ones. */
+/** FNV-1a with 32 bits over the code units, then mixed, because tables use the lowest bits. */
 export function textHash(text: string): number {
   let hash = 0x811c9dc5
   for (let index = 0; index < text.length; index += 1)

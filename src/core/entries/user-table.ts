@@ -3,7 +3,7 @@ import { PART, type Steps } from '../../base/steps.ts'
 import { TextArena } from './text-arena.ts'
 import { textHash } from './text-hash.ts'
 
-/** The two sides of a run, as bits. */
+/** Source and directory as bits. */
 export const SOURCE = 1
 export const DIRECTORY = 2
 export type Side = typeof SOURCE | typeof DIRECTORY
@@ -13,30 +13,29 @@ const [OWN, EMPLOYEE_ID] = [0, 1] as const
 
 const FIRST_ROWS = 1024
 
-/** What a row has: addresses of texts, hashes, the sides that have it, and the part of its origin that it shares. */
+/** A row: addresses of texts, hashes, the sides that have it, and the shared part of its origin. */
 const CELLS = 6
 const [ADDRESS, ID_HASH, EMAIL_HASH, SIDES, ORIGIN, SHARED] = [0, 1, 2, 3, 4, 5] as const
-/** More parts than a directory has containers are not shared by many. */
+/** With more parts than a directory has containers, few entries share one. */
 const MAX_SHARED = 100_000
 
 /**
- * The users of both sides of a run, in little memory. A row is what both sides can say of a user: id, e-mail and name.
- * What both say alike is one row that both have, so an unchanged user is kept once and found without comparing texts. A
- * side has one row of an id at most.
+ * The users of source and directory in little memory. A row is id, e-mail and name; a user that is equal on both sides
+ * is one row, found without comparing texts. A side has at most one row for an id.
  */
 export class UserTable {
   readonly #texts = new TextArena()
   #count = 0
-  /** The cells of one row after the other, so that a row is in one place of the memory. */
+  /** Row after row, so that a row is in one place of the memory. */
   #cells = new Int32Array(FIRST_ROWS * CELLS)
   /** Open addressing by the hash of the id: a slot holds a row and one, or 0. */
   #slots = new Int32Array(2 * FIRST_ROWS)
-  /** What many entries have in common of where they were read: a container's DN, or the name of a file. */
+  /** The shared part of origins: a container's DN, or the name of a file. */
   readonly #shared: SharedPart[] = [{ text: '', isFirst: false }]
   readonly #sharedNumbers = new Map([['', 0]])
   readonly #sizes = { [SOURCE]: 0, [DIRECTORY]: 0 }
 
-  /** How many rows there are: they are numbered from 0. */
+  /** Rows are numbered from 0. */
   get rows(): number {
     return this.#count
   }
@@ -49,7 +48,7 @@ export class UserTable {
     return (this.#cell(row, SIDES) & side) !== 0
   }
 
-  /** Whether the sides say the same of a user, whom both have. */
+  /** Whether both sides have this row. */
   isOnBoth(row: number): boolean {
     return this.#cell(row, SIDES) === (SOURCE | DIRECTORY)
   }
@@ -82,7 +81,7 @@ export class UserTable {
     }
   }
 
-  /** The side's row of this id, or -1. */
+  /** Returns -1 where the side does not have the id. */
   find(id: string, side: Side): number {
     const hash = textHash(id)
     for (let slot = this.#slotOf(hash); ; slot = this.#next(slot)) {
@@ -93,7 +92,7 @@ export class UserTable {
     }
   }
 
-  /** The row with just these values, new or old. Its sides stay as they are. */
+  /** The row with these values, new or old. Its sides do not change. */
   rowOf(id: string, email: string | undefined, name: string | undefined): number {
     const hash = textHash(id)
     let slot = this.#slotOf(hash)
@@ -127,7 +126,7 @@ export class UserTable {
     this.#sizes[side] -= 1
   }
 
-  /** The rows whose e-mail another id may have too: equal e-mails have equal hashes, and some others. */
+  /** Rows whose e-mail another id may have: equal e-mails have equal hashes, but so have a few different ones. */
   *rowsSharingEmail(): Steps<readonly number[]> {
     // Slots by the hash of the e-mail: a row and one, and whether another id came with the same hash.
     const mask = this.#slots.length - 1
@@ -155,7 +154,7 @@ export class UserTable {
     return rows
   }
 
-  /** Gives the memory back at once; nothing can be read any more. */
+  /** Frees the memory at once; nothing can be read any more. */
   release(): void {
     this.#texts.release()
     for (const { buffer } of [this.#cells, this.#slots]) buffer.transfer(0)
@@ -171,7 +170,7 @@ export class UserTable {
     this.#sizes[side] = 0
   }
 
-  /** Keeps what only the source says of the user. */
+  /** For the source only. */
   setOrigin(row: number, from: string, employeeId: string | undefined): void {
     const { shared, own } = partsOf(from)
     const number = this.#numberOf(shared)
@@ -188,7 +187,7 @@ export class UserTable {
     return shared.isFirst ? shared.text + own : own + shared.text
   }
 
-  /** The two parts of where the entry was read; entries that share one have the same object for it. */
+  /** Entries that share a part have the same object for it. */
   originOf(row: number): { readonly own: string; readonly shared: SharedPart } {
     const own = this.#texts.textAt(this.#cell(row, ORIGIN), OWN) ?? ''
     return { own, shared: this.#shared[this.#cell(row, SHARED)]! }
@@ -220,7 +219,7 @@ export class UserTable {
 
   #growCells(): void {
     const rows = Math.ceil((1.5 * this.#cells.length) / CELLS)
-    // Other than a copy, this mostly needs no second place in the memory.
+    // Unlike a copy, this mostly needs no second block of memory.
     this.#cells = new Int32Array(this.#cells.buffer.transfer(rows * CELLS * this.#cells.BYTES_PER_ELEMENT))
   }
 
@@ -241,7 +240,7 @@ export interface SharedPart {
   readonly isFirst: boolean
 }
 
-/** Of a DN all but its first part is shared, of the row of a file all but its number. */
+/** Shared is all but the first part of a DN, and all but the number of a file's row. */
 function partsOf(from: string): { readonly own: string; readonly shared: SharedPart } {
   let comma = from.indexOf(',')
   if (from.lastIndexOf('=', comma) < 0) {

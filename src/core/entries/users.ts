@@ -2,7 +2,7 @@ import type { DirectoryUser, UserEntry } from './entry.ts'
 import { forEachInSteps, PART, type Steps } from '../../base/steps.ts'
 import { DIRECTORY, type Side, SOURCE, type UserTable } from './user-table.ts'
 
-/** The users of one side of a `UserTable` by external id. An entry is made when it is asked for. */
+/** The users of one side of a `UserTable` by external id. An entry is built on access. */
 abstract class UsersOfSide<E> implements ReadonlyMap<string, E> {
   readonly table: UserTable
   readonly #side: Side
@@ -58,13 +58,13 @@ abstract class UsersOfSide<E> implements ReadonlyMap<string, E> {
   }
 }
 
-/** The users that a source was read to have. Beginning a read forgets the users of an earlier one. */
+/** A new read drops the users of an earlier one. */
 export class SourceUsers extends UsersOfSide<UserEntry> {
   constructor(table: UserTable) {
     super(table, SOURCE)
   }
 
-  /** Adds a user, unless there is one of this id. Returns the row. */
+  /** Adds a user, unless the id exists. Returns the row. */
   add({ id, email, name, employeeId, from }: UserEntry): number | undefined {
     const row = this.table.rowOf(id, email, name)
     if (this.table.rowOn(SOURCE, row) >= 0) return undefined
@@ -90,13 +90,12 @@ export class SourceUsers extends UsersOfSide<UserEntry> {
   }
 }
 
-/** The users that a directory was read to have. */
 export class DirectoryUsers extends UsersOfSide<DirectoryUser> {
   constructor(table: UserTable) {
     super(table, DIRECTORY)
   }
 
-  /** Adds a row of the table, unless there is one of its id. Returns whether it was added. */
+  /** Adds a row of the table, unless its id exists. Returns whether it was added. */
   add(row: number): boolean {
     if (this.table.rowOn(DIRECTORY, row) >= 0) return false
     this.table.put(row, DIRECTORY)
@@ -109,7 +108,7 @@ export class DirectoryUsers extends UsersOfSide<DirectoryUser> {
   }
 }
 
-/** The users of both sides. In one table they are compared by their rows, otherwise nothing is known beforehand. */
+/** In one table, users are compared by row; otherwise nothing is known beforehand. */
 export interface BothSides {
   readonly source: ReadonlyMap<string, UserEntry>
   readonly directory: ReadonlyMap<string, DirectoryUser>
@@ -120,14 +119,13 @@ function tableOf({ source, directory }: BothSides): UserTable | undefined {
   return source.table === directory.table ? source.table : undefined
 }
 
-/** Whether both sides are known to say the same of a user. */
 export function isAlike(sides: BothSides, id: string): boolean {
   const table = tableOf(sides)
   const row = table?.find(id, SOURCE) ?? -1
   return row >= 0 && table?.isOnBoth(row) === true
 }
 
-/** Visits the users of the source apart from those who are known to be alike on both sides. */
+/** Visits the users of the source without those known to be equal on both sides. */
 export function* eachDiffering(sides: BothSides, visit: (user: UserEntry) => void): Steps<undefined> {
   const table = tableOf(sides)
   if (table === undefined) return yield* forEachInSteps(sides.source.values(), visit)
@@ -135,7 +133,7 @@ export function* eachDiffering(sides: BothSides, visit: (user: UserEntry) => voi
   return yield* eachRowDiffering(source, (row) => visit(source.entryOf(row)))
 }
 
-/** Visits the ids in the directory apart from those of users who are known to be alike on both sides. */
+/** Visits the ids in the directory without users known to be equal on both sides. */
 export function* eachIdDiffering(sides: BothSides, visit: (id: string) => void): Steps<undefined> {
   const table = tableOf(sides)
   if (table === undefined) return yield* forEachInSteps(sides.directory.keys(), visit)
@@ -151,7 +149,7 @@ function* eachRowDiffering(users: UsersOfSide<unknown>, visit: (row: number) => 
   return undefined
 }
 
-/** Those whose e-mail another user of either side may have too: all of them at least. */
+/** Includes all users whose e-mail another user of either side has; a few others may be among them. */
 export function* sharingEmail(sides: BothSides): Steps<{
   readonly source: readonly UserEntry[]
   readonly directory: readonly DirectoryUser[]

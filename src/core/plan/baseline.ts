@@ -1,33 +1,33 @@
 import { PART, type Steps } from '../../base/steps.ts'
 
-/** The most containers that a baseline tells apart: what fits into `CONTAINER_BITS`. */
+/** What fits into `CONTAINER_BITS`. */
 const MOST_CONTAINERS = 2000
 const CONTAINER_BITS = 11
 const CONTAINER_MASK = (1n << 11n) - 1n
 /** Where the halves of a number of 64 bits are in this machine's memory. */
 const [LOW, HIGH] = new Uint32Array(BigUint64Array.of(1n).buffer)[0] === 1 ? [0, 1] : [1, 0]
 
-/** Calls `visit` with the id of every entry, and with the normal DN of the entry's parent. */
+/** Calls `visit` with the id of every entry and its normal parent DN. */
 export type EachPlace = (visit: (id: string, container: string) => void) => Steps<undefined>
 
 /**
- * Where the entries of the last good read were, in 8 bytes for each. It answers whether an entry that is absent now was
- * in a container in which nobody is left, which is what a container looks like that became unreadable.
+ * The containers of the entries of the last good read, 8 bytes each. A container that lost all its entries may have
+ * become unreadable.
  */
 export interface Baseline {
-  /** How many parts of a DN, from its end, name a container. Deeper containers count as the one that holds them. */
+  /** A container is named by so many parts of a DN, from its end. Deeper containers count as their parent. */
   readonly depth: number
   /** Normal DNs, sorted. */
   readonly containers: readonly string[]
   /** For each entry a hash of its id (53 bits) and the number of its container (11 bits), sorted. */
   readonly entries: BigUint64Array
-  /** Containers and branches in which nobody was left, and whose people wait for a person. */
+  /** Containers and branches that lost all their entries, and whose entries need approval. */
   readonly emptied: readonly string[]
 }
 
 /**
- * Makes the baseline of a read. Entries that are absent from it and were not deleted count where they were before, so
- * that a container does not look smaller than it was.
+ * Makes the baseline of a read. Absent entries that were not deleted count in their old container, so that a container
+ * does not look smaller than it was.
  */
 export function* takeBaseline(
   eachPlace: EachPlace,
@@ -58,7 +58,6 @@ export function* takeBaseline(
   return { depth, containers, entries, emptied: kept?.emptied ?? [] }
 }
 
-/** Hashes of ids with the numbers of their containers, in typed arrays that grow. */
 class Places {
   #count = 0
   /** Whole numbers of 32 bits, because a million BigInts would take a second. */
@@ -79,8 +78,8 @@ class Places {
   }
 
   /**
-   * The entries of a baseline. They are sorted in buckets of the hash's highest bits, because hashes are spread evenly,
-   * and to sort a million of them at once would take too long.
+   * Sorts in buckets of the hash's highest bits: hashes are spread evenly, and sorting a million entries at once would
+   * take too long.
    */
   *sorted(renumbered: readonly number[]): Steps<BigUint64Array> {
     const bucketOf = (index: number): number => this.#high[index]! >>> BUCKET_SHIFT
@@ -115,7 +114,7 @@ function doubled(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   return larger
 }
 
-/** Names the entry's container in the baseline, or `undefined` if it was not read then. */
+/** `undefined` if the entry was not in the read. */
 export function containerOf({ entries, containers }: Baseline, id: string): string | undefined {
   const wanted = BigInt(hashOf(id)) << BigInt(CONTAINER_BITS)
   let low = 0
@@ -131,27 +130,26 @@ export function containerOf({ entries, containers }: Baseline, id: string): stri
 }
 
 /**
- * A container in which nobody is left, or was in an earlier read, and its entries that are absent from the whole read.
+ * A container that has lost all its entries, now or in an earlier read, and those that are absent from the whole read.
  */
 export interface EmptiedContainer {
   readonly container: string
   readonly ids: readonly string[]
-  /** It was found in an earlier read, and its people still wait. */
+  /** An earlier read found it, and its entries still need approval. */
   readonly wasFound: boolean
 }
 
-/** Fewer absent entries than these are no sign of a container that cannot be read. */
+/** Fewer absent entries do not indicate an unreadable container. */
 const MIN_ABSENT = 5
 
 /**
- * Finds the containers from which at least `MIN_ABSENT` entries are absent and in which nobody is left: either directly
- * in it, or in everything below it. Below counts only where more entries are absent than moved away, because a
- * reorganisation empties whole branches and some of their people leave. A container that was found before is found
- * again as long as any of its people is absent: somebody who comes back, or is new there, says nothing about the
- * others.
+ * Finds the containers from which at least `MIN_ABSENT` entries are absent and which have no entries left: either
+ * directly in it, or in everything below it. Below counts only where more entries are absent than moved away, because a
+ * reorganisation empties whole branches and some of their users leave. A container that was found before is found again
+ * as long as any of its entries is absent: entries that came back or are new there prove nothing about the others.
  *
- * @param eachPlace where the entries of this read are
- * @param absent ids of entries of the directory that the read does not have
+ * @param eachPlace the containers of this read's entries
+ * @param absent ids of the directory that the read lacks
  */
 export function* findEmptied(
   before: Baseline,
@@ -192,7 +190,7 @@ export function* findEmptied(
   }))
 }
 
-/** Of the containers that were found before, those to which any of these absent entries belongs. */
+/** The containers found before to which any of these absent entries belongs. */
 export function stillEmptied(before: Baseline, absent: readonly string[]): string[] {
   if (before.emptied.length === 0) return []
   const names = absent.flatMap((id) => {
@@ -202,9 +200,7 @@ export function stillEmptied(before: Baseline, absent: readonly string[]): strin
   return [...new Set(names)]
 }
 
-/**
- * The container or branch that was found before and holds this one, or is in it where deeper ones do not count apart.
- */
+/** The container or branch found before that holds this one, or is in it where deeper ones do not count. */
 function foundBefore({ emptied, depth }: Baseline, container: string): string | undefined {
   const isCut = partsOf(container).length === depth
   return emptied.find(
@@ -215,34 +211,33 @@ function foundBefore({ emptied, depth }: Baseline, container: string): string | 
 
 /** By the DN of a branch: a container and everything below it. */
 interface Branches {
-  /** Those in which somebody is left. */
+  /** The branches that still have entries. */
   readonly left: ReadonlySet<string>
   readonly absent: ReadonlyMap<string, number>
   readonly before: ReadonlyMap<string, number>
 }
 
-/** The highest branch around a container in which nobody is left and from which more entries are absent than moved. */
+/** The highest branch around a container without entries, from which more entries are absent than moved. */
 function topEmptied(container: string, { left, absent, before }: Branches): string | undefined {
   let top: string | undefined
   for (const branch of branchesOf(container)) {
     if (left.has(branch)) break
     const gone = absent.get(branch) ?? 0
     const had = before.get(branch) ?? 0
-    // A parent that holds nothing else says less than the branch itself.
+    // A parent that holds nothing else is less precise than the branch itself.
     const isWider = top === undefined || had > (before.get(top) ?? 0)
     if (gone >= MIN_ABSENT && gone * 2 > had && isWider) top = branch
   }
   return top
 }
 
-/** The containers in which somebody is left. */
 function* containersOf({ depth }: Baseline, eachPlace: EachPlace): Steps<ReadonlySet<string>> {
   const containers = new Set<string>()
   yield* eachPlace((_id, container) => containers.add(container))
   return new Set([...containers].map((container) => cut(container, depth)))
 }
 
-/** How many entries of each container the read does not have any more. Both lists are sorted by the hash. */
+/** Absent entries per container. Both lists are sorted by the hash. */
 function countAbsent({ containers, entries }: Baseline, now: Baseline): [container: string, count: number][] {
   const counts = new Uint32Array(containers.length)
   let at = 0
@@ -274,7 +269,7 @@ function countByBranch(
   return sums
 }
 
-/** A container and all that hold it, the innermost first. */
+/** A container and its ancestors, the innermost first. */
 function branchesOf(container: string): string[] {
   const parts = partsOf(container)
   return parts.map((_, index) => parts.slice(index).join(','))
@@ -288,7 +283,7 @@ function greatestDepth(containers: readonly string[]): number {
   return depth
 }
 
-/** Normal DNs have no comma but between their parts. */
+/** Normal DNs have commas between parts only. */
 function partsOf(dn: string): string[] {
   return dn === '' ? [] : dn.split(',')
 }
@@ -305,15 +300,14 @@ function listAt(lists: Map<string, string[]>, key: string): string[] {
 }
 
 /**
- * A hash of 53 bits (cyrb53, public domain, two UTF-16 units in each step). Nobody gains by choosing ids that collide:
- * a collision lets one absent entry count where another one is. SHA-1 would cost several times as much for every entry
- * of every read.
+ * A hash of 53 bits (cyrb53, public domain, two UTF-16 units in each step). Colliding ids are no attack: a collision
+ * lets one absent entry count in another's place. SHA-1 would cost several times as much for every entry of every read.
  */
 function hashOf(id: string): number {
   let a = 0xdeadbeef ^ id.length
   let b = 0x41c6ce57
   for (let index = 0; index < id.length; index += 2) {
-    // Behind the end is NaN, which counts as 0.
+    // Past the end, `charCodeAt` returns NaN, which counts as 0.
     const units = id.charCodeAt(index) | (id.charCodeAt(index + 1) << 16)
     a = Math.imul(a ^ units, 2_654_435_761)
     b = Math.imul(b ^ units, 1_597_334_677)

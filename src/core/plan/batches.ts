@@ -4,12 +4,12 @@ import type { Change, CreateGroup, CreateUser } from './change.ts'
 export type Create = CreateUser | CreateGroup
 
 /**
- * The most bytes of entries in one request. Services take bodies of 100 kB and more where nobody has set another limit,
- * and forms of 1,000 fields; 100 entries have at most 400.
+ * The most bytes of entries in one request. Without a configured limit, services accept bodies of 100 kB and more, and
+ * forms of 1,000 fields; 100 entries have at most 400.
  */
 const MOST_BYTES = 64 * 1024
 
-/** What the name of a field takes in a form, such as `users%5B%5D%5Bemployee_id%5D=`. */
+/** The name of a field in a form, such as `users%5B%5D%5Bemployee_id%5D=`. */
 const FIELD_BYTES = 32
 
 interface Batch<T> {
@@ -20,11 +20,11 @@ interface Batch<T> {
 }
 
 /**
- * Divides changes into batches of at most `most`, each for one request. Only creates share a request. Those of a batch
- *
- * - have the same operation and the same fields: a service that reads a list wrongly cannot give the value that one entry
- *   lacks to another one;
- * - have different ids and e-mails, and take no e-mail from somebody else, so that they do not conflict among themselves;
+ * Divides changes into batches of at most `most`, one per request. Only creates share a request. Those of a batch
+ * - have the same operation and the same fields: a service that reads a list wrongly cannot give an entry a value that
+ *   it lacks;
+ * - have different ids and e-mails, and no e-mail that another user still has, so that they do not conflict among
+ *   themselves;
  * - have at most `MOST_BYTES` together, unless one alone has more.
  */
 export function batchesOf<T extends { readonly change: Change }>(
@@ -55,7 +55,7 @@ function mayShare(change: Change): change is Create {
   return change.op === 'create-group' || (change.op === 'create-user' && change.takes === undefined)
 }
 
-/** The operation and the fields that the request has. */
+/** The operation and the fields of the request. */
 export function shapeOf({ op, want }: Create): string {
   const fields = Object.entries(want).filter(([, value]) => value !== undefined)
   return [op, ...fields.map(([name]) => name).toSorted()].join(' ')
@@ -83,7 +83,7 @@ function emailOf({ want }: Create): string | undefined {
   return 'email' in want && want.email !== undefined ? canonicalEmail(want.email) : undefined
 }
 
-/** About what the entry takes in a form. */
+/** An estimate for a form. */
 function bytesOf({ id, want }: Create): number {
   let bytes = FIELD_BYTES + encodedLength(id)
   for (const value of Object.values(want)) bytes += FIELD_BYTES + encodedLength(value ?? '')

@@ -6,27 +6,25 @@ import type { Change } from './change.ts'
 import type { Phase } from './changes.ts'
 
 /**
- * The canary: the first changes of one operation that a sync sends to a directory. They are read back before the rest
- * of that operation is sent. A delete is never one, because what it takes cannot be put back.
+ * The first changes of one operation that a sync sends to a directory; they are read back before the rest is sent.
+ * Deletes are not among them, because they cannot be undone.
  */
 export type CanaryChange = Exclude<Change, { readonly op: 'delete-user' | 'delete-group' }>
 
-/** How many changes of one operation are sent before they are read back. */
 export const CANARY_CHANGES = 20
 
 /**
- * After a canary that failed, so many changes are sent and read back before the next one: a service that mixes up
- * people would otherwise mix up 20 more in every run of a night.
+ * After a failure, only so many changes are sent and read back: a service that mixes up entries would otherwise mix up
+ * 20 more in every run of a night.
  */
 export const FIRST_AFTER_FAILURE = 2
 
-/** With a single change nobody can see that the service mixes up entries, so it proves nothing about the next ones. */
+/** A single change cannot show that the service mixes up entries, so it proves nothing about the next ones. */
 const FEWEST_TO_PASS = 2
 
-/** The service may protect single entries from updates. When so many show nothing new, it does not store updates. */
+/** The service may protect single entries from updates. When so many do not change, it does not store updates. */
 const IGNORED_TO_FAIL = 5
 
-/** The operations of each phase that have a canary. */
 export const CANARY_OPS: Readonly<Record<Phase, readonly CanaryChange['op'][]>> = {
   'free-emails': ['update-user'],
   users: ['create-user', 'update-user'],
@@ -37,7 +35,7 @@ export const CANARY_OPS: Readonly<Record<Phase, readonly CanaryChange['op'][]>> 
   'delete-users': [],
 }
 
-/** What the service shows of an entry that was asked for by its id. */
+/** What the service shows of an entry by id. */
 export interface Shown {
   readonly id: string | null | undefined
   readonly email: string | null
@@ -46,32 +44,30 @@ export interface Shown {
   readonly members: readonly string[]
 }
 
-/** What came of asking the service for an entry. */
 export type Look =
   /** `shown` is `undefined` where the service has no such entry. */
   | { readonly result: 'looked'; readonly shown: Shown | undefined }
-  /** Nobody answered, or a proxy did; it may pass. */
+  /** No answer, or one of a proxy; it may pass. */
   | { readonly result: 'unavailable'; readonly detail: string }
 
-/** A change that the service accepted, and what it shows of the entry since. */
+/** An accepted change, and the entry as the service shows it since. */
 export interface ReadBack {
   readonly change: CanaryChange
-  /** The HTTP status that the service answered the change with. */
+  /** The HTTP status of the change. */
   readonly status: number | null
   /** `undefined`: the service has no such entry. */
   readonly shown: Shown | undefined
 }
 
 export interface CanaryVerdict {
-  /** Why nothing more may be sent: a sentence for a person. */
+  /** Why nothing more may be sent, in a sentence. */
   readonly failure: string | undefined
-  /** Whether the rest of the operation may be sent without being read back. */
+  /** Whether the rest of the operation may be sent. */
   readonly passed: boolean
-  /** What the report is to say: which values the service shows otherwise than they were sent, and what passed. */
+  /** Which values differ from what was sent, and which operations passed. */
   readonly notices: readonly Notice[]
 }
 
-/** Whether the service shows just what was sent. */
 export function isAsSent(readBack: ReadBack): boolean {
   const { shown, change } = readBack
   if (shown === undefined || shown.id !== change.id) return false
@@ -80,7 +76,6 @@ export function isAsSent(readBack: ReadBack): boolean {
   )
 }
 
-/** Judges changes of one operation by what the service shows of their entries. */
 export function judgeCanary(
   readBacks: readonly ReadBack[],
   { mayPass }: { readonly mayPass: boolean },
@@ -108,11 +103,9 @@ export function judgeCanary(
 }
 
 /**
- * Why nothing more may be sent after a list of new entries: a sentence where one of them shows a value that was sent for
- * another one.
- *
+ * Why nothing more may be sent after a batch of creates: an entry shows a value that was sent for another one.
  * @param list all entries of the request
- * @param looked those of them that were looked up and are there
+ * @param looked those that were looked up and exist
  */
 export function whyMixedUp(
   list: readonly CanaryChange[],
@@ -140,7 +133,7 @@ export function differenceIn(change: CanaryChange, shown: Shown): string | undef
 
 type Field = 'e-mail' | 'name' | 'members'
 
-/** One value of an entry: a list, because a group has several members, and a user may have no e-mail. */
+/** Lists, because a group has several members, and a user may have no e-mail. */
 interface FieldValues {
   readonly field: Field
   /** `undefined` where the change does not write the field. */
@@ -206,7 +199,7 @@ function keyOf(field: Field, values: readonly string[]): string {
   return JSON.stringify([field, ...canonical(field, values)])
 }
 
-/** The id of an entry that each value was sent for. */
+/** By value, the id of the entry that it was sent for. */
 type Senders = ReadonlyMap<string, string>
 
 function sendersOf(changes: readonly CanaryChange[]): Senders {
@@ -222,7 +215,7 @@ function sendersOf(changes: readonly CanaryChange[]): Senders {
 const NOTHING_SHOWN: Shown = { id: undefined, email: null, name: null, members: [] }
 
 interface Fault {
-  /** Goes on after `user "u7"`. */
+  /** Follows `user "u7"`. */
   readonly text: string
   readonly readBack: ReadBack
   readonly remedy: string
@@ -271,15 +264,15 @@ function valueOfAnother(readBack: ReadBack, shown: Shown, senders: Senders): Fau
   return { readBack, text, remedy: REPORT_MIX }
 }
 
-/** Whether the service shows a value that was sent for another entry, and that is no form of this entry's own. */
+/** Whether the value was sent for another entry and is no form of this entry's own. */
 function isOfAnother({ field, sent, before, shows }: FieldValues, senders: Senders): boolean {
   if (isSame(field, shows, before) || !senders.has(keyOf(field, shows))) return false
   return sent === undefined || !(isSame(field, shows, sent) || isFormOf(field, shows, sent))
 }
 
 /**
- * Whether a service may have made what it shows of what was sent, by cutting it off, changing its case or leaving parts
- * out. Of e-mails, which are unique, another one is always somebody else's, unless it only lacks the `+tag`.
+ * Whether a service may have made the shown value from the sent one: cut off, other case, parts left out. E-mails are
+ * unique: another one belongs to another user, unless it only lacks the `+tag`.
  */
 function isFormOf(field: Field, shows: readonly string[], sent: readonly string[]): boolean {
   switch (field) {
@@ -302,7 +295,7 @@ function withoutTag(email: string): string {
   return email.replace(/\+[^@]*(?=@)/, '')
 }
 
-/** The words of a name without case, accents and punctuation, in which `Jürgen` and `Juergen` are the same. */
+/** The words of a name without case, accents and punctuation; `Jürgen` and `Juergen` are the same. */
 function bare(names: readonly string[]): readonly string[] {
   const folded = foldedName(names.join(' '))
     .replaceAll(/[ßæœøłđ]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
@@ -313,8 +306,8 @@ function bare(names: readonly string[]): readonly string[] {
 const PLAIN_LETTERS: Readonly<Record<string, string>> = { ß: 'ss', æ: 'a', œ: 'o', ø: 'o', ł: 'l', đ: 'd' }
 
 /**
- * Whether the entry is there and shows nothing of what was sent, but what it showed before. A service that always cuts
- * or changes names shows what it showed before, too: it stores what it is sent, in its own form.
+ * Whether the entry shows its old values only. A service that always cuts or changes names shows the old value, too: it
+ * stores names in its own form.
  */
 function isIgnored(readBack: ReadBack): boolean {
   const { shown, change } = readBack
@@ -326,7 +319,6 @@ function isIgnored(readBack: ReadBack): boolean {
   )
 }
 
-/** Whether the service shows the value in a form of its own. */
 function isOwnForm({ field, sent, shows }: FieldValues): boolean {
   if (sent === undefined || field === 'members') return false
   return canonical(field, shows).length > 0 && isFormOf(field, shows, sent)
@@ -360,14 +352,13 @@ function rewrittenIn(readBack: ReadBack): readonly Notice[] {
     }))
 }
 
-/** A value for a person; of members only the number, because a group may have thousands. */
+/** Members only as a number, because a group may have thousands. */
 function inWords(field: Field, values: readonly string[]): string {
   if (field === 'members') return amount(values.length, 'member')
   const [value] = values
   return value === undefined ? `no ${field}` : `the ${field} "${value}"`
 }
 
-/** @param all how many are at fault, of how many */
 function failureOf(faults: readonly Fault[], all: string): string {
   const [{ readBack, text, remedy }] = faults as [Fault]
   const { change } = readBack

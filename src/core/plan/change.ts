@@ -2,22 +2,18 @@ import { hash } from 'node:crypto'
 import type { Kind } from '../entries/entry.ts'
 import { canonicalEmail, canonicalName } from '../entries/normalize.ts'
 
-/**
- * Why the plan deletes an entry: not in the source, outside the sync's filter, a disabled account, or created by the run
- * that the plan undoes.
- */
+/** Why the plan deletes an entry; `undone`: the run that the plan undoes has created it. */
 export type DeleteReason = 'gone' | 'left-filter' | 'disabled' | 'undone'
 
-/** A user's values in the directory. */
 export interface UserValues {
   readonly email: string | null
   readonly name: string | null
 }
 
-/** The change takes over an e-mail from another user, who loses it in the same plan. */
+/** The e-mail of another user, who loses it in the same plan. */
 export interface Takes {
   readonly from: string
-  /** How many other changes must come first, one after the other; `null` in a circle, or if it waits for one. */
+  /** The length of the chain of changes that come first; `null` in a circle, or behind one. */
   readonly after: number | null
 }
 
@@ -26,7 +22,7 @@ export interface CreateUser {
   readonly id: string
   readonly want: { readonly email?: string; readonly name?: string; readonly employeeId?: string }
   readonly takes?: Takes
-  /** A user with this e-mail whom the same plan deletes: probably the same person under the old id. */
+  /** A user with this e-mail that the same plan deletes: probably the same user under the old id. */
   readonly oldId?: string
 }
 
@@ -47,7 +43,7 @@ export interface DeleteUser {
     readonly groups: readonly string[]
   }
   readonly why: DeleteReason
-  /** A user whom the same plan creates: probably the same person under the new id. */
+  /** A user that the same plan creates: probably the same user under the new id. */
   readonly newId?: string
 }
 
@@ -74,14 +70,14 @@ export interface DeleteGroup {
 export interface SetMembers {
   readonly op: 'set-members'
   readonly id: string
-  /** The group's name, which the API wants with its members: as the group has it when they are sent. */
+  /** The group's name when the members are sent: the API requires it. */
   readonly name: string
   /** Sorted ids of users, before and after. */
   readonly have: readonly string[]
   readonly want: readonly string[]
 }
 
-/** Whom a group gains and whom it loses, in the order of the lists. */
+/** In the order of the lists. */
 export function membersDifference({ have, want }: Pick<SetMembers, 'have' | 'want'>): {
   readonly added: readonly string[]
   readonly removed: readonly string[]
@@ -90,7 +86,7 @@ export function membersDifference({ have, want }: Pick<SetMembers, 'have' | 'wan
   return { added: want.filter((id) => !before.has(id)), removed: have.filter((id) => !after.has(id)) }
 }
 
-/** One create, update or delete of one user or group, or a change of a group's members. */
+/** One create, update or delete of an entry, or one change of a group's members. */
 export type Change =
   | CreateUser
   | UpdateUser
@@ -112,24 +108,22 @@ export const OPS: readonly Op[] = [
   'set-members',
 ]
 
-/** Members of a group are a part of the group. */
 export function kindOf(op: Op): Kind {
   return op.endsWith('-user') ? 'user' : 'group'
 }
 
 /**
- * A hash of what the change does, on canonical values, as 32 hexadecimal digits: two changes with the same fingerprint
- * do the same to the same entry. Approvals, rejections and the quarantine identify changes by it. It covers `takes`, so
- * a change that was refused because its e-mail was taken gets a new fingerprint when the e-mail is free, and is tried
- * again at once.
+ * A hash of the change on canonical values, 32 hexadecimal digits: equal for changes with the same effect on the same
+ * entry. Approvals, rejections and the quarantine identify changes by it. It covers `takes`, so a change that was
+ * refused because its e-mail was taken gets a new fingerprint when the e-mail is free, and is retried at once.
  */
 export function fingerprint(change: Change): string {
   return fingerprintOf(change.op, change.id, wantedValues(change))
 }
 
 /**
- * The fingerprints of what a person rejects together with this change, because another read may want only that: each
- * value of an update, a create without the e-mail, and each member whom a group gains or loses.
+ * The fingerprints that a rejection of this change rejects too, because another read may want only one part: each value
+ * of an update, a create without the e-mail, and each added or removed member.
  */
 export function partFingerprints(change: Change): readonly string[] {
   const { op, id } = change
@@ -149,7 +143,7 @@ export function partFingerprints(change: Change): readonly string[] {
   ]
 }
 
-/** The update as one for each value, whoever has the e-mail. */
+/** One update for each value, whatever user has the e-mail. */
 export function updatesOfOneValue(change: UpdateUser): readonly UpdateUser[] {
   const { op, id, have } = change
   const { email, name } = change.want
@@ -159,12 +153,11 @@ export function updatesOfOneValue(change: UpdateUser): readonly UpdateUser[] {
   ]
 }
 
-/** The fingerprint of one member whom a group gains or loses. */
 export function memberFingerprint(group: string, how: 'added' | 'removed', member: string): string {
   return fingerprintOf('set-members', group, { [how]: member })
 }
 
-/** The fingerprint of this entry's delete, whether or not a plan has it. */
+/** Also for an entry that no plan deletes. */
 export function deleteFingerprint(kind: Kind, id: string): string {
   return fingerprintOf(`delete-${kind}`, id, null)
 }

@@ -5,7 +5,7 @@ import { forEachInSteps, PART, type Steps } from '../../base/steps.ts'
 import { TextArena } from '../entries/text-arena.ts'
 import { type Change, type Op, OPS } from './change.ts'
 
-/** The phases of a plan in order: a phase begins when every change of the phase before it has its final state. */
+/** In order: a phase begins when every change of the phase before is final. */
 export const PHASES = [
   'free-emails',
   'users',
@@ -22,30 +22,29 @@ export interface PlannedChange {
   readonly phase: Phase
   readonly fingerprint: string
   /**
-   * The fingerprint of the change as the source wants it, whoever has the e-mail now. Whoever rejects the change or
-   * leaves it out means that, too. Left out where it is the same.
+   * The fingerprint of the change as the source wants it, whatever user has the e-mail now; a rejection covers it too.
+   * Left out where it is the same.
    */
   readonly wish?: string
   /**
-   * How many deletes the change counts as: 1 for a deleted entry; for a member list, the number of removed members. A
-   * member whom the plan deletes as a user is not counted again here.
+   * How many deletes the change counts as: 1 for a deleted entry; for a member list, the removed members without users
+   * that the plan deletes.
    */
   readonly removes: number
 }
 
-/** The ordered changes that make a directory equal to its source, and the notices for the report. */
 export interface Plan {
   readonly changes: PlannedChanges
   readonly notices: readonly Notice[]
   /** Users and groups that are equal on both sides. */
   readonly unchanged: number
-  /** The fingerprints of the withheld changes that this plan would have made. */
+  /** The fingerprints of the withheld changes of this plan. */
   readonly withheld: readonly string[]
   /** SHA-256 over the fingerprints, in hexadecimal; equal plans have equal digests. */
   readonly digest: string
 }
 
-/** What identifies a change, without its values. */
+/** A change without its values. */
 export interface ChangeHead {
   readonly op: Op
   readonly id: string
@@ -56,7 +55,7 @@ const USER_OPS = ['create-user', 'update-user', 'delete-user'] as const
 export type UserOp = (typeof USER_OPS)[number]
 const ARE_OF_USERS: ReadonlySet<Op> = new Set(USER_OPS)
 
-/** Makes the change of a user from both sides, each time the same. */
+/** Builds the change of a user from source and directory, always the same. */
 export type MakeAgain = (op: UserOp, id: string) => Change
 
 /** The bytes of a row: a fingerprint, the address of the id, and the numbers of the phase and the operation. */
@@ -64,8 +63,8 @@ const [PRINT, ADDRESS, PHASE, OP, ROW_BYTES] = [0, 16, 20, 21, 24] as const
 const FIRST_ROWS = 1024
 
 /**
- * The changes of a plan in their order. There may be a million of users, so these are kept as a row each, of some bytes,
- * and made again from both sides when they are asked for. Those of groups are kept as they are.
+ * The changes of a plan in order. Those of users, up to a million, are rows of some bytes, rebuilt from source and
+ * directory on access. Those of groups are kept as they are.
  */
 export class PlannedChanges implements Iterable<PlannedChange> {
   readonly #makeAgain: MakeAgain
@@ -90,7 +89,7 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     return this.#counts.get(op) ?? 0
   }
 
-  /** Returns the row, for `setPhase`. Nothing that is added can be read before `order` is done. */
+  /** Returns the row, for `setPhase`. Nothing can be read before `order` is done. */
   add({ change, phase, fingerprint, wish, removes }: PlannedChange): number {
     const row = this.#count
     const at = row * ROW_BYTES
@@ -110,13 +109,15 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     this.#rows[row * ROW_BYTES + PHASE] = PHASES.indexOf(phase)
   }
 
-  /** Puts the changes in their order: by phase, operation and id. */
+  /** By phase, operation and id. */
   *order(): Steps<undefined> {
     this.#order = yield* sortInSteps(this.#count, (a, b) => this.#compare(a, b))
     return undefined
   }
 
-  /** Some of the changes, in the same order; those of groups may be other ones, those of users are as `ofUser` says. */
+  /**
+   * Selects changes in the same order; those of groups may be replaced, those of users are as `ofUser` returns them.
+   */
   *select(
     choose: (planned: PlannedChange) => PlannedChange | undefined,
     ofUser: (change: Change) => Change,
@@ -135,13 +136,13 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     return undefined
   }
 
-  /** The changes with these operations; no other is made for it. */
+  /** The changes with these operations; no other is built for it. */
   *of(...ops: readonly Op[]): Generator<PlannedChange, undefined> {
     for (const row of this.#rowsOf(ops)) yield this.#changeOf(row)
     return undefined
   }
 
-  /** What identifies the changes with these operations; none is made for it. */
+  /** The heads of the changes with these operations; no change is built for it. */
   *headsOf(...ops: readonly Op[]): Generator<ChangeHead, undefined> {
     for (const row of this.#rowsOf(ops))
       yield { op: this.#opOf(row), id: this.#idOf(row), fingerprint: this.#fingerprintOf(row) }
@@ -157,7 +158,7 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     return undefined
   }
 
-  /** What decisions about the changes are looked for by. */
+  /** The keys that decisions are looked up by. */
   *decidable(): Generator<Pick<PlannedChange, 'fingerprint' | 'wish'>, undefined> {
     for (const row of this.#order) yield { fingerprint: this.#fingerprintOf(row), ...this.#wishOf(row) }
     return undefined
@@ -220,7 +221,7 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     )
   }
 
-  /** As their hexadecimal digits are ordered. */
+  /** Like the order of their hexadecimal digits. */
   #comparePrints(a: number, b: number): number {
     const [print, other] = [a * ROW_BYTES + PRINT, b * ROW_BYTES + PRINT]
     return (

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 
-/** Options by their key, such as `users.filter`; each value is a text that is equal where the option is. */
+/** By key, such as `users.filter`; the texts are equal where the options are. */
 export type Options = Readonly<Record<string, string>>
 
-/** Which options of a sync are not as in its last completed run of all entries, whose number is `since`. */
+/** Options that differ from the last complete run of all entries, whose number is `since`. */
 export interface ConfigurationChange {
   readonly since: number
   readonly keys: readonly string[]
 }
 
-/** The options with hashes in place of the values, which may name people. */
+/** Hashes replace the values, which may be personal data. */
 export function hashOptions(options: Options, salt: string): Options {
   const hashed = Object.entries(options).map(([key, value]) => [
     key,
@@ -27,7 +27,7 @@ export function changeSince(
   return keys.length === 0 ? undefined : { since: before.run, keys }
 }
 
-/** The sorted keys of the options that differ. A section that only one side has is named as a whole. */
+/** Sorted. A section that only one side has is named as a whole. */
 export function changedKeys(before: Options, now: Options): readonly string[] {
   const changed = new Set<string>()
   for (const key of Object.keys(before)) {
@@ -39,7 +39,7 @@ export function changedKeys(before: Options, now: Options): readonly string[] {
   return [...changed].toSorted()
 }
 
-/** The outermost section around the key of which `others` has nothing; the key itself where there is none. */
+/** The outermost section around the key that `others` lacks; the key itself where there is none. */
 function sectionWithout(key: string, others: readonly string[]): string {
   const parts = key.split('.')
   for (let length = 1; length < parts.length; length++) {
@@ -51,7 +51,6 @@ function sectionWithout(key: string, others: readonly string[]): string {
 
 const KEYS_SHOWN = 8
 
-/** The keys for people. */
 export function keysText(keys: readonly string[]): string {
   const more = keys.length - KEYS_SHOWN
   return [...keys.slice(0, KEYS_SHOWN), ...(more > 0 ? [`${more} more`] : [])].join(', ')

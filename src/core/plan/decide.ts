@@ -2,24 +2,21 @@ import { type Breach, heldChanges } from './guards.ts'
 
 export type Decision = 'approved' | 'rejected'
 
-/** A breach as its run keeps it. */
 export interface RecordedBreach extends Breach {
-  /** What a person decided about it, and who it was. */
+  /** The decision about it, and the operator. */
   readonly decided?: Decision
 }
 
-/** A breach with the number of its changes. */
 export interface BreachSummary extends Omit<RecordedBreach, 'changes'> {
   readonly changes: number
 }
 
-/** How many changes of a hold the same breaches name, given by their places. */
+/** How many changes the same breaches of a hold name; breaches by index. */
 export interface HeldGroup {
   readonly breaches: readonly number[]
   readonly count: number
 }
 
-/** A run that holds changes. */
 interface Hold {
   readonly state: string
   readonly hold: string | null
@@ -27,14 +24,13 @@ interface Hold {
 }
 
 /**
- * Whether a person decides on this breach: the plan that a guard holds, or, of a plan that was applied, what waits for
- * evidence. Never both at once, because what waits is not in the plan that the person sees.
+ * Whether an operator decides about this breach: the plan that a guard holds or, in an applied plan, changes that wait
+ * for evidence. Never both, because waiting changes are not in the plan that the operator sees.
  */
 function isForPerson(state: string, { waitsFor }: Pick<Breach, 'waitsFor'>): boolean {
   return (waitsFor === undefined) === (state === 'held')
 }
 
-/** What nobody has decided on yet. */
 export function undecided<T extends Pick<RecordedBreach, 'waitsFor' | 'decided'>>(
   state: string,
   breaches: readonly T[],
@@ -47,7 +43,7 @@ export function isAboutServer({ guard }: Pick<Breach, 'guard'>): boolean {
   return guard === 'server-not-newer'
 }
 
-/** How many changes nobody has decided on yet, each once, however many guards or findings name it. */
+/** Each change counts once, however many guards or findings name it. */
 export function countUndecided(
   { state, breaches }: { readonly state: string; readonly breaches: readonly BreachSummary[] },
   groups: readonly HeldGroup[],
@@ -61,9 +57,9 @@ export function countUndecided(
 }
 
 /**
- * What a decision is about: what nobody has decided on yet. An approval after the end of the hold is about what was
- * rejected, and an approval by name may be about either. A rejection of a held plan is about what was approved, too,
- * because nothing of it was applied.
+ * The breaches that a decision is about: the undecided ones. An approval after the end of the hold is about rejected
+ * ones, and an approval by name about either. A rejection of a held plan includes approved ones, because nothing of it
+ * was applied.
  */
 export function choices(
   { state, hold, breaches }: Hold,
@@ -79,8 +75,8 @@ export function choices(
 }
 
 /**
- * The fingerprints that a decision on the chosen breaches decides about. An approval releases nothing that another
- * breach of the hold names, unless that one was approved before.
+ * The fingerprints that a decision on the chosen breaches covers. An approval releases nothing that another breach of
+ * the hold names, unless that one was approved before.
  */
 export function decidedChanges(
   { state, breaches }: Hold,
@@ -96,7 +92,7 @@ export function decidedChanges(
   return changes.filter((change) => !held.has(change))
 }
 
-/** What becomes of the hold: it stays open while changes of it are undecided. */
+/** The hold stays open while changes of it are undecided. */
 export function holdAfter(
   { state, breaches }: Hold,
   isDecided: (fingerprint: string) => boolean,

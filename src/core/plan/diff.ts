@@ -7,7 +7,7 @@ import type { EmailRuling } from './emails.ts'
 import type { PlanRules } from './inputs.ts'
 import { isMovedId } from './moved.ts'
 
-/** The result of comparing one entry: at most one change, and notices. */
+/** At most one change, and notices. */
 export interface Difference {
   readonly change?: Change
   readonly notices?: readonly Notice[]
@@ -15,10 +15,9 @@ export interface Difference {
 
 const SAME: Difference = {}
 
-/** Which e-mails may be written, and what becomes of users with others. */
+/** Which e-mails may be written, and how users with others are handled. */
 export type EmailRules = Pick<PlanRules, 'allowedDomains' | 'dropBadEmails'>
 
-/** Compares one user of the source with the same user in the directory, `undefined` if there is none. */
 export function diffUser(
   want: UserEntry,
   have: DirectoryUser | undefined,
@@ -41,7 +40,7 @@ export function diffUser(
   return notices.length === 0 ? { change } : { change, notices }
 }
 
-/** The fingerprint of what the source wants for a user, whoever has the e-mail; `undefined` where that is nothing. */
+/** The fingerprint of what the source wants for a user, whatever user has the e-mail; `undefined` for nothing. */
 export function wishOf(
   want: UserEntry,
   have: DirectoryUser | undefined,
@@ -62,7 +61,7 @@ export function mayHaveEmail(
   return allowedDomains.length === 0 || isInDomains(email, allowedDomains)
 }
 
-/** Compares one group of the source with the directory's, but not its members. */
+/** Without the members. */
 export function diffGroup(want: GroupEntry, have: DirectoryGroup | undefined): Difference {
   if (have === undefined) return { change: { op: 'create-group', id: want.id, want: { name: want.name } } }
   if (canonicalName(want.name) === canonicalName(have.name)) return SAME

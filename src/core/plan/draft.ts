@@ -18,7 +18,7 @@ import type { Selection } from './selection.ts'
 import { notMade, whyWaits } from './waits.ts'
 import { type Parted, withoutRejected } from './without-rejected.ts'
 
-/** An id that differs only in upper and lower case, or in the braces that some tools write around a GUID. */
+/** An id that differs only in case, or in the braces that some tools write around a GUID. */
 function otherwiseSpelled(id: string, ids: Iterable<string>): string | undefined {
   const wanted = plainSpelling(id)
   for (const each of ids) if (plainSpelling(each) === wanted) return each
@@ -32,7 +32,7 @@ function plainSpelling(id: string): string {
 /** The parts of one change may have been rejected in several holds. */
 const REASONS_NAMED = 3
 
-/** What the service refused, or did without effect, is left alone as a whole. */
+/** Quarantined and not persisted changes are withheld as a whole. */
 function isRejectedOrFree(withheld: Withheld | undefined): boolean {
   return withheld === undefined || withheld.code === 'rejected'
 }
@@ -44,18 +44,17 @@ export class Draft {
   readonly #changes = new PlannedChanges((op, id) => this.#makeAgain(op, id))
   readonly #notices: Notice[]
   readonly #withheld: string[] = []
-  /** Members are looked up one by one only where anything was rejected. */
+  /** Members are looked up one by one only after a rejection. */
   readonly #hasRejections: boolean
-  /** Users who are gone from the source, and whose delete is in grace, refused or without effect. */
+  /** Absent users whose delete is in the grace period, refused or without effect. */
   readonly leaving = new Set<string>()
-  /** The users of the directory whom the plan deletes. */
   readonly deletedUsers = new Set<string>()
   readonly #deletedGroups = new Set<string>()
-  /** The groups that each of them is a member of, by the user's id. */
+  /** By the user's id. */
   readonly #groupsOfDeleted = new Map<string, string[]>()
   readonly #freed = new FreedEmails()
   #emails: EmailRulings = NO_RULINGS
-  /** Users whom the directory does not have, and whom the plan does not create although it looked at them. */
+  /** Users that the directory lacks and the plan decided not to create. */
   readonly #notCreated = new Set<string>()
   readonly #createdGroups = new Set<string>()
   #equalUsers = 0
@@ -68,7 +67,7 @@ export class Draft {
     this.#notices = [...inputs.source.notices, ...inputs.directory.notices]
   }
 
-  /** Takes who gets which e-mail. To be done after all deletes and before any user is compared. */
+  /** Sets the e-mail rulings. Call it after all deletes and before any user is compared. */
   rule(emails: EmailRulings): void {
     this.#emails = emails
   }
@@ -86,7 +85,6 @@ export class Draft {
     this.#addEntry('group', want, () => diffGroup(want, this.#inputs.directory.groups.get(want.id)))
   }
 
-  /** Compares an entry of the source, unless the lists exclude it. */
   #addEntry(kind: Kind, { id, from }: { id: string; from: string }, compare: () => Difference): void {
     const why = this.#selections[kind].whyExcluded(id, from)
     if (why !== undefined) {
@@ -125,7 +123,6 @@ export class Draft {
     }
   }
 
-  /** Adds users who are alike on both sides. */
   addEqualUsers(count: number): void {
     this.#equalUsers += count
   }
@@ -151,7 +148,7 @@ export class Draft {
     if (change && !this.#admitRest(kind, change)) this.#admit(kind, change, this.#wishBeside(change))
   }
 
-  /** Admits what is left of a change of which a person rejected parts. Returns whether it is such a one. */
+  /** Adds the rest of a change whose parts an operator rejected. Returns whether there were any. */
   #admitRest(kind: Kind, change: Change): boolean {
     const { withheld } = this.#inputs
     const parted = this.#parted(change)
@@ -171,7 +168,7 @@ export class Draft {
     return withoutRejected(change, (print) => withheld.get(print)?.code === 'rejected')
   }
 
-  /** What the source wants, where the change does not do all of it. */
+  /** The fingerprint of what the source wants, where the change does not do all of it. */
   #wishBeside(change: Change): string | undefined {
     if (change.op !== 'create-user' && change.op !== 'update-user') return undefined
     const wish = this.#wishOf(change.id)
@@ -189,7 +186,7 @@ export class Draft {
     this.#admit(kind, this.#deleteOf(kind, id))
   }
 
-  /** Who is in the directory after the plan, by external id. */
+  /** Which entries exist in the directory after the plan, by external id. */
   afterwards(): Record<Kind, IdTest> {
     const { source, directory } = this.#inputs
     const isCreated = (id: string): boolean =>
@@ -218,7 +215,7 @@ export class Draft {
   *#nameOtherForms(): Steps<undefined> {
     const { users, groups } = this.#inputs.source
     const leaving = [...this.deletedUsers].filter((id) => this.#freed.newIdOf(id) === undefined)
-    // Where most of them come back under a new id, the ids of all have another form now.
+    // Where most of them come back under a new id, the form of all ids has changed.
     if (leaving.length * 2 > this.deletedUsers.size)
       this.#notices.push(...(yield* idsOfOtherForm('user', leaving, users.values())))
     this.#notices.push(...(yield* idsOfOtherForm('group', this.#deletedGroups, groups.values())))
@@ -266,7 +263,7 @@ export class Draft {
     if (op === 'delete-user') this.leaving.add(id)
   }
 
-  /** Why the sync's lists forbid deleting this entry; reported even if the policy forbids it anyway. */
+  /** Reported even if the policy forbids the delete anyway. */
   #whyExcludedOrProtected(kind: Kind, id: string): { code: NoticeCode; detail: string } | undefined {
     const selection = this.#selections[kind]
     const why = selection.whyExcluded(id, undefined)
@@ -318,7 +315,7 @@ export class Draft {
     return sighting === undefined || sighting === 'present' ? 'gone' : sighting
   }
 
-  /** Who cannot get an e-mail now still wants it: what was decided about that is not over. */
+  /** A user still wants an e-mail that it cannot get now, so decisions about that stay. */
   #compareUser(want: UserEntry): Difference {
     const found = this.#diffUser(want)
     const wish = found.change === undefined ? this.#wishOf(want.id) : undefined
@@ -326,7 +323,7 @@ export class Draft {
     return found
   }
 
-  /** Only where there is a ruling about the e-mail, so that no other change is made twice. */
+  /** Only where there is a ruling about the e-mail, so that no other change is built twice. */
   #wishOf(id: string): string | undefined {
     if (this.#emails.of(id) === undefined) return undefined
     const { source, directory, rules } = this.#inputs
@@ -370,7 +367,7 @@ export class Draft {
     if (change.op === 'create-user' || change.op === 'update-user') this.#freeEmail(change.want.email)
   }
 
-  /** Whoever is deleted and has an e-mail that another one gets is deleted first. */
+  /** A deleted user whose e-mail another user gets is deleted first. */
   #freeEmail(email: string | undefined): void {
     for (const row of this.#freed.rowsOf(email)) this.#changes.setPhase(row, 'free-emails')
   }

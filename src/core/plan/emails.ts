@@ -6,32 +6,30 @@ import type { Takes } from './change.ts'
 /** Whether the directory may hold one e-mail address for several users. */
 export type Emails = 'unique' | 'shared'
 
-/** What may be done with the e-mail of one user. Only users with a conflict have a ruling. */
+/** Only users with a conflict have a ruling. */
 export type EmailRuling =
-  /** Another user has or gets the e-mail: this user is written without it. `detail` says who. */
+  /** Another user has or gets the e-mail: this user is written without it. `detail` names the other one. */
   | { readonly may: 'not-write'; readonly detail: string }
   /** Several users already have it in the directory, this one among them. */
   | { readonly may: 'share'; readonly detail: string }
-  /** The user gets it, and nobody keeps it; `takes.from` loses it in the same plan. */
+  /** The user gets it, and no user keeps it; `takes.from` loses it in the same plan. */
   | { readonly may: 'take'; readonly takes: Takes }
 
 export interface EmailInputs {
-  /** The source's users whose e-mail this plan may write, or whose e-mail the directory already has. */
+  /** The source's users whose e-mail this plan may write, or the directory already has. */
   readonly writableUsers: Iterable<UserEntry>
-  /** The directory's users who may share an e-mail with one of them, or more. */
+  /** At least the directory's users that may share an e-mail with one of them. */
   readonly holders: Iterable<DirectoryUser>
   readonly directory: ReadonlyMap<string, DirectoryUser>
-  /** Users of the directory that the plan deletes. */
   readonly deleted: ReadonlySet<string>
-  /** Whether this user of the directory keeps its present e-mail, whatever the source says. */
+  /** Whether this user of the directory keeps its present e-mail, whatever the source wants. */
   readonly keepsEmail: (id: string) => boolean
-  /** Users whose own change is withheld: their ruling stays, and nobody gets the e-mail that they keep. */
+  /** Users whose own change is withheld: their ruling stays, and their e-mail is not free. */
   readonly withheld: ReadonlySet<string>
 }
 
 export interface EmailRulings {
   of(id: string): EmailRuling | undefined
-  /** The users who have a ruling. */
   readonly ruled: Iterable<string>
   /** Users who change to another e-mail and so free one that another user gets. */
   readonly movers: ReadonlySet<string>
@@ -47,10 +45,9 @@ interface EmailConflict {
 }
 
 /**
- * Decides who gets each e-mail that more than one user has or wants:
- *
+ * Resolves e-mail conflicts, in this order:
  * 1. a user who has it in the directory and keeps it, so that it does not change hands with every run;
- * 2. otherwise, of the users who want it, the one with the smallest id by code unit.
+ * 2. otherwise the user with the smallest id (code-unit order).
  *
  * All others are written without the e-mail. A user who does not get the wanted e-mail keeps the present one, so a user
  * who waits for that one does not get it either, and so on along the chain. The order of reading does not matter.
@@ -58,7 +55,7 @@ interface EmailConflict {
 export function ruleEmails(inputs: EmailInputs): EmailRulings {
   const conflicts = findConflicts(inputs)
   const rulings = new Map<string, EmailRuling>()
-  /** Who gets an e-mail that nobody keeps. */
+  /** For e-mails that no user keeps. */
   const winners = new Map<string, EmailConflict>()
   const losers: string[] = []
   const deny = (id: string, detail: string): void => {
@@ -119,7 +116,7 @@ function denyBehind(
   }
 }
 
-/** How many changes must come before each winner's; no number for winners in a circle or waiting for one. */
+/** How many changes must come before each winner's; no number for winners in a circle or behind one. */
 function movingOrder(winners: ReadonlyMap<string, EmailConflict>): ReadonlyMap<string, number> {
   const order = new Map<string, number>()
   const behind = new Map<string, string[]>()

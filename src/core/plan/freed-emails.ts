@@ -9,14 +9,14 @@ interface Freed {
 }
 
 /**
- * The e-mails that the deletes of a plan free, and who gets them. A user whom the plan deletes and creates again under
- * another id is probably the same person: many such pairs mean that the id attribute of the sync is not stable.
+ * The e-mails that the deletes of a plan free, and their new users. A user that is deleted and created again under
+ * another id is probably the same: many such pairs mean that the id attribute of the sync is not stable.
  */
 export class FreedEmails {
   readonly #freed = new Map<string, Freed>()
   readonly #newIds = new Map<string, string>()
 
-  /** Adds a deleted user. The row is that of the delete. */
+  /** The row is that of the delete. */
   add(id: string, email: string | null, row: number): void {
     if (!email) return
     const canonical = canonicalEmail(email)
@@ -28,12 +28,11 @@ export class FreedEmails {
     }
   }
 
-  /** The rows of the deletes that free this e-mail. */
   rowsOf(email: string | undefined): readonly number[] {
     return this.#of(email)?.rows ?? []
   }
 
-  /** Notes that a user is created. The notice says that somebody with the same e-mail is deleted. */
+  /** The notice names the deleted user with the same e-mail. */
   create({ id, want }: CreateUser): readonly Notice[] {
     const oldId = this.oldIdOf(want.email)
     if (oldId === undefined) return []

@@ -11,27 +11,26 @@ export interface Absence {
   readonly reads: number
 }
 
-/** The absent entries by id. */
 export type Absences = Readonly<Record<Kind, ReadonlyMap<string, Absence>>>
 
 export interface Grace {
   /** Left out: deleted at once. */
   readonly deleteAfter: Readonly<Partial<Record<Kind, DeleteAfter>>>
   /**
-   * For servers that do not show how new their data is: an absence counts only when two good reads found it that are
-   * this many milliseconds apart.
+   * For servers without a replication state: an absence counts only when two good reads, so many milliseconds apart,
+   * found it.
    */
   readonly confirmAfterMs: number
   /** Whether one address may lead to several servers, so that every absence needs a second read. */
   readonly hidesServers: boolean
 }
 
-/** The rules of one run. `confirmAfterMs` is set where this run's deletes need a second read that confirms them. */
+/** The rules of one run. `confirmAfterMs` is set where this run's deletes need a second read. */
 export interface GraceRule extends Pick<Grace, 'deleteAfter'> {
   readonly confirmAfterMs: number | undefined
 }
 
-/** Why the delete of an absent entry waits, and until when; `undefined` when its time has come. */
+/** `undefined` when the delete is due. */
 export function whyDeleteWaits(
   { deleteAfter, confirmAfterMs }: GraceRule,
   absences: Absences,

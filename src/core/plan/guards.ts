@@ -6,7 +6,7 @@ import type { Plan, PlannedChange } from './changes.ts'
 import { type ConfigurationChange, keysText } from './configuration.ts'
 import { isMovedId } from './moved.ts'
 
-/** Limits for users, groups or memberships; beyond any of them, changes are held. `null` means no limit. */
+/** Limits for users, groups or memberships; `null` means no limit. */
 export interface KindLimits {
   readonly maxDeletes: number
   /** Of the entries in the directory, 0 to 100. */
@@ -18,7 +18,6 @@ export interface KindLimits {
   readonly maxUpdatePercent: number | null
 }
 
-/** The fewest updates that can be too large a share. */
 const MIN_MASS_UPDATES = 20
 
 export interface GuardLimits {
@@ -26,15 +25,14 @@ export interface GuardLimits {
   readonly groups: KindLimits
   readonly memberships: KindLimits
   readonly minSourceUsers: number
-  /** How much smaller the source may be than in the last completed run; beyond that, deletes are held. */
+  /** Against the last complete run; beyond that, deletes are held. */
   readonly maxSourceShrinkPercent: number
-  /** The most users whose id seems to belong to another person now. No limit if left out. */
+  /** Users whose id seems to belong to another person now. No limit if left out. */
   readonly maxMovedIds?: number
 }
 
 export type Guarded = 'users' | 'groups' | 'memberships'
 
-/** The limits that a change counts against. */
 export const GUARDED: Readonly<Record<Op, Guarded>> = {
   'create-user': 'users',
   'update-user': 'users',
@@ -45,41 +43,40 @@ export const GUARDED: Readonly<Record<Op, Guarded>> = {
   'set-members': 'memberships',
 }
 
-/** What the guards know besides the plan. */
+/** The facts besides the plan. */
 export interface GuardFacts {
   readonly source: { readonly users: number; readonly groups: number }
-  /** Who is not in the source and waits for the evidence: whether the source lost them, nobody knows yet. */
+  /** Absent entries that wait for the evidence: the source may not have lost them. */
   readonly waiting?: { readonly users: number; readonly groups: number } | undefined
   readonly directory: Readonly<Record<Guarded, number>>
-  /** Lists of the directory that were empty without a total that says so. */
+  /** Empty lists of the directory without a total. */
   readonly unprovedEmpty: readonly Kind[]
-  /** The source in the last completed run of this sync on this directory, if there was one. */
+  /** The source in the last complete run of this sync on this directory. */
   readonly lastGood: { readonly users: number; readonly groups: number } | undefined
   /** Deletes applied in the last 24 hours by runs without approval. */
   readonly deletedLastDay: Readonly<Record<Guarded, number>>
-  /** Which options decide otherwise than in the last completed run. */
+  /** Options that changed scope or mapping since the last complete run. */
   readonly configurationChange?: ConfigurationChange | undefined
 }
 
-/** A guard's objection: its name, the reason in one sentence, and the fingerprints of the changes that it holds. */
+/** The name of the guard, the reason in one sentence, and the fingerprints of the changes that it holds. */
 export interface Breach {
   readonly guard: string
   readonly detail: string
   readonly changes: readonly string[]
   /**
-   * Set where the evidence of a read objects: then only these changes wait and the others are applied. For whom they
-   * wait: for a person, or for a better read, which may come by itself.
+   * Set by anomalies: only these changes wait, and the others are applied. They wait for an operator, or for a better
+   * read, which may come by itself.
    */
   readonly waitsFor?: 'person' | 'better-read'
 }
 
-/** Changes that count against a limit, by how much, and their fingerprints. */
+/** The changes that count against a limit, by how much, and their fingerprints. */
 interface Tally {
   count: number
   readonly changes: string[]
 }
 
-/** What the guards weigh of a plan. */
 interface Tallies {
   readonly deletes: Readonly<Record<Guarded, Tally>>
   readonly updates: Readonly<Record<Guarded, Tally>>
@@ -88,7 +85,7 @@ interface Tallies {
   readonly renewed: Record<Guarded, number>
   /** Users whose id seems to belong to another person now. */
   readonly moved: Tally
-  /** The fingerprints of the deletes that only wait for their time. */
+  /** The fingerprints of deletes that are not due yet. */
   readonly waiting: Readonly<Record<Guarded, readonly string[]>>
   /** The fingerprints of all changes, where a guard may hold the whole plan. */
   readonly all: readonly string[]
@@ -108,9 +105,7 @@ const GUARDS: readonly Guard[] = [
   movedIds,
 ]
 
-/**
- * Runs every guard on the whole plan. A plan without changes has nothing to hold but what it lets later runs delete.
- */
+/** Runs every guard on the whole plan. A plan without changes is held only for deletes of later runs that it starts. */
 export function* checkGuards(plan: Plan, facts: GuardFacts, limits: GuardLimits): Steps<readonly Breach[]> {
   const mayHoldAll = facts.source.users < limits.minSourceUsers || facts.unprovedEmpty.length > 0
   const tallies = yield* tallyPlan(plan, { mayHoldAll })
@@ -119,7 +114,7 @@ export function* checkGuards(plan: Plan, facts: GuardFacts, limits: GuardLimits)
   return GUARDS.flatMap((guard) => guard(tallies, facts, limits))
 }
 
-/** Creates are not looked at: no guard limits them. */
+/** Creates are skipped: no guard limits them. */
 function* tallyPlan(plan: Plan, { mayHoldAll }: { readonly mayHoldAll: boolean }): Steps<Tallies> {
   const all: string[] = []
   if (mayHoldAll) yield* forEachInSteps(plan.changes.fingerprints(), (fingerprint) => all.push(fingerprint))
@@ -162,12 +157,10 @@ function count(tally: Tally, weight: number, fingerprint: string): void {
   tally.changes.push(fingerprint)
 }
 
-/** True if every held change is approved. */
 export function isApproved(breaches: readonly Breach[], approved: ReadonlySet<string>): boolean {
   return breaches.every((breach) => breach.changes.every((change) => approved.has(change)))
 }
 
-/** The fingerprints of all held changes, sorted and without duplicates. */
 export function heldChanges(breaches: readonly Breach[]): string[] {
   return [...new Set(breaches.flatMap((breach) => breach.changes))].toSorted()
 }
@@ -188,7 +181,7 @@ function firstContact(plan: Tallies, facts: GuardFacts): readonly Breach[] {
   return [{ guard: 'first-contact', detail, changes }]
 }
 
-/** The deletes that only wait for their time: completing the first run would decide about them too. */
+/** Deletes that are not due yet: completing the first run would decide about them too. */
 function waitingDeletes({ notices }: Plan): Tallies['waiting'] {
   const waiting = { user: [] as string[], group: [] as string[] }
   for (const { code, kind, id } of notices)
@@ -203,7 +196,7 @@ function emptySource({ all }: Tallies, facts: GuardFacts, limits: GuardLimits): 
   return [{ guard: 'min-source-users', detail, changes: all }]
 }
 
-/** After a completed run an empty directory is more likely a broken answer than one that somebody emptied. */
+/** After a complete run, an empty directory is more likely a broken answer than an emptied one. */
 function emptyDirectory({ all }: Tallies, { unprovedEmpty, lastGood }: GuardFacts): readonly Breach[] {
   return unprovedEmpty.flatMap((kind) => {
     const noun = `${kind}s` as const
@@ -295,10 +288,10 @@ function updateLimits(plan: Tallies, facts: GuardFacts, limits: GuardLimits): re
   })
 }
 
-/** How much of a kind may be removed or updated after a change of the configuration, in percent. */
+/** The share of a kind that may be removed or updated after a change of the configuration, in percent. */
 const MOST_AFTER_CHANGE = 20
 
-/** What a changed filter or mapping does to many is often not what its author meant. */
+/** A changed filter or mapping often does to many entries what its author did not intend. */
 function afterConfigurationChange(
   plan: Tallies,
   { configurationChange, directory }: GuardFacts,
@@ -345,7 +338,7 @@ function exceeds(part: number, whole: number, limitPercent: number): boolean {
   return part > 0 && whole > 0 && part * 100 > whole * limitPercent
 }
 
-/** Points out two causes that are often mistakes: a changed filter, and a changed id attribute. */
+/** Names two causes that are often mistakes: a changed filter, and a changed id attribute. */
 function causesText(plan: Tallies, kind: Guarded): string {
   const left = plan.leftFilter[kind]
   const renewed = plan.renewed[kind]

@@ -9,10 +9,9 @@ interface Identified {
 }
 
 /**
- * Says of deleted entries that no sync of this source can have made them: all ids of the source have one form, and
- * theirs has not. Perhaps somebody made them by hand, such as an account for emergencies.
- *
- * @param deleted those that are not the same person under a new id
+ * Notices of deleted entries that no sync of this source can have made: all ids of the source have one form, and theirs
+ * do not. An operator may have created them, such as an account for emergencies.
+ * @param deleted those that are not the same user under a new id
  */
 export function* idsOfOtherForm(
   kind: Kind,

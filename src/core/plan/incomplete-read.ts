@@ -4,7 +4,7 @@ import { amount, digits } from '../../base/wording.ts'
 import { DirsyncdError } from '../../base/errors.ts'
 import type { Plan } from './changes.ts'
 
-/** Few entries move between two looks; when a second look finds more than these, the first one was incomplete. */
+/** Few entries move between read and recheck; with more of them, the read was incomplete. */
 const MOST_MISSED = 2
 const MOST_MISSED_PERCENT = 1
 
@@ -12,7 +12,7 @@ function areMany(missed: number, all: number): boolean {
   return missed > MOST_MISSED && missed * 100 > all * MOST_MISSED_PERCENT
 }
 
-/** Throws `source-incomplete` when the second look finds many entries within the filter that the first look missed. */
+/** Throws `source-incomplete` when the recheck finds many entries within the filter that the read lacked. */
 export function refuseIncompleteRead(
   source: SourceSnapshot,
   sightings: Readonly<Record<Kind, ReadonlyMap<string, Sighting>>>,
@@ -29,7 +29,7 @@ export function refuseIncompleteRead(
   }
 }
 
-/** Whether a list of the directory has so many fewer entries than it should have that it may be incomplete. */
+/** Whether a list of the directory is so short that it may be incomplete. */
 export function isShorter(
   listed: Readonly<Record<Kind, number>>,
   before: Readonly<Record<Kind, number>>,

@@ -11,7 +11,7 @@ export interface PlanRules {
   readonly membership: Membership
   /** If empty, every domain is allowed. */
   readonly allowedDomains: readonly string[]
-  /** Whether a user whose e-mail is no address, or of another domain, is written without it. Default false. */
+  /** Whether a user with an invalid e-mail, or one of another domain, is written without it. Default false. */
   readonly dropBadEmails?: boolean
   /** Default `unique`. */
   readonly emails?: Emails
@@ -21,39 +21,36 @@ export interface PlanRules {
 export interface PlanInputs {
   readonly source: SourceSnapshot
   readonly directory: DirectorySnapshot
-  /** The result of the second look for each delete candidate; a candidate without one is never deleted. */
+  /** The recheck of each delete candidate; a candidate without one is never deleted. */
   readonly sightings: Readonly<Record<Kind, ReadonlyMap<string, Sighting>>>
   readonly rules: PlanRules
-  /** By fingerprint, the changes not to make now: in quarantine, not converging, or rejected by a person. */
+  /** By fingerprint, the changes not to make now: in quarantine, not persisted, or rejected. */
   readonly withheld: ReadonlyMap<string, Withheld>
   /**
-   * Users whose change the service refused in the last run. It may refuse it again, so nobody else waits for an e-mail of
-   * theirs.
+   * Users whose change the service refused in the last run. It may refuse it again, so no other user waits for their
+   * e-mail.
    */
   readonly refused?: ReadonlySet<string> | undefined
-  /** What waits although the source says it. */
+  /** Blocks on what the source wants. */
   readonly waits?: Waits | undefined
   /** If set, only these entries are changed. */
   readonly only?: Only | undefined
-  /** Why entries are deleted; by default what the second look found. */
+  /** The reason of deletes; by default the result of the recheck. */
   readonly whyDeleted?: DeleteReason | undefined
 }
 
-/** What waits, for time to pass or because the read does not prove it. Every reason is a sentence for a person. */
+/** Changes that wait for time to pass or for a proof. Every reason is a sentence for the operator. */
 export interface Waits {
-  /** Why nothing at all may be written. */
   readonly everything?: string | undefined
-  /** Why nothing but new entries and new members may be written. */
+  /** Blocks everything but creates and new members. */
   readonly allButNew?: string | undefined
-  /** Why the delete of an absent entry waits. */
   readonly whyNotDeleted?: ((kind: Kind, id: string) => DeleteWait | undefined) | undefined
-  /** Why a new entry is not created. */
   readonly whyNotCreated?: ((kind: Kind, id: string) => string | undefined) | undefined
-  /** What the second look says of groups that would lose members, by id. */
+  /** The rechecks of groups that would lose members, by id. */
   readonly losses?: ReadonlyMap<string, LossLook> | undefined
 }
 
-/** With `in-grace` the entry leaves its groups at once; what is `unproved` keeps its memberships too. */
+/** With `in-grace` the entry leaves its groups at once; with `unproved` it keeps its memberships. */
 export interface DeleteWait {
   readonly code: 'in-grace' | 'unproved'
   readonly detail: string
@@ -70,7 +67,7 @@ export interface Withheld {
   readonly detail: string
 }
 
-/** Why a change is not made now. A person who rejected it rejected it in every form: `wish` is that of `PlannedChange`. */
+/** A rejection covers every form of a change: `wish` is that of `PlannedChange`. */
 export function withheldBy(
   withheld: PlanInputs['withheld'],
   print: string,

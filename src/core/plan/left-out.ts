@@ -2,10 +2,10 @@ import { forEachInSteps, type Steps } from '../../base/steps.ts'
 import type { Plan } from './changes.ts'
 import type { Breach } from './guards.ts'
 
-/** Holds what a person left out who approved only a part of a plan. */
+/** The changes that an operator left out of a partial approval. */
 const LEFT_OUT = 'left-out'
 
-/** @param by who approved the rest, of the hold of this run */
+/** @param by the operator who approved the rest of the plan of this run */
 export function leftOut(changes: readonly string[], by: string, run: number): Breach {
   return { guard: LEFT_OUT, detail: `left out when ${by} approved a part of run ${run}`, changes }
 }

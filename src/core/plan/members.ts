@@ -8,15 +8,13 @@ import type { PlanInputs } from './inputs.ts'
 import { mayDelete } from './policy.ts'
 import type { Selection } from './selection.ts'
 
-/** Whether there is an entry of this id. */
 export type IdTest = (id: string) => boolean
 
 /**
  * Compares the members of every group of the source that exists in the directory or is created by the plan.
- *
- * @param afterwards who is in the directory after the plan's other changes: only these users can be members, and only
- *   these groups can have any. Deleting a user also removes the user from all groups
- * @param leaving users who are gone from the source, and whom the plan does not delete yet: they leave their groups
+ * @param afterwards the entries of the directory after the plan's other changes: only these users can be members, and
+ *   only these groups can have any. Deleting a user also removes the user from all groups
+ * @param leaving absent users that the plan does not delete yet; their memberships are removed
  */
 export function* planMembers(
   inputs: PlanInputs,
@@ -45,7 +43,7 @@ export function* planMembers(
   })
 }
 
-/** How much work a group is. */
+/** An estimate of the work. */
 export function sizeOf({ members }: Pick<GroupEntry, 'members'>): number {
   return members.length
 }
@@ -56,7 +54,7 @@ interface MemberTests {
   readonly leaving: ReadonlySet<string>
 }
 
-/** Whether both sides list the same users, none of whom needs a second look: so it is with most groups. */
+/** Whether both sides list the same users and none needs a check, as in most groups. */
 function* isUnchanged(
   { members }: GroupEntry,
   have: DirectoryGroup,
@@ -85,7 +83,7 @@ function* differenceOf(
   const change = {
     op: 'set-members',
     id: group.id,
-    // Whether the group may be renamed, too, is another change.
+    // A rename of the group is another change.
     name: have?.name ?? group.name,
     have: have?.members ?? [],
     want,
@@ -94,9 +92,8 @@ function* differenceOf(
 }
 
 /**
- * If the policy forbids deletes or some entries could not be read, no member is removed. A user who is not in the
- * source but whom the plan does not delete (rejected, or not proved absent) keeps the memberships.
- *
+ * If the policy forbids deletes or some entries could not be read, no member is removed. An absent user that the plan
+ * does not delete (rejected, or not proved absent) keeps the memberships.
  * @param left the members of the directory after the plan's deletes
  */
 function* wantedMembers(
@@ -131,8 +128,8 @@ function* wantedMembers(
 }
 
 /**
- * Members on both sides whom the source has, and whom the directory has in its group but not in its list of users: the
- * list may be incomplete, and nobody is taken out of a group for that.
+ * Members on both sides whom the directory has in the group but not in its list of users: the list may be incomplete,
+ * so they stay members.
  */
 function* unlistedMembers(
   { source, directory }: PlanInputs,
@@ -148,7 +145,7 @@ function withinBoth(some: readonly string[], others: readonly string[]): string[
   return some.filter((id) => all.has(id))
 }
 
-/** Deleting a user takes the user out of the groups too, which is no loss of the group's own. */
+/** Deleting a user also removes the memberships, which is no removal of the group's own. */
 function losesMembers(before: readonly string[], want: readonly string[], isUser: IdTest): boolean {
   const after = new Set(want)
   return before.some((id) => isUser(id) && !after.has(id))

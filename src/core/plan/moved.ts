@@ -15,7 +15,7 @@ export function isMovedId(change: Change): boolean {
   return before.size > 0 && after.length > 0 && !after.some((word) => before.has(word))
 }
 
-/** The words in lower case, without accents and punctuation. */
+/** In lower case, without accents and punctuation. */
 function wordsOf(name: string): readonly string[] {
   return foldedName(name)
     .split(/[^\p{L}\p{N}]+/u)

@@ -1,24 +1,24 @@
 import type { ErrorCode } from '../../base/errors.ts'
 import type { Create } from './batches.ts'
 
-/** The outcome of one attempt to apply a change. Details are sentences for a person and hold no secret. */
+/** The outcome of one attempt. Details are sentences for the operator and hold no secret. */
 export type Outcome =
   | {
       /**
-       * `applied`: the API did it. `found`: a check found it done. `already`: the entry to delete did not exist.
+       * `applied`: the API did it. `found`: a lookup found it done. `already`: the entry to delete did not exist.
        * `missing`: the entry to update did not exist.
        */
       readonly result: 'applied' | 'found' | 'already' | 'missing'
       readonly status: number | undefined
       readonly requests: number
-      /** What the change wants was there before its first request: for a delete, that the entry is gone. */
+      /** The wanted state was there before the first request: for a delete, the entry was gone. */
       readonly wasThere?: boolean | undefined
-      /** The service gave the entry what was sent for another one: why the run must stop. */
+      /** Why the run must stop: the service gave the entry the values of another one. */
       readonly mixedUp?: string
     }
   /**
-   * The API accepted it together with others and shows none of them; it may show them late. Or it shows an entry with
-   * another id. So it is not sent again in this run.
+   * The API accepted it in a batch and shows no entry of it, perhaps yet; or it shows an entry with another id. It is
+   * not sent again in this run.
    */
   | { readonly result: 'not-shown'; readonly status: number | undefined; readonly detail: string }
   /** The API answered 429 and did nothing. */
@@ -28,38 +28,33 @@ export type Outcome =
       readonly result: 'unavailable'
       readonly status: number | undefined
       readonly detail: string
-      /**
-       * Who answered last during this attempt. If the service did, perhaps only this change fails; so it may be with
-       * the web page of a proxy.
-       */
+      /** The last answer of this attempt. From the service or a proxy, it may mean that only this change fails. */
       readonly answeredBy: 'service' | 'proxy' | 'nobody'
-      /** Nobody answered the change in time, so the service may still be doing it. */
+      /** No answer in time, so the service may still be working on the change. */
       readonly timedOut?: boolean
-      /** A look whether the change was done was answered with 429. */
+      /** The lookup whether the change was done was answered with 429. */
       readonly retryAfterMs?: number
     }
-  /** The API refused the entry for its own content. */
+  /** The API refused the entry for its content. */
   | { readonly result: 'refused'; readonly status: number | undefined; readonly detail: string }
   /** The token lacks the scope, or the API forbids changes of this entry. */
   | { readonly result: 'forbidden'; readonly status: number | undefined; readonly detail: string }
-  /** The whole run must stop. */
   | { readonly result: 'stop'; readonly code: ErrorCode; readonly detail: string }
 
-/** What one answer said of some of the creates that were sent together. */
+/** The outcome of some creates of a batch. */
 export interface SharedOutcome {
   readonly changes: readonly Create[]
   /** `undefined`: they were not sent. */
   readonly outcome: Outcome | undefined
 }
 
-/** What a service did with a list of new entries that makes the next ones shorter. */
+/** Why the next batches are smaller. */
 export interface ListFault {
-  /** No longer list is to be sent; 1 ends lists. */
+  /** The largest size of a batch; 1 ends batches. */
   readonly entries: number
-  /** The entry that shows it, where there is one. */
   readonly id: string | undefined
   /** What was sent, and what the service did. */
   readonly detail: string
-  /** Only one entry of the list was missing, which may be its own fault. */
+  /** Only one entry of the batch was missing, which may be its own fault. */
   readonly isSingle?: boolean
 }

@@ -11,8 +11,8 @@ import { ruleUserEmails } from './rulings.ts'
 import { compileSelections, type Selection } from './selection.ts'
 
 /**
- * The ids that the directory has and the first look at the source did not see. An id that the directory has twice is
- * left out, because the API cannot tell the two entries apart. If the source does not read groups, no group is one.
+ * The ids of the directory that the first read of the source lacks. An id that the directory has twice is left out,
+ * because the API cannot tell the two entries apart. If the source does not read groups, no group is one.
  */
 export function* deleteCandidates(
   source: SourceSnapshot,
@@ -32,12 +32,11 @@ export function* deleteCandidates(
   }
 }
 
-/** Makes the plan. A pure function: the same inputs give the same plan, in whatever order entries were read. */
+/** A pure function: the same inputs give the same plan, in whatever order entries were read. */
 export function makePlan(inputs: PlanInputs): Plan {
   return atOnce(planInSteps(inputs))
 }
 
-/** As `makePlan`, in steps. */
 export function* planInSteps(inputs: PlanInputs): Steps<Plan> {
   const { source, directory, rules } = inputs
   const selections = compileSelections(rules.entries)
@@ -61,7 +60,7 @@ export function* planInSteps(inputs: PlanInputs): Steps<Plan> {
   return yield* draft.finish()
 }
 
-/** Visits the users of the source apart from those who are surely unchanged: alike on both sides, and no notice. */
+/** Visits the users of the source without those that are surely unchanged: equal on both sides, and no notice. */
 function* eachToCompare(
   { source, directory, only }: PlanInputs,
   selection: Selection,

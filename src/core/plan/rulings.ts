@@ -10,7 +10,7 @@ import { mayUpdate } from './policy.ts'
 import type { Selection } from './selection.ts'
 import { withoutRejected } from './without-rejected.ts'
 
-/** Decides who gets which e-mail, considering the lists, policy, allowed domains and withheld changes. */
+/** Resolves e-mail conflicts, considering the lists, policy, allowed domains and withheld changes. */
 export function* ruleUserEmails(
   inputs: PlanInputs,
   selection: Selection,
@@ -39,14 +39,14 @@ export function* ruleUserEmails(
       if (change === undefined) return false
       return isEmailWithheld(change, wishOf(want, have, rules), withheld)
     }
-    // A user whose change is withheld keeps the e-mail, so nobody else may get it: rule again.
+    // A user whose change is withheld keeps the e-mail, so no other user may get it: rule again.
     const more = withheld.size === 0 ? [] : [...rulings.movers].filter(isHeld)
     if (more.length === 0) return rulings
     for (const id of foremost(more, rulings)) held.add(id)
   }
 }
 
-/** Where a person rejected one value of an update alone, the other one may be written. */
+/** Where one value of an update was rejected alone, the other one may be written. */
 function isEmailWithheld(
   change: Change,
   wish: string | undefined,
@@ -65,8 +65,8 @@ function writesEmail(change: Change | undefined): boolean {
 }
 
 /**
- * The users who wait for none of the others. The change of a user who waits for a held one loses its e-mail and gets
- * another fingerprint, so it must be checked again.
+ * The users who wait for none of the others. A change that waits for a held one loses its e-mail and gets another
+ * fingerprint, so it must be checked again.
  */
 function foremost(ids: readonly string[], rulings: EmailRulings): readonly string[] {
   const all = new Set(ids)
@@ -95,7 +95,6 @@ function* usersWithWritableEmail(
   }
 }
 
-/** Whether this plan may give the directory's user another e-mail. */
 function canMove(id: string, inputs: PlanInputs, selection: Selection): boolean {
   const { source, rules, only, directory } = inputs
   const want = source.users.get(id)

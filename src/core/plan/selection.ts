@@ -1,9 +1,9 @@
 import type { Kind } from '../entries/entry.ts'
 
 /**
- * Selects entries. A string is a case-sensitive pattern of ids, where `*` matches any characters, or none. `id` is one
- * exact id, and `*` in it is an ordinary character. `from` is a pattern of where the entry was read (a DN, or a file
- * name and a line); it ignores case, and blanks around commas and equals signs.
+ * A string is a case-sensitive pattern of ids, where `*` matches any characters, or none. `id` is one exact id, and `*`
+ * in it is an ordinary character. `from` is a pattern of the origin (a DN, or a file name and a line); it ignores case,
+ * and blanks around commas and equals signs.
  */
 export type EntryPattern = string | { readonly id: string } | { readonly from: string }
 
@@ -21,13 +21,12 @@ export interface EntryRules {
   readonly groups?: EntryLists | undefined
 }
 
-/** The lists for users or for groups. */
 export interface Selection {
-  /** Whether no list excludes anybody. */
+  /** Whether no list excludes an entry. */
   readonly isAll: boolean
   /**
-   * Why the entry is neither written nor deleted, or `undefined`. For an entry that is not in the source, `from` is
-   * unknown, so only the id decides.
+   * `undefined` for an entry that is not excluded. The `from` of an entry that is not in the source is unknown, so only
+   * the id decides.
    */
   whyExcluded(id: string, from: string | undefined): string | undefined
   isProtected(id: string): boolean
@@ -91,8 +90,8 @@ function canonicalLocation(location: string): string {
 type Matcher = (text: string) => boolean
 
 /**
- * Compiles a pattern where `*` matches any characters. It searches each part once, from left to right, and takes the
- * first match, which leaves the most text for the other parts. So it never has to backtrack.
+ * In a pattern, `*` matches any characters. Each part is searched once, from left to right; the first match leaves the
+ * most text for the other parts, so no backtracking is needed.
  */
 export function compileWildcard(pattern: string): Matcher {
   const [first = '', ...rest] = pattern.split('*')

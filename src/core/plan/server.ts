@@ -4,14 +4,11 @@ import { changedHint, comparePositions, type Difference } from '../entries/posit
 import { digits } from '../../base/wording.ts'
 import type { Breach } from './guards.ts'
 
-/** What the store keeps of the server of the last good read, as JSON. */
+/** The server of the last good read, stored as JSON. */
 export interface ServerMemory extends Pick<ServerEvidence, 'url' | 'address' | 'hints'> {
   readonly database?: string | undefined
   readonly position?: ServerEvidence['position']
-  /**
-   * Of the servers that were not as new as the last good read, where they were when this sync added what only they
-   * have.
-   */
+  /** Where servers older than the last good read were when this sync added entries from them. */
   readonly added?: readonly Position[] | undefined
   /** ISO 8601: since when no read was as new as the last good one. */
   readonly notNewerSince?: string | undefined
@@ -22,17 +19,17 @@ export interface ServerMemory extends Pick<ServerEvidence, 'url' | 'address' | '
 /**
  * What a read of this server may change:
  * - `everything`
- * - `confirmed-deletes`: everything, but deletes only of what two good reads, `confirmAfter` apart, do not have
+ * - `confirmed-deletes`: everything, but deletes only of entries that two good reads, `confirmAfter` apart, lack
  * - `additions`: new users and groups are created, and members added
  * - `nothing`
  */
 export type ServerScope = 'everything' | 'confirmed-deletes' | 'additions' | 'nothing'
 
-/** The server is not as new as the last good read, and a person may accept it all the same. */
+/** The server is not as new as the last good read; an operator may accept it all the same. */
 export interface ServerTrouble {
-  /** Names the trouble: equal in every run until the server, its database or the last good read is another. */
+  /** Stable until the server, its database or the last good read changes. */
   readonly token: string
-  /** It has lasted for a day, so that a person must decide. */
+  /** It has lasted for a day, so an operator must decide. */
   readonly needsPerson: boolean
 }
 
@@ -41,14 +38,14 @@ export interface ServerJudgement {
   /** One sentence without a full stop. */
   readonly detail: string
   readonly trouble: ServerTrouble | undefined
-  /** What to keep when the run completes. */
+  /** The record to save when the run completes. */
   readonly next: ServerMemory
   /**
-   * What to keep before anything is added on the word of a server that is not as new as the last good read: otherwise
-   * the next read of another server would delete it again. `undefined` where nothing can be kept.
+   * The record to save before entries of a server that is not as new as the last good read are added: otherwise the
+   * next read of another server would delete them again. `undefined` without a record.
    */
   readonly withAdditions?: ServerMemory | undefined
-  /** What to keep when it does not, because it fails or is held; `undefined` where nothing was kept before. */
+  /** The record to save when the run fails or is held; `undefined` without an earlier record. */
   readonly meanwhile: ServerMemory | undefined
 }
 
@@ -58,15 +55,15 @@ export interface Circumstances {
   readonly confirmAfterMs: number
   /** Whether one address may lead to several servers. */
   readonly hidesServers: boolean
-  /** Whether a person has accepted the trouble with this token. */
+  /** Whether an operator has accepted the trouble with this token. */
   readonly isAccepted: (token: string) => boolean
 }
 
 const NEEDS_PERSON_AFTER_MS = 24 * 60 * 60 * 1000
 
 /**
- * Judges by the last good read how much a read of this server may change. The known position is replaced by one that
- * has all of it, or when a person accepts the server, and by nothing else.
+ * Judges how much a read of this server may change. Only a position that has all of the known one, or an operator's
+ * approval, replaces the known position.
  */
 export function judgeServer(
   memory: ServerMemory | undefined,
@@ -85,7 +82,7 @@ export function judgeServer(
   return judgeDoubt(memory, seen, doubt, circumstances)
 }
 
-/** What waits because of the server, for the report. An approval names the trouble. */
+/** Blocks because of the server. An approval names the trouble. */
 export function serverFindings({ detail, trouble }: ServerJudgement): Breach[] {
   if (trouble === undefined) return []
   const { token, needsPerson } = trouble
@@ -95,11 +92,11 @@ export function serverFindings({ detail, trouble }: ServerJudgement): Breach[] {
 
 interface Doubt {
   readonly scope: 'additions' | 'nothing'
-  /** What is wrong, and what happens. */
+  /** What is wrong, and its effect. */
   readonly sentence: string
 }
 
-/** Why this read may not have all that the last good read had; `undefined` without a known position. */
+/** Why this read may lack data of the last good read; `undefined` without a known position. */
 function doubtAbout(memory: ServerMemory | undefined, seen: ServerEvidence): Doubt | undefined {
   if (memory?.position === undefined) return undefined
   const server = nameOf(seen)
@@ -109,7 +106,7 @@ function doubtAbout(memory: ServerMemory | undefined, seen: ServerEvidence): Dou
     return { scope: 'additions', sentence: `${sentence}; ${ONLY_ADDITIONS}; ${ASK_CHECK}` }
   }
   const known = { ...memory, position: memory.position }
-  // A server that caught up while it was read gave its first entries before that.
+  // A server that caught up during the read sent its first entries before that.
   const position = seen.positionAtStart ?? seen.position
   const comparison = comparePositions(known, { ...seen, position })
   if (!('lacks' in comparison)) return doubtAboutAdded(memory, seen, position)
@@ -126,7 +123,7 @@ function doubtAbout(memory: ServerMemory | undefined, seen: ServerEvidence): Dou
   return { scope: 'additions', sentence: `${server} ${what} (${said(lacks)}); ${ONLY_ADDITIONS}` }
 }
 
-/** Whoever was added on the word of another server seems to have left on a server that has not heard of them yet. */
+/** Users added from another server seem to have left on a server that does not know them yet. */
 function doubtAboutAdded(
   { added = [], database }: ServerMemory,
   seen: ServerEvidence,
@@ -179,7 +176,7 @@ function endOfPatience(since: Date): Date {
   return new Date(since.getTime() + NEEDS_PERSON_AFTER_MS)
 }
 
-/** A position of another database can never be caught up with, and one that is not shown cannot be compared. */
+/** A position of another database is never reached, and a hidden one cannot be compared. */
 function withAdded(memory: ServerMemory, { database, position }: ServerEvidence): ServerMemory | undefined {
   if (position === undefined || database !== memory.database) return undefined
   const isMore = (known: Position): boolean =>
@@ -199,7 +196,7 @@ function tokenOf(memory: ServerMemory, { url, address, database }: ServerEvidenc
   return `server-${hash('sha256', text).slice(0, 32)}`
 }
 
-/** Without a position and without a known one, only the addresses and the hints tell one server from another. */
+/** Without a position and without a known one, only addresses and hints tell servers apart. */
 function judgeByHints(
   memory: ServerMemory | undefined,
   seen: ServerEvidence,
@@ -208,7 +205,7 @@ function judgeByHints(
   const server = nameOf(seen)
   const change = memory === undefined ? undefined : changeOf(memory, seen)
   const changedAt = change === undefined ? memory?.changedAt : now.toISOString()
-  // Either way, because the clock may have been set back.
+  // In both directions, because the clock may have been set back.
   const isRecent = changedAt !== undefined && Math.abs(now.getTime() - Date.parse(changedAt)) < confirmAfterMs
   if (!isRecent && !hidesServers && seen.addresses <= 1)
     return allowed(`${server} shows no position, and is the only server`, memory, seen)
@@ -225,7 +222,7 @@ function judgeByHints(
   return { scope: 'confirmed-deletes', detail, trouble: undefined, next, meanwhile: memory }
 }
 
-/** What says that this is not the server of the last good read, or not in its state of then. */
+/** The first sign that this is another server than that of the last good read, or in another state. */
 function changeOf(memory: ServerMemory, seen: ServerEvidence): Difference | undefined {
   if (memory.address !== seen.address) return { key: 'address', known: memory.address, seen: seen.address }
   if (memory.database !== seen.database)
@@ -242,7 +239,7 @@ function remember({ url, address, database, position, hints }: ServerEvidence): 
   return { url, address, database, position, hints }
 }
 
-/** The URL, and the address where the URL does not say it. */
+/** The URL, and the address where the URL does not contain it. */
 function nameOf({ url, address }: Pick<ServerEvidence, 'url' | 'address'>): string {
   const saysIt = url.includes(`//${address}:`) || url.includes(`//[${address}]:`)
   return saysIt ? url : `${url} (${address})`

@@ -18,9 +18,8 @@ interface Sides {
 }
 
 /**
- * The fingerprints of a change that was decided about, and of its parts, that the source still asks for and the directory
- * does not have: another change may do the same together with something else, and hides it in a plan. The change itself
- * is one of them as long as any part of it is.
+ * The fingerprints of a decided change and its parts that the source still wants and the directory lacks: in a plan,
+ * another change may include them and hide them. The change itself counts while any part of it does.
  */
 export function stillAsked(change: Change, { source, directory }: Sides): readonly string[] {
   const { id } = change

@@ -9,7 +9,7 @@ interface Wait {
   readonly detail: string
 }
 
-/** Why this change waits, or `undefined`. Members have their own rules, because new ones need not wait. */
+/** Members have their own rules, because new ones need not wait. */
 export function whyWaits(waits: Waits | undefined, kind: Kind, change: Change): Wait | undefined {
   if (waits === undefined) return undefined
   if (change.op === 'set-members')
@@ -70,7 +70,7 @@ function waitOf(
   }
 }
 
-/** `Ana Šimić <ana@example.org>`, because nobody knows people by their ids. */
+/** With name and e-mail, because operators do not know users by id. */
 function nameOf(change: EntryChange): string {
   const values: { readonly name?: string | null; readonly email?: string | null } =
     'have' in change ? change.have : change.want

@@ -10,17 +10,17 @@ import {
   updatesOfOneValue,
 } from './change.ts'
 
-/** A change of which a person rejected some or all parts. */
+/** A change with rejected parts. */
 export interface Parted {
-  /** What is left to do; `undefined` where that is nothing. */
+  /** The rest to do; `undefined` where nothing is left. */
   readonly change: Change | undefined
   /** What is not done. */
   readonly left: Change
-  /** The fingerprints of its parts. */
+  /** The fingerprints of the rejected parts. */
   readonly rejected: readonly [string, ...string[]]
 }
 
-/** A change without the parts whose fingerprints a person rejected; `undefined` where there are none, or it has no parts. */
+/** `undefined` where no part was rejected, or the change has no parts. */
 export function withoutRejected(change: Change, isRejected: (print: string) => boolean): Parted | undefined {
   if (change.op === 'set-members') return withoutMembers(change, isRejected)
   return change.op === 'update-user' ? withoutValues(change, isRejected) : undefined
@@ -43,10 +43,7 @@ function withoutValues(change: UpdateUser, isRejected: (print: string) => boolea
   }
 }
 
-/**
- * The change without the members whom `isRejected` names by their fingerprints, what is left of it as it is, and these
- * fingerprints; `undefined` where there are none.
- */
+/** Removes the members that `isRejected` names by their fingerprints; `undefined` where there are none. */
 function withoutMembers(change: SetMembers, isRejected: (print: string) => boolean): Parted | undefined {
   const { id, have } = change
   const { added, removed } = membersDifference(change)

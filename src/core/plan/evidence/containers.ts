@@ -7,12 +7,10 @@ import type { PlanInputs } from '../inputs.ts'
 import type { Plan } from '../changes.ts'
 import { deletesById, type Evidence, type Finding, isUnapproved } from './finding.ts'
 
-/** Who cannot be read any more looks gone, or outside of a filter whose attributes are hidden. */
+/** An unreadable entry looks gone, or outside of a filter whose attributes are hidden. */
 const ABSENT: ReadonlySet<Sighting | undefined> = new Set(['gone', 'left-filter'])
 
-/**
- * Entries of one container that are absent by id, in which nobody is left: perhaps the reader may not see it any more.
- */
+/** Absent entries of an OU that lost all its entries: a revoked read right looks the same. */
 export function* emptiedContainers(
   { source, sightings, waits }: PlanInputs,
   plan: Plan,

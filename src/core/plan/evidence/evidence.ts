@@ -22,21 +22,19 @@ import { nestingAfter } from './nesting.ts'
 
 export type { Evidence } from './finding.ts'
 
-/** A plan without what the evidence does not prove, and the objections that name what waits. */
+/** A plan without unproved changes, and the findings that name these. */
 export interface ProvedPlan {
   readonly plan: Plan
   readonly findings: readonly Breach[]
-  /** The containers in which nobody is left. */
+  /** Containers that lost all their entries. */
   readonly emptied: Readonly<Record<Kind, readonly string[]>>
-  /** The ids of the groups whose members wait for a person, since this run or an earlier one. */
+  /** The groups whose members need approval, since this run or an earlier one. */
   readonly waitingGroups: readonly string[]
-  /** What the next run is to know of nested groups. */
   readonly nesting: Nesting
-  /** What the next run is to know of the attributes that list members. */
   readonly memberLists: MemberLists
 }
 
-/** For each group that the plan takes members from, the ids of those members. */
+/** By group, the ids of the members that the plan removes. */
 export function lossesOf({ changes }: Plan): ReadonlyMap<string, readonly string[]> {
   const losses = new Map<string, readonly string[]>()
   for (const { change, removes } of changes.of('set-members')) {
@@ -47,11 +45,10 @@ export function lossesOf({ changes }: Plan): ReadonlyMap<string, readonly string
 }
 
 /**
- * Takes out of a plan what the evidence does not prove, and says what waits and why. What depends on a change that was
- * taken out (an e-mail that stays taken, a membership of somebody who is not created) is not planned either, because
- * the plan is made again without it.
- *
- * @param first what `makePlan` made of the inputs
+ * Removes from a plan what the evidence does not prove, and reports it. Changes that depend on a removed one (an e-mail
+ * that stays taken, a membership of a user who is not created) are not planned either, because the plan is made again
+ * without it.
+ * @param first the result of `makePlan` for the inputs
  */
 export function* prove(inputs: PlanInputs, first: Plan, evidence: Evidence): Steps<ProvedPlan> {
   if (inputs.waits?.everything !== undefined) return withoutProof(first, evidence)
@@ -82,7 +79,7 @@ export function* prove(inputs: PlanInputs, first: Plan, evidence: Evidence): Ste
   }
 }
 
-/** Where everything waits there is nothing to prove, and nothing is learnt. */
+/** Where everything waits, nothing needs a proof and nothing is learnt. */
 function withoutProof(plan: Plan, { waitingGroups, nesting, memberLists }: Evidence): ProvedPlan {
   return {
     plan,
@@ -94,14 +91,12 @@ function withoutProof(plan: Plan, { waitingGroups, nesting, memberLists }: Evide
   }
 }
 
-/**
- * The inputs with what the second look says of groups that would lose members; the same inputs if it proved every loss.
- */
+/** Adds the rechecks of groups that would lose members; returns the same inputs if every removal is proved. */
 function withLosses(inputs: PlanInputs, first: Plan, { losses, approved }: Evidence): PlanInputs {
   const prints = fingerprintsById(first, 'set-members')
   const deciding = new Map<string, LossLook>()
   for (const [id, look] of losses) {
-    // A group without any member is a finding of its own. Whoever approves a loss does not ask for proof.
+    // An emptied group is a finding of its own. An approved removal needs no proof.
     const isDecided = isEmptied(inputs, id) || approved.has(prints.get(id) ?? '')
     const unproved = isDecided ? undefined : look.unproved
     if (look.stillMembers.length > 0 || unproved !== undefined) deciding.set(id, { ...look, unproved })
@@ -109,7 +104,7 @@ function withLosses(inputs: PlanInputs, first: Plan, { losses, approved }: Evide
   return deciding.size === 0 ? inputs : { ...inputs, waits: { ...inputs.waits, losses: deciding } }
 }
 
-/** The inputs of a plan without the changes that the findings name, and without what depends on them. */
+/** Inputs without the changes that the findings name and what depends on them. */
 function without(inputs: PlanInputs, findings: readonly Finding[]): PlanInputs {
   const { waits } = inputs
   const deletes = { user: new Map<string, string>(), group: new Map<string, string>() }
@@ -131,10 +126,10 @@ function without(inputs: PlanInputs, findings: readonly Finding[]): PlanInputs {
   return { ...inputs, waits: { ...waits, whyNotDeleted, whyNotCreated, losses } }
 }
 
-/** What is said of an entry that waits because this sync has just deleted it. */
+/** The notice of an entry that waits because this sync has just deleted it. */
 export const IS_BACK = 'is back after this sync deleted it within the last day: not created yet'
 
-/** A server that lags shows people whom this sync has just deleted. */
+/** A server that lags shows entries that this sync has just deleted. */
 function* reborn(plan: Plan, { deletedLastDay, approved }: Evidence): Steps<Finding[]> {
   const findings: Finding[] = []
   for (const kind of ['user', 'group'] as const) {
@@ -159,7 +154,7 @@ function* reborn(plan: Plan, { deletedLastDay, approved }: Evidence): Steps<Find
 }
 
 /**
- * Groups that keep members because the second look did not prove the loss: the next run looks again, or a person
+ * Groups that keep members because the recheck did not prove the removal: the next run rechecks, or an operator
  * approves.
  */
 function unprovedLosses(first: Plan, { notices }: Plan, findings: readonly Finding[]): Breach[] {

@@ -17,9 +17,8 @@ import { createConfigurationLook, silentLists } from './member-lists.ts'
 import { hiddenGroups } from './nesting.ts'
 
 /**
- * Groups that lose all their members, or those of a group within them that cannot be read any more; and all groups
- * where none in the whole source lists a member. What waited in an earlier run goes on waiting, whoever of the members
- * is back.
+ * Groups that lose all their members, or those of a group within them that became unreadable; and all groups where the
+ * whole source lists no member. Groups that waited in an earlier run still wait, whatever members are back.
  */
 export function losingGroups(inputs: PlanInputs, plan: Plan, evidence: Evidence): Finding[] {
   if (inputs.waits?.allButNew !== undefined) return []
@@ -53,7 +52,7 @@ export function isEmptied({ source }: PlanInputs, group: string): boolean {
   return source.groups.get(group)?.members.length === 0
 }
 
-/** By id, the fingerprints of the deletes of groups that nobody approved. */
+/** By id, the fingerprints of unapproved deletes of groups. */
 function openDeletes(plan: Plan, { approved }: Evidence): ReadonlyMap<string, string> {
   const deletes = [...deletesById(plan, 'group')]
   return new Map(deletes.filter(([, print]) => isUnapproved(print, approved)))
@@ -86,9 +85,9 @@ function emptiedGroups(
   })
 }
 
-/** Tells the changes that take members of a group out of groups around it, too. */
+/** Finds the changes that remove members of a group also from groups around it. */
 function createAround({ source: { listsWithin } }: PlanInputs, losing: readonly Losing[]) {
-  /** For each group, by the name that `listsWithin` has for it, the changes of the groups that have its members. */
+  /** By the name in `listsWithin`, the changes of the groups that have the group's members. */
   let byGroup: ReadonlyMap<string, readonly Losing[]> | undefined
   return ({ id, have }: SetMembers): readonly Losing[] => {
     byGroup ??= byName(losing, ({ change }) => (listsWithin?.(change.id) ?? []).map(({ key }) => key))
@@ -99,7 +98,7 @@ function createAround({ source: { listsWithin } }: PlanInputs, losing: readonly 
   }
 }
 
-/** What waited in an earlier run, and neither is back nor decided. */
+/** Groups that waited in an earlier run, and are neither back nor decided. */
 function stillWaiting(
   { directory }: PlanInputs,
   losing: readonly Losing[],
@@ -124,8 +123,8 @@ function stillWaiting(
 }
 
 /**
- * The ids of the groups that wait for a person from now on. A group that waited goes on waiting until a read shows that
- * it loses nobody, or what it loses was approved.
+ * The groups that need approval from now on. A group waits until a read shows that it loses no member, or the removals
+ * were approved.
  */
 export function waitingGroupsAfter(
   inputs: PlanInputs,
@@ -142,9 +141,7 @@ export function waitingGroupsAfter(
   return [...waiting].toSorted()
 }
 
-/**
- * The groups that have nobody any more, and lose nobody only because people of a container that cannot be read wait.
- */
+/** Empty groups that lose no member only because the entries of an unreadable container wait. */
 function groupsOfWaiting({ source, directory }: PlanInputs, found: readonly Finding[]): readonly string[] {
   const holds = found.filter(({ container }) => container !== undefined).flatMap((each) => each.holds)
   const waiting = new Set(holds.filter(({ kind }) => kind === 'user').flatMap(({ ids }) => ids))

@@ -6,13 +6,13 @@ import type { Plan, PlannedChange } from '../changes.ts'
 import { mayDelete } from '../policy.ts'
 import type { Finding, Held } from './finding.ts'
 
-/** A group with fewer members than these may well lose them all at once. */
+/** A smaller group may well lose all its members at once. */
 export const MIN_EMPTIED = 5
 
-/** A change that takes members out of a group. */
+/** A change that removes members from a group. */
 export type Losing = PlannedChange & { readonly change: SetMembers }
 
-/** What is said of a group whose losses are not decided, whatever the read shows of it. */
+/** Notices of a group whose removals are undecided, whatever the read shows. */
 const UNDECIDED: ReadonlySet<NoticeCode> = new Set([
   'members-kept',
   'excluded',
@@ -21,14 +21,14 @@ const UNDECIDED: ReadonlySet<NoticeCode> = new Set([
   'does-not-converge',
 ])
 
-/** Holds the losses of some groups, and the delete of one that is absent if the plan has it. */
+/** Blocks the removals of some groups, and the planned delete of an absent one. */
 export function losingFinding(
   guard: string,
   detail: string,
   losing: readonly Losing[],
   [absent, deletes]: readonly [id: string, deletes: ReadonlyMap<string, string>] = ['', new Map()],
 ): Finding {
-  // The detail is said once, with the finding.
+  // The finding has the detail once.
   const notice = `a person is to decide on it (${guard})`
   const members: Held = {
     kind: 'group',
@@ -49,25 +49,25 @@ export function losingFinding(
   }
 }
 
-/** What some groups lose together: somebody may be in several of them. */
+/** What several groups lose together: a user may be in several of them. */
 export function lostText(losing: readonly Losing[], lost: number): string {
   return amount(lost, losing.length === 1 ? 'member' : 'membership')
 }
 
-/** The ids of the groups whose losses the plan does not decide: others also have groups that are not written at all. */
+/** The groups whose removals the plan does not decide, including groups that it does not write at all. */
 export function undecidedGroups({ source }: PlanInputs, { notices }: Plan): ReadonlySet<string | undefined> {
   const undecided = notices.filter(({ kind, code }) => kind === 'group' && UNDECIDED.has(code))
   const unwritten = [...source.seen.group].filter((id) => !source.groups.has(id))
   return new Set([...undecided.map(({ id }) => id), ...unwritten])
 }
 
-/** Whether a run takes nobody out of any group, so that it leaves open what they lose. */
+/** Whether a run removes no member from any group, so that removals stay undecided. */
 export function decidesNoLoss({ source, waits, rules }: PlanInputs): boolean {
   const isUnproved = source.unreadable > 0 || waits?.allButNew !== undefined
   return isUnproved || !source.covers.members || rules.membership !== 'write' || !mayDelete(rules.policy)
 }
 
-/** Whether the source does not have a group that the directory has after the plan. */
+/** Whether the source lacks a group that the directory has after the plan. */
 export function absentAfter({ source, directory }: PlanInputs, { changes }: Plan): (id: string) => boolean {
   const deleted = changes.idsOf('delete-group')
   return (id) => directory.groups.has(id) && !source.seen.group.has(id) && !deleted.has(id)

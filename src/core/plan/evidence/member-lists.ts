@@ -15,20 +15,20 @@ import {
   undecidedGroups,
 } from './losing.ts'
 
-/** The lists of members that a group showed in the last good run, and does not any more. */
+/** The lists of members that a group had in the last good run, and lacks now. */
 interface SilentLists {
   readonly dn: string
   readonly attributes: readonly string[]
-  /** Why they may be silent although nobody left. */
+  /** Why they may be empty although no member left. */
   readonly why: 'not-asked-for' | 'not-shown' | 'not-shown-by-any-group'
-  /** The changes that may be only for lack of them. */
+  /** The changes that may come from their absence alone. */
   readonly losers: Losing[]
 }
 
 /**
- * Groups that list nobody any more in one of several attributes, while another one still shows members: so a list looks
- * that the reader may not see any more, and one that the configuration does not name any more. It holds all groups that
- * have its members. Small losses count where no group at all shows the attribute any more.
+ * Groups that list no member any more in one of several attributes, while another one still has members: the bind
+ * account may not read that list any more, or the configuration does not name it. Blocks all groups with its members.
+ * Small removals count where no group shows the attribute any more.
  */
 export function silentLists(
   { source }: PlanInputs,
@@ -53,7 +53,7 @@ export function silentLists(
   })
 }
 
-/** Finds which of the attributes that a group had are silent now, those first that tell the most. */
+/** Finds the attributes that a group had and lacks now, the most telling first. */
 function createLook({ memberAttributes = [], memberLists: now }: SourceSnapshot) {
   const asked = new Set(memberAttributes.map(nameOf))
   const shownByAny = new Set([...(now?.values() ?? [])].flat().map(nameOf))
@@ -72,7 +72,7 @@ function createLook({ memberAttributes = [], memberLists: now }: SourceSnapshot)
   }
 }
 
-/** Says of a group that is empty now, if the configuration does not look any more where it listed members. */
+/** Reports an empty group whose members were in an attribute that the configuration no longer reads. */
 export function createConfigurationLook(
   { source }: PlanInputs,
   { memberLists: before }: Pick<Evidence, 'memberLists'>,
@@ -101,8 +101,8 @@ function silentFinding({ dn, attributes, why, losers }: SilentLists): Finding {
 }
 
 /**
- * What the next run is to know. What a group listed before stays known until it is decided what the group loses, and as
- * long as a group is absent that the directory still has.
+ * What the next run must know. Earlier lists of a group stay known until its removals are decided, and while an absent
+ * group is still in the directory.
  */
 export function memberListsAfter(
   inputs: PlanInputs,

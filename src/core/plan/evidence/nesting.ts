@@ -21,13 +21,13 @@ interface Absent {
   readonly dn: string
   /** Empty for a group outside of the filter. */
   readonly id: string
-  /** Who is in the directory's group; `undefined` where the directory has none. */
+  /** The members in the directory; `undefined` where the directory lacks the group. */
   readonly people: ReadonlySet<string> | undefined
-  /** How many of its people a change takes out of a group. */
+  /** How many of its members a change removes from a group. */
   readonly lostBy: (losing: Losing) => number
 }
 
-/** A group that had groups within, and lists other strangers than in the last good run. */
+/** A group that had groups within, and lists other unresolved members than in the last good run. */
 interface ChangedParent {
   readonly key: string
   /** In the last good run, as a digest. */
@@ -37,18 +37,18 @@ interface ChangedParent {
   readonly around: readonly string[]
 }
 
-/** Why a group that is absent may still be there. */
+/** Why an absent group may still exist. */
 interface Doubt {
   readonly group: Absent
-  /** The changes that take its people out of the groups around it. */
+  /** The changes that remove its members from the groups around it. */
   readonly losers: readonly Losing[]
   readonly why: string
   readonly perhaps: string
 }
 
 /**
- * Nested groups that are absent although others still list them, by the name of the last good run or perhaps by a new
- * one: most servers take a group that is deleted out of all lists. The losses of those others wait too.
+ * Absent nested groups that others still list, by their old name or perhaps by a new one: most servers remove a deleted
+ * group from all lists. The removals of those others wait too.
  */
 export function hiddenGroups(
   inputs: PlanInputs,
@@ -100,7 +100,7 @@ function countLost({ lostBy }: Absent, losers: readonly Losing[]): number {
   return losers.reduce((sum, loser) => sum + lostBy(loser), 0)
 }
 
-/** What the losers lose, behind a conjunction; empty where it is nothing. */
+/** Follows a conjunction; empty where nothing is lost. */
 function lossText(group: Absent, losers: readonly Losing[], conjunction: string): string {
   const lost = countLost(group, losers)
   return lost === 0 ? '' : `${conjunction} would lose ${lostText(losers, lost)}`
@@ -123,8 +123,8 @@ function stillListed(
 }
 
 /**
- * Absent groups that may be among the strangers of a group around them under a new name: a server that keeps lists up
- * to date renames a group there too.
+ * Absent groups that may be among the unresolved members of a group around them under a new name: a server with
+ * referential integrity renames a group there too.
  */
 function perhapsRenamed(
   { source, directory }: PlanInputs,
@@ -177,8 +177,7 @@ function examplesLike(dn: string, others: readonly string[]): string {
 }
 
 /**
- * The DNs any of which may be the new one of a nested group that is absent, where there is such a group. What they are
- * decides whether it waits.
+ * The DNs any of which may be the new one of an absent nested group. The entries at these DNs decide whether it waits.
  */
 export function doubtfulDns({ source }: PlanInputs, nesting: Nesting): readonly string[] {
   if (absentIds(source, nesting).length === 0) return []
@@ -186,10 +185,9 @@ export function doubtfulDns({ source }: PlanInputs, nesting: Nesting): readonly 
 }
 
 /**
- * The DNs at which the source shows the id of another entry than those of the groups that are absent; none where one of
- * these is outside of the filter, because its id was not read.
- *
- * @param shown the ids at `doubtfulDns`, as `Source.idsAt` gives them
+ * The DNs with the id of another entry than the absent groups; none where an absent group is outside of the filter,
+ * because its id was not read.
+ * @param shown the ids at `doubtfulDns`, as `Source.idsAt` returns them
  */
 export function entriesOfOthers(
   { source }: PlanInputs,
@@ -202,7 +200,7 @@ export function entriesOfOthers(
   return new Set(others.map(([dn]) => dn))
 }
 
-/** The nested groups of the last good run that this read does not have, with their DNs of then. */
+/** The nested groups of the last good run that this read lacks, with their old DNs. */
 function absentIds(source: SourceSnapshot, { ids }: Nesting): readonly (readonly [dn: string, id: string])[] {
   return [...ids].filter(([dn, id]) => source.nestedGroups?.has(dn) !== true && !source.seen.group.has(id))
 }
@@ -218,12 +216,12 @@ function changedParents(
     return strangers.length === 0 || digestOf(all) === before ? [] : [{ key, before, strangers }]
   })
   if (changed.length === 0) return []
-  // One stranger of a group is enough: whatever has the group within lists it too.
+  // One unresolved member of a group is enough: every group around it lists that too.
   const listing = groupsListing(new Set(changed.flatMap(({ strangers: [first = ''] }) => first)), source)
   return changed.map((parent) => ({ ...parent, around: listing.get(parent.strangers[0] ?? '') ?? [] }))
 }
 
-/** What a group itself lists that is no entry of the read, and no nested group that is known by its DN; sorted. */
+/** The unresolved members of a group itself, without nested groups known by DN; sorted. */
 function strangersIn(
   source: SourceSnapshot,
   key: string,
@@ -249,8 +247,8 @@ function groupsListing(
 }
 
 /**
- * What the next run is to know of nested groups. One that is absent and still in the directory stays what it was, and
- * so do the strangers of the groups around it until it is decided.
+ * What the next run must know. An absent group that is still in the directory stays as it was, and so do the unresolved
+ * members of the groups around it until it is decided.
  */
 export function nestingAfter(
   inputs: PlanInputs,
@@ -262,7 +260,7 @@ export function nestingAfter(
   const isAbsent = absentAfter(inputs, plan)
   const missing = [...nesting.ids].filter(([dn]) => source.nestedGroups?.has(dn) !== true)
   const absent = missing.filter(([, id]) => isAbsent(id))
-  // A group outside of the filter is in no directory; as long as it is listed, it may come back.
+  // A group outside of the filter is in no directory; while it is listed, it may come back.
   const outside = missing.filter(([, id]) => id === '')
   const listed = outside.length === 0 ? new Map() : groupsListing(new Set(outside.map(([dn]) => dn)), source)
   const open = new Set([...waitingGroups, ...undecidedGroups(inputs, plan)])

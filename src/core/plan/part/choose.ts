@@ -4,13 +4,13 @@ import { type Change, fingerprint, membersDifference, type SetMembers } from '..
 import type { PlannedChange, PlannedChanges } from '../changes.ts'
 import { isInPart, isMembershipInPart, type Part } from './part.ts'
 
-/** Whether a change may be made, by its fingerprint: nobody has to decide about it any more. */
+/** By fingerprint: whether the change needs no decision any more. */
 export type MayMake = (fingerprint: string) => boolean
 
 /**
- * The changes of a plan that a part of it consists of, with what they depend on: whoever has an e-mail that somebody of
- * the part gets loses it, a group is created before its members, and whom the part creates becomes a member of his
- * groups. What depends on a change that may not be made is left out with it.
+ * Selects the changes of a part with their dependencies: the present user of an e-mail that the part needs loses it, a
+ * group is created before its members, and a created user joins its groups. Changes that depend on a change that may
+ * not be made are left out with it.
  */
 export function* chooseChanges(changes: PlannedChanges, part: Part, mayMake: MayMake): Steps<PlannedChanges> {
   const users = yield* chooseUsers(changes, part, mayMake)
@@ -26,7 +26,7 @@ export function* chooseChanges(changes: PlannedChanges, part: Part, mayMake: May
   }, withNewId(users))
 }
 
-/** A part says that somebody is created again only if it creates the person. */
+/** A part names the new id of a deleted user only if it creates that user. */
 function withNewId({ chosen }: ChosenUsers): (change: Change) => Change {
   return (change) => {
     if (change.op !== 'delete-user' || change.newId === undefined || chosen.has(change.newId)) return change
@@ -36,9 +36,7 @@ function withNewId({ chosen }: ChosenUsers): (change: Change) => Change {
 }
 
 interface ChosenUsers {
-  /** Users whose change is chosen. */
   readonly chosen: ReadonlySet<string>
-  /** Whom the whole plan creates and deletes. */
   readonly created: ReadonlySet<string>
   readonly deleted: ReadonlySet<string>
 }
@@ -63,7 +61,7 @@ function* chooseUsers(changes: PlannedChanges, part: Part, mayMake: MayMake): St
   return { chosen, created, deleted }
 }
 
-/** Whose changes free the e-mail that a user gets, by the user's id. */
+/** By the user's id, the users whose changes free the e-mail that the user gets. */
 function* emailNeeds(changes: PlannedChanges): Steps<ReadonlyMap<string, readonly string[]>> {
   const freed = new Map<string, string[]>()
   yield* forEachInSteps(changes.of('delete-user'), ({ change }) => {
@@ -82,7 +80,7 @@ function* emailNeeds(changes: PlannedChanges): Steps<ReadonlyMap<string, readonl
   return needs
 }
 
-/** The user and all whom it needs, one after the other, also in a circle. */
+/** The user and all users it needs, one after the other, also in a circle. */
 function withNeeds(id: string, needs: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
   const all = new Set([id])
   for (const each of all) for (const needed of needs.get(each) ?? []) all.add(needed)
@@ -90,9 +88,8 @@ function withNeeds(id: string, needs: ReadonlyMap<string, readonly string[]>): R
 }
 
 interface ChosenGroups {
-  /** Groups whose own change is chosen. */
   readonly chosen: ReadonlySet<string>
-  /** Whether the group is there, or the part creates it. */
+  /** Whether the group exists, or the part creates it. */
   readonly mayHaveMembers: (id: string) => boolean
 }
 
@@ -119,7 +116,7 @@ interface MemberChoice {
   readonly users: ChosenUsers
 }
 
-/** The change of members as far as it belongs to the part; `undefined` where nothing is left of it. */
+/** The member changes within the part; `undefined` where there are none. */
 function chooseMembers(
   planned: PlannedChange,
   change: SetMembers,

@@ -4,7 +4,7 @@ import { type Change, kindOf, type Op, OPS } from '../change.ts'
 export const PART_NAMES = ['creates', 'updates', 'deletes', 'members'] as const
 export type PartName = (typeof PART_NAMES)[number]
 
-/** A part of a plan: the changes that meet everything that is set. */
+/** A part of a plan: the changes that match every field that is set. */
 export interface Part {
   readonly names?: readonly PartName[] | undefined
   readonly kinds?: readonly Kind[] | undefined
@@ -12,12 +12,11 @@ export interface Part {
   readonly ids?: readonly string[] | undefined
 }
 
-/** Whether the change belongs to the part. Members of a group are a part of the group. */
+/** Members of a group belong to the group. */
 export function isInPart(part: Part, change: Change): boolean {
   return isOpInPart(part, change.op) && isOfIds(part, change.id)
 }
 
-/** The operations of the part's changes. */
 export function opsOfPart(part: Part): readonly Op[] {
   return OPS.filter((op) => isOpInPart(part, op))
 }
@@ -26,7 +25,7 @@ function isOpInPart(part: Part, op: Op): boolean {
   return isNamed(part, nameOf(op)) && isOfKind(part, kindOf(op))
 }
 
-/** Whether the membership of a user in a group belongs to the part: it does by either of the two ids. */
+/** A membership belongs to the part by either of the two ids. */
 export function isMembershipInPart(part: Part, group: string, user: string): boolean {
   return isNamed(part, 'members') && isOfKind(part, 'group') && isOfIds(part, group, user)
 }

@@ -6,7 +6,6 @@ import { isInPart, type Part } from '../part/part.ts'
 import type { LaterAttempts } from './later-attempts.ts'
 
 interface AdviceFacts {
-  /** The run that is undone. */
   readonly run: number
   readonly part: Part
   readonly directory: Pick<DirectorySnapshot, 'users'>
@@ -15,13 +14,12 @@ interface AdviceFacts {
   readonly users: PlanInputs['source']['users']
 }
 
-/** Tells of people who do not get their e-mail back why somebody else has it, and what helps. */
+/** Advice for users who do not get their e-mail back: why another user has it, and what helps. */
 export class EmailAdvice {
   readonly #facts: AdviceFacts
-  /** By the canonical e-mail, what the run did to whoever has it: of the e-mails that are asked about. */
+  /** By canonical e-mail, the run's change of the user who has it; only for the e-mails in question. */
   readonly #given = new Map<string, Change | undefined>()
 
-  /** @param notices those of the plan */
   constructor(facts: AdviceFacts, notices: readonly Notice[]) {
     this.#facts = facts
     for (const notice of notices) {
@@ -30,19 +28,17 @@ export class EmailAdvice {
     }
   }
 
-  /** Whether there is anything to tell. */
   get isAsked(): boolean {
     return this.#given.size > 0
   }
 
-  /** Takes a change that the run made, or may have made. */
+  /** A change that the run made, or may have made. */
   add(change: Change): void {
     if (change.op !== 'create-user' && change.op !== 'update-user') return
     const email = canonicalEmail(change.want.email ?? '')
     if (this.#given.has(email) && this.#hasNow(change.id, email)) this.#given.set(email, change)
   }
 
-  /** The notice as an undo says it. */
   tell(notice: Notice): Notice {
     const email = this.#emailOf(notice)
     if (email === undefined) return notice
@@ -61,14 +57,14 @@ export class EmailAdvice {
     return `${did}, and this undo leaves it as it is`
   }
 
-  /** The e-mail that somebody does not get, canonical; `undefined` where the notice is about something else. */
+  /** Canonical; `undefined` where the notice is about something else. */
   #emailOf({ code, id = '', detail }: Notice): string | undefined {
     if (code !== 'duplicate-email' || !LEFT_OUT.test(detail)) return undefined
     const email = this.#facts.users.get(id)?.email
     return email === undefined ? undefined : canonicalEmail(email)
   }
 
-  /** Whether it is the run's user who has the e-mail. */
+  /** Whether the run's user has the e-mail. */
   #hasNow(id: string, email: string): boolean {
     if (this.#facts.later.of('user', id) !== undefined) return false
     return canonicalEmail(this.#facts.directory.users.get(id)?.email ?? '') === email

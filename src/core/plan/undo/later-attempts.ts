@@ -11,8 +11,8 @@ export interface LaterAttempt {
 }
 
 /**
- * What later runs created and deleted. An undo of one of them takes its attempt back, so that whoever undoes several
- * runs, the newest first, finds each entry as the next one left it.
+ * Creates and deletes of later runs. An undo cancels the attempts of its run, so that undoing several runs, the newest
+ * first, finds each entry as the next run left it.
  */
 export class LaterAttempts {
   readonly #run: number
@@ -24,12 +24,11 @@ export class LaterAttempts {
     for (const attempt of attempts) this.#add(attempt)
   }
 
-  /** The last attempt that nothing took back: if the entry is in the directory, it is another one than the run knew. */
+  /** The last attempt that was not undone: an existing entry is another one than the run knew. */
   of(kind: Kind, id: string): LaterAttempt | undefined {
     return this.#byKind[kind].get(id)?.attempts.at(-1)
   }
 
-  /** Whether an undo of the run has created the entry again. */
   isPutBack(kind: Kind, id: string): boolean {
     const last = this.of(kind, id)
     return last?.does === 'create' && last.undoes === this.#run
@@ -44,20 +43,20 @@ export class LaterAttempts {
     }
     const { attempts, last } = standing
     standing.last = attempt
-    // An undo was begun again, because nobody knew what had come of the attempt.
+    // An undo was restarted, because the outcome of the attempt was unknown.
     if (undoes !== null && last.undoes === undoes && last.does === does) return
     if (undoes !== null && attempts.at(-1)?.run === undoes) attempts.pop()
     else attempts.push(attempt)
   }
 }
 
-/** The attempts on one entry that nothing took back, and the last one of all. */
+/** The attempts on one entry that were not undone, and the last one of all. */
 interface Standing {
   readonly attempts: LaterAttempt[]
   last: LaterAttempt
 }
 
-/** Why an entry that is in the directory is left alone after such an attempt. */
+/** Why an existing entry is left alone after such an attempt. */
 export function laterText({ does, run }: LaterAttempt): string {
   return does === 'create'
     ? `run ${run} created it since: left as it is; dirsyncd undo ${run} is about it`

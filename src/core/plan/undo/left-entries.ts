@@ -6,17 +6,16 @@ import { type LaterAttempts, laterText } from './later-attempts.ts'
 import { hasValues, isWithoutEmail, personText } from './values.ts'
 
 interface LeftFacts {
-  /** The run that is undone. */
   readonly run: number
   readonly directory: DirectorySnapshot
   readonly later: LaterAttempts
-  /** Says of an entry that it is left alone. */
+  /** Reports that an entry is left alone. */
   readonly say: (kind: Kind, id: string, why: string) => void
 }
 
 /**
- * The entries that are not those which the run created or deleted, or knew: neither they nor their memberships are
- * touched. Each is named once, and only where it would have been touched.
+ * Entries other than those that the run created, deleted or knew: neither they nor their memberships are changed. Each
+ * is named once, and only where it would have been changed.
  */
 export class LeftEntries {
   readonly #facts: LeftFacts
@@ -30,7 +29,7 @@ export class LeftEntries {
       if (code === 'shared-id' && id !== undefined) this.leave(kind, id, SHARED)
   }
 
-  /** Takes each change of the run, before `has` is asked about memberships. */
+  /** Call it for each change of the run before `has` is called for memberships. */
   check(change: Change): void {
     const { op, id } = change
     const kind = kindOf(op)
@@ -60,7 +59,7 @@ export class LeftEntries {
     const { directory, later } = this.#facts
     const isThere = kind === 'user' ? directory.users.has(id) : directory.groups.has(id)
     const attempt = later.of(kind, id)
-    // What the run deleted is compared by its values.
+    // An entry that the run deleted is compared by its values.
     return isThere && attempt !== undefined && !this.#deleted[kind].has(id) ? laterText(attempt) : undefined
   }
 
@@ -75,7 +74,7 @@ export class LeftEntries {
         const { id, have } = change
         const now = this.#facts.directory.users.get(id)
         if (now === undefined || hasValues(now, have)) return undefined
-        // An undo of a part may have found the e-mail with somebody else.
+        // An undo of a part may have left the e-mail with another user.
         if (isWithoutEmail(now, have) && this.#facts.later.isPutBack('user', id)) return undefined
         return this.textOf(now, 'deleted', have)
       }

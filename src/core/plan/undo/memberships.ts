@@ -1,4 +1,4 @@
-/** Who shall be added to which group, and who taken out. */
+/** The members to add and to remove, by group. */
 export class Memberships {
   readonly #added = new Map<string, Set<string>>()
   readonly #removed = new Map<string, Set<string>>()

@@ -31,21 +31,18 @@ import { type LaterAttempts } from './later-attempts.ts'
 import { LeftEntries } from './left-entries.ts'
 import { hasValues, personText, restoredFields } from './values.ts'
 
-/** What an undo starts from. */
 export interface UndoFacts {
-  /** The run that is undone. */
   readonly run: number
   readonly part: Part
   readonly directory: DirectorySnapshot
-  /** Gets the users as they shall be. */
+  /** Filled with the users as they shall be. */
   readonly users: SourceUsers
-  /** Whether the sync writes the members of groups. */
   readonly writesMembers: boolean
   readonly selections: Readonly<Record<Kind, Selection>>
   readonly later: LaterAttempts
 }
 
-/** The directory as it shall be, in the place of a source: a plan makes the directory equal to it. */
+/** The wanted directory in the place of a source. */
 export interface UndoSides {
   readonly source: SourceSnapshot
   /** Proves the deletes. */
@@ -53,9 +50,9 @@ export interface UndoSides {
 }
 
 /**
- * Collects what puts back the changes of a run. An entry is put back where the directory still shows what the run wrote;
- * where it shows again what was before, nothing is left to do; every other one is left as it is, with a notice. Members
- * are put back one by one: whom the run added leaves, whom it took out comes back, and all others stay.
+ * Collects what reverts the changes of a run. An entry is reverted where the directory still shows what the run wrote;
+ * where it shows the state before, nothing is left to do; any other one is left alone, with a notice. Memberships are
+ * restored one by one; later additions and removals stay.
  */
 export class UndoDraft {
   readonly #facts: UndoFacts
@@ -74,7 +71,7 @@ export class UndoDraft {
     })
   }
 
-  /** Takes a change that the run made, or may have made. In their order. */
+  /** A change that the run made, or may have made. Call it in their order. */
   add(change: Change): void {
     const { op, id } = change
     const kind = kindOf(op)
@@ -113,7 +110,7 @@ export class UndoDraft {
     }
   }
 
-  /** Takes a change of which the run found that somebody else had made it, or had created the entry. */
+  /** A change that another client had made, or whose entry another client had created. */
   addFound(change: Change): void {
     if (!isInPart(this.#facts.part, change)) return
     const { run } = this.#facts
@@ -200,7 +197,7 @@ export class UndoDraft {
       this.#note('group', id, 'not-restored', `"${name}" had ${members.length} members: ${NO_MEMBERS}`)
   }
 
-  /** Whoever is in groups by somebody else's doing is not as the run left it. */
+  /** A user in groups that other clients have set is not as the run left it. */
   *#keepUsersOfOtherGroups(): Steps<undefined> {
     if (this.#deletes.user.size === 0) return undefined
     const { groups, users } = this.#facts.directory
@@ -286,7 +283,7 @@ export class UndoDraft {
       else missing.push(user)
     })
     for (const user of removed) all.delete(user)
-    // A plan leaves the members alone who are no users of the source.
+    // A plan does not change members that are no users of the source.
     for (const user of [...added, ...removed]) this.#wantAsIs(user)
     if (missing.length > 0)
       this.#note(
@@ -337,7 +334,7 @@ export class UndoDraft {
       this.#note(kind, id, 'protected', 'was created by the run, and is on the list protected: not deleted')
   }
 
-  /** `undefined` where there is nobody. An id that several entries have is of none of them. */
+  /** `undefined` where there is none, or several entries have the id. */
   #userNow(id: string): DirectoryUser | undefined {
     return this.#facts.directory.users.get(id)
   }

@@ -1,17 +1,16 @@
 import { canonicalName, isSameEmail } from '../../entries/normalize.ts'
 import type { UpdateUser, UserValues } from '../change.ts'
 
-/** Whether a user has these values, as they are compared everywhere. */
+/** On canonical values. */
 export function hasValues(now: UserValues, { email, name }: UserValues): boolean {
   return isSameEmail(now.email, email) && isSameName(now.name, name)
 }
 
-/** Whether only the e-mail is missing: an undo of a part may have found it with somebody else. */
+/** Whether only the e-mail is missing: an undo of a part may have left it with another user. */
 export function isWithoutEmail(now: UserValues, before: UserValues): boolean {
   return !now.email && Boolean(before.email) && isSameName(now.name, before.name)
 }
 
-/** What an update is put back to. */
 export interface RestoredFields {
   readonly email: string | undefined
   readonly name: string | undefined
@@ -20,8 +19,8 @@ export interface RestoredFields {
 }
 
 /**
- * The fields that are to be put back: those that still have what the update wrote. `undefined` where one of them has
- * neither that nor what it had before.
+ * The fields to revert: those that still have what the update wrote. `undefined` where one of them has neither that nor
+ * what it had before.
  */
 export function restoredFields(
   now: UserValues,
