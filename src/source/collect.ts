@@ -16,25 +16,23 @@ import {
 import { digits, examples } from '../base/wording.ts'
 
 /**
- * No name has one, and a terminal that shows it obeys it. Tabs and line breaks are taken, but not in an e-mail, and so
- * is what text in a wrong encoding has in the place of an apostrophe (U+0080 to U+009F).
+ * No name has a control character, and a terminal obeys it. Allowed are tabs and line breaks, but not in an e-mail, and
+ * what text in a wrong encoding has for an apostrophe (U+0080 to U+009F).
  */
 // oxlint-disable-next-line no-control-regex -- that is what it looks for
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/
 // oxlint-disable-next-line no-control-regex -- that is what it looks for
 const CONTROL_OR_BREAK = /[\u0000-\u001f\u007f]/
 
-/** An entry as notices name it. */
 interface Named {
   readonly kind: Kind
   readonly id: string
   readonly from: string
 }
 
-/** What every entry has: all values of its id attribute, and where it was read. */
 interface Candidate {
   readonly ids: readonly string[]
-  /** The name of the attribute or column that holds the id, for the notices. */
+  /** For the notices. */
   readonly idName: string
   readonly from: string
   /** One sentence for each value that could not be computed; it begins with the key of the mapping. */
@@ -50,15 +48,14 @@ export interface UserCandidate extends Candidate {
 /** A user with a usable id, duplicates too. */
 export interface AddedUser {
   readonly id: string
-  /** Of the table; `undefined` when an entry with this id was there before. */
+  /** `undefined` when the id existed before. */
   readonly row: number | undefined
 }
 
 export interface GroupCandidate extends Candidate {
   readonly name: string | undefined
-  /** Ids of users. */
   readonly members: Iterable<string>
-  /** Members that are not users of this read, spelled as in the source. */
+  /** Unresolved members, spelled as in the source. */
   readonly unknownMembers: readonly string[]
   /** How many of these are groups of the sync, which count as members only where groups are flattened. */
   readonly nestedGroups?: number
@@ -67,8 +64,8 @@ export interface GroupCandidate extends Candidate {
 }
 
 /**
- * Builds a snapshot of the entries that a source reads; the same rules apply to every kind of source. The order of the
- * entries changes neither the snapshot nor its notices.
+ * Builds the snapshot with the same rules for every source. The order of the entries changes neither the snapshot nor
+ * its notices.
  */
 export class Collector {
   readonly #covers: Coverage
@@ -80,7 +77,6 @@ export class Collector {
   readonly #idNames = { user: '', group: '' }
   #unreadable = 0
 
-  /** Where the users are kept. */
   readonly table: UserTable
 
   constructor(covers: Coverage = { groups: true, members: true }, table = new UserTable()) {
@@ -124,7 +120,7 @@ export class Collector {
     return id
   }
 
-  /** Adds a group whose members the source knows only in part: the sync neither writes nor deletes it. */
+  /** For a group with partly unknown members: the sync neither writes nor deletes it. */
   addGroupWithUnknownMembers({
     why,
     ...group
@@ -136,8 +132,8 @@ export class Collector {
   }
 
   /**
-   * Adds a user that cannot log in: the sync does not write it. With `gone` the source counts as not having it;
-   * otherwise the directory keeps it, and its id is returned if it has a usable one.
+   * Adds a user that cannot log in: the sync does not write it. With `gone` it counts as missing; otherwise the
+   * directory keeps it, and a usable id is returned.
    */
   addDisabled({ gone, ...user }: Candidate & { readonly gone: boolean }): string | undefined {
     // Without a usable id it is unknown which user is gone.
@@ -152,18 +148,17 @@ export class Collector {
     return id
   }
 
-  /** Adds an entry that cannot be understood. Because it may be anybody's, this run deletes nothing. */
+  /** Adds an entry that cannot be understood. It may be any entry, so this run deletes nothing. */
   addUnreadable(kind: Kind, detail: string): void {
     this.#unreadable += 1
     this.#note({ kind, id: undefined, code: 'unreadable', detail })
   }
 
-  /** Adds a notice about the members of a group that the source does not have. */
   addMembersOfUnknownGroup(group: string, detail: string): void {
     this.#note({ kind: 'group', id: group, code: 'unknown-members', detail })
   }
 
-  /** Whether a user with this raw id was read; skipped users count too. */
+  /** Skipped users count too. */
   readonly knowsUser = (id: string): boolean => this.#users.seen.has(id)
 
   snapshot(): SourceSnapshot {
@@ -183,7 +178,7 @@ export class Collector {
     }
   }
 
-  /** The usable id of a candidate. Every id value counts as seen, because what was not seen may be deleted. */
+  /** The usable id of a candidate. Every id value counts as seen, because unseen ids may be deleted. */
   #identify(
     known: Pick<EntriesById<UserEntry, SourceUsers, number>, 'kind' | 'addUnusable'>,
     candidate: Candidate,
@@ -247,23 +242,23 @@ interface LocatedEntry {
   readonly from: string
 }
 
-/** An entry that the sync leaves as it is: a group without a name or with hidden members, or a disabled user. */
+/** An entry that the sync does not write: a group without a name or with hidden members, or a disabled user. */
 interface Unwritten extends LocatedEntry {
   readonly unwritten: true
 }
 
 /**
- * The entries of one kind by id. Entries that share an id are all dropped, because choosing one could give one person's
+ * The entries of one kind by id. Entries that share an id are all dropped, because choosing one could give one user's
  * data to another. An entry that was read twice with different values is dropped too; the next read gets it whole.
  */
 interface EntriesById<E extends LocatedEntry, Kept extends KeptEntries<E>, Place> {
   readonly kind: Kind
   readonly seen: Ids
   readonly unique: Kept
-  /** Where the entry is kept now; `undefined` when its id is not new. */
+  /** `undefined` when the id is not new. */
   add(entry: E): Place | undefined
   addUnwritten(id: string, from: string): void
-  /** Adds an id of an entry that has no usable one. */
+  /** For an entry without a usable id. */
   addUnusable(id: string): void
   duplicates(): Notice[]
 }
@@ -272,20 +267,20 @@ interface KeptEntries<E> extends ReadonlyMap<string, E> {
   delete(id: string): unknown
 }
 
-/** @param keep adds an entry, unless there is one of its id */
+/** @param keep adds an entry, unless its id exists */
 function createEntriesById<E extends LocatedEntry, Kept extends KeptEntries<E>, Place>(
   kind: Kind,
   entries: Kept,
   keep: (entry: E) => Place | undefined,
 ): EntriesById<E, Kept, Place> {
   const unwritten = new Map<string, Unwritten>()
-  /** For each dropped id, where its entries were read. */
+  /** By dropped id, the origins of its entries. */
   const conflicts = new Map<string, Set<string>>()
   const unusable = new Set<string>()
   const hasEntry = (id: string) => entries.has(id) || unwritten.has(id) || conflicts.has(id)
   const others = () => [...unusable].filter((id) => !hasEntry(id))
 
-  /** Whether this is the first entry with its id; notes a conflict. A server may send one entry twice in one read. */
+  /** Notes a conflict where the id is not new. A server may send one entry twice in one read. */
   function isNew(entry: E | Unwritten): boolean {
     const { id, from } = entry
     const origins = conflicts.get(id)
@@ -318,7 +313,7 @@ function createEntriesById<E extends LocatedEntry, Kept extends KeptEntries<E>, 
       },
     },
     add(entry) {
-      // Where no id was special so far, to ask first would search for each of a million ids twice.
+      // While no id is special, checking first would look up each of a million ids twice.
       if (conflicts.size + unwritten.size > 0 && !isNew(entry)) return undefined
       const place = keep(entry)
       if (place === undefined) isNew(entry)
@@ -351,7 +346,7 @@ function duplicateNotices(kind: Kind, id: string, origins: ReadonlySet<string>):
   })
 }
 
-/** The id of an entry with exactly one id that can be used. */
+/** Usable is an entry with exactly one valid id. */
 export function usableId(candidate: Pick<Candidate, 'ids'>): string | undefined {
   return candidateProblem(candidate) === undefined ? candidate.ids[0] : undefined
 }

@@ -3,15 +3,14 @@ import type { UserEntry } from '../core/entries/entry.ts'
 import { emailDomain } from '../core/entries/normalize.ts'
 import { digits } from '../base/wording.ts'
 
-/** Which e-mails the users of a source have. */
 export interface EmailTally {
-  /** Those that are no addresses; personal data. */
+  /** No valid addresses; personal data. */
   readonly bad: readonly string[]
   /** Of the others, with the number of users; the largest first. */
   readonly domains: readonly (readonly [domain: string, users: number])[]
 }
 
-/** Where domains are allowed, an e-mail in one of them may be of any word, as in a run. */
+/** As in a run, an e-mail in an allowed domain may be of any word. */
 export function tallyEmails(users: Iterable<UserEntry>, allowedDomains: readonly string[] = []): EmailTally {
   const bad: string[] = []
   const counts = new Map<string, number>()
@@ -24,7 +23,6 @@ export function tallyEmails(users: Iterable<UserEntry>, allowedDomains: readonly
   return { bad, domains: [...counts].toSorted(([, a], [, b]) => b - a) }
 }
 
-/** How many domains are named. */
 const NAMED = 8
 
 /** `example.org (1,230), example.net (27) and 3 more` */

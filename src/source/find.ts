@@ -7,7 +7,6 @@ import { inTurns } from '../base/turns.ts'
 import type { GroupMapping, Lookup, UserMapping } from './mapping.ts'
 import type { FieldTrace, Found, FoundEntry, Wanted } from './source.ts'
 
-/** An entry as a read passes it on. */
 export interface PassedEntry {
   readonly ids: readonly string[]
   readonly from: string
@@ -17,7 +16,6 @@ export interface PassedEntry {
   readonly members?: number | undefined
 }
 
-/** Explains step by step how the fields of a user get their values. */
 export function traceUser(lookup: Lookup, map: UserMapping): readonly FieldTrace[] {
   return [
     { field: 'email', steps: map.email.trace(lookup), value: map.email.valueOf(lookup) },
@@ -26,12 +24,11 @@ export function traceUser(lookup: Lookup, map: UserMapping): readonly FieldTrace
   ]
 }
 
-/** Explains how the name of a group gets its value. Members are not mapped. */
 export function traceGroup(lookup: Lookup, map: GroupMapping): readonly FieldTrace[] {
   return [{ field: 'name', steps: map.name.trace(lookup), value: map.name.valueOf(lookup) }]
 }
 
-/** Picks those whom a person means out of a read of everything. */
+/** Selects the wanted entries from a full read. */
 export class Finder {
   readonly #wanted: Wanted
   readonly #email: string
@@ -56,7 +53,7 @@ export class Finder {
     this.#listOf('group', group)?.push(foundEntry('group', group, traceGroup(group.lookup, map)))
   }
 
-  /** Those who fit best: by id or place, else by e-mail or name, else by each word of the name. */
+  /** The best matches: by id or origin, else by e-mail or name, else by each word of the name. */
   entries(): readonly FoundEntry[] {
     return [this.#byId, this.#byValue, this.#byWords].find((list) => list.length > 0) ?? []
   }
@@ -84,14 +81,14 @@ function foundEntry(
   return { kind, ids, from, standing: undefined, fields, members }
 }
 
-/** The form in which names are compared with what a person typed. */
+/** For the comparison with typed names. */
 function foldedName(name: string): string {
   return canonicalName(name).toLowerCase()
 }
 
 /**
- * Finds entries by reading everything once. If they were found by a name or an e-mail, and other entries have the same
- * id, it reads a second time, by the id.
+ * Reads everything once. If entries were found by a name or an e-mail, and others have the same id, it reads a second
+ * time, by the id.
  */
 export async function findInRead(
   wanted: Wanted,
@@ -114,7 +111,7 @@ export async function findInRead(
   }
 }
 
-/** The entries of a read that have one of these ids, and the users with the same e-mail. */
+/** The entries with one of these ids, and the users with the same e-mail. */
 function* partAbout(entries: readonly FoundEntry[], snapshot: SourceSnapshot): Steps<SourceSnapshot> {
   const ids = new Set(entries.flatMap((entry) => entry.ids))
   const emails = new Set([...ids].map((id) => emailIn(snapshot.users.get(id))))
@@ -130,7 +127,7 @@ function* partAbout(entries: readonly FoundEntry[], snapshot: SourceSnapshot): S
   return { ...snapshot, users, groups: new Map([...snapshot.groups].filter(([id]) => ids.has(id))) }
 }
 
-/** Those of whom another user may have the e-mail too. */
+/** The users whose e-mail another one may have too. */
 function* sharingEmailIn(source: SourceSnapshot['users']): Steps<readonly UserEntry[]> {
   if (!(source instanceof SourceUsers)) return [...source.values()]
   return (yield* sharingEmail({ source, directory: new DirectoryUsers(source.table) })).source

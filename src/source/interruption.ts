@@ -1,6 +1,6 @@
 import { DirsyncdError } from '../base/errors.ts'
 
-/** The error of an aborted read: the signal's reason where that is a `DirsyncdError`, otherwise a new error. */
+/** The signal's reason where that is a `DirsyncdError`, otherwise a new error. */
 export function interruption(signal: AbortSignal, message: string): DirsyncdError {
   const reason: unknown = signal.reason
   return reason instanceof DirsyncdError

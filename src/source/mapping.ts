@@ -29,11 +29,10 @@ export interface UserMap {
 export interface GroupMap {
   readonly external_id: string
   readonly name: ValueExpression
-  /** The attribute that lists the members, or several. */
+  /** One or several attributes that list the members. */
   readonly members?: string | readonly string[]
 }
 
-/** A compiled value. */
 export interface ValueMapping {
   readonly attributes: readonly string[]
   /**
@@ -45,7 +44,6 @@ export interface ValueMapping {
   trace(lookup: Lookup): readonly TraceStep[]
 }
 
-/** The mapped fields of a user. */
 export interface UserFields {
   readonly email: string | undefined
   readonly name: string | undefined
@@ -79,7 +77,7 @@ export interface GroupMapping {
 
 const NO_FAULTS: readonly string[] = []
 
-/** The longest value of a name or an address, in characters: longer ones are text that got into the wrong attribute. */
+/** In characters; a longer name or address is text that got into the wrong attribute. */
 const LONGEST = 1_024
 
 const UNMAPPED: ValueMapping = {
@@ -89,8 +87,8 @@ const UNMAPPED: ValueMapping = {
 }
 
 /**
- * Of several values of an attribute, `email` takes one first that is an address, in `allowedDomains` where there are
- * some. Throws `config-invalid` with a sentence that begins with the key, such as `users.map.name: unclosed "{"`.
+ * Of several values of an attribute, `email` prefers an address, in `allowedDomains` where there are some. Throws
+ * `config-invalid` with a sentence that begins with the key, such as `users.map.name: unclosed "{"`.
  */
 export function compileUserMap(
   map: UserMap,

@@ -2,7 +2,6 @@ import { canonicalEmail } from '../core/entries/normalize.ts'
 import type { Notice, NoticeCode, SourceSnapshot } from '../core/entries/snapshot.ts'
 import { amount, digits } from '../base/wording.ts'
 
-/** The totals of a complete read. */
 export interface SourceCounts {
   readonly users: number
   readonly groups: number
@@ -13,17 +12,17 @@ export interface SourceCounts {
   readonly groupsWithoutMembers: number
 }
 
-/** A problem that a person should check. */
+/** A problem that the operator should check. */
 export interface Finding {
   readonly code: 'nobody' | 'no-email' | 'no-name' | 'duplicate-email' | NoticeCode
   readonly count: number
   /** Has no personal data. */
   readonly sentence: string
-  /** Up to three of the entries that are concerned; personal data. */
+  /** Up to three of the entries concerned; personal data. */
   readonly examples: readonly string[]
 }
 
-/** Which fields of users the configuration maps; only a mapped field can be reported as missing. */
+/** Only a mapped field of users can be reported as missing. */
 export interface Mapped {
   readonly email: boolean
   readonly name: boolean
@@ -130,7 +129,7 @@ const FINDING_RULES: readonly FindingRule[] = [
   },
 ]
 
-/** What a person should check about a read, the worst first. */
+/** The worst first. */
 export function findingsOf(snapshot: SourceSnapshot, mapped: Mapped): Finding[] {
   const byCode = Map.groupBy(snapshot.notices, (notice) => notice.code)
   const read: ReadFacts = { ...snapshot, mapped, noticesOf: (code) => byCode.get(code) ?? [] }
@@ -155,7 +154,7 @@ function usersWithout({ users }: ReadFacts, field: 'email' | 'name'): string[] {
   return [...users.values()].filter((user) => user[field] === undefined).map(({ id }) => id)
 }
 
-/** For each e-mail address that several users have, the number of these users. */
+/** By e-mail address that several users have, the number of these users. */
 function sharedEmails(users: ReadFacts['users']): ReadonlyMap<string, number> {
   const owners = new Map<string, number>()
   for (const { email } of users.values()) {

@@ -16,7 +16,7 @@ interface Maps {
   readonly group: GroupMapping | undefined
 }
 
-/** A program as a source. Throws `config-invalid`, naming the key, when the options cannot be used. */
+/** Throws `config-invalid`, naming the key, when the options cannot be used. */
 export function createCommandSource(options: CommandSourceOptions, log: Log): Source {
   const maps = compileMaps(options)
   return {
@@ -38,7 +38,7 @@ function compileMaps({ command, users, groups, allowedDomains }: CommandSourceOp
   }
 }
 
-/** Accepts every name: only running the program shows which fields it prints. */
+/** Only running the program shows which fields it prints. */
 function fieldProblem(): undefined {
   return undefined
 }
@@ -110,7 +110,7 @@ async function lookAgain(
 ): Promise<ReadonlyMap<string, Sighting>> {
   const map = maps[kind]
   if (ids.length === 0) return new Map()
-  // Without groups in the options the source does not know which groups exist, so none may be called gone.
+  // Without groups in the options, groups are unknown, so none may be called gone.
   if (map === undefined) return new Map(ids.map((id) => [id, 'present']))
   const answer = new Map<string, Sighting>(ids.map((id) => [id, 'gone']))
   await readOutput(options, signal, (entry) => {

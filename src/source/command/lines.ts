@@ -10,15 +10,15 @@ export interface LineLimits {
   readonly maxLine: number
 }
 
-/** Lines that arrived together; `first` is the number of the first one, counted from 1. */
+/** `first` is the number of the first line, counted from 1. */
 export interface Lines {
   readonly first: number
   readonly lines: readonly string[]
 }
 
 /**
- * Splits bytes into lines, and keeps no more than one line and one chunk. For a line that is too long, for too many
- * bytes and for bytes that are not UTF-8 it throws the error that `fail` makes.
+ * Keeps no more than one line and one chunk. For a line that is too long, too many bytes or invalid UTF-8 it throws the
+ * error of `fail`.
  */
 export async function* splitLines(
   chunks: AsyncIterable<Buffer>,

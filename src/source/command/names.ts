@@ -1,9 +1,9 @@
 /**
- * A name that an object of the line has twice. JSON allows it, and a parser silently takes the last value: after a join
- * of two tables with a column `id`, that may be the wrong id.
+ * A repeated name in an object. JSON allows it, and a parser silently takes the last value: after a join of two tables
+ * with a column `id`, that may be the wrong id.
  */
 export function repeatedName(line: string, value: object): string | undefined {
-  // Every name ends like this. Strings may have it too, so only a count above that of names needs the slow search.
+  // Every name ends like this. Strings may contain it too, so only a higher count needs the slow search.
   const most = line.match(/"\s*:/g)?.length ?? 0
   return most > countNames(value) ? findRepeated(line) : undefined
 }
@@ -38,7 +38,6 @@ function findRepeated(line: string): string | undefined {
   return undefined
 }
 
-/** The position after the closing quote. */
 function endOfString(line: string, start: number): number {
   for (let at = start + 1; at < line.length; at += 1) {
     if (line[at] === '"') return at + 1

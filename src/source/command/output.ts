@@ -22,9 +22,9 @@ export interface Counts {
 }
 
 /**
- * Runs the program and passes each entry to `onEntry` as soon as it is printed. Resolves when the output is complete:
- * exit code 0 and, as the last line, the right counts. Throws `source-incomplete` or `source-unreachable` with a
- * sentence that names the program and the line.
+ * Runs the program and passes each entry to `onEntry` at once. Resolves when the output is complete: exit code 0 and,
+ * as the last line, the right counts. Throws `source-incomplete` or `source-unreachable` with a sentence that names the
+ * program and the line.
  */
 export async function readOutput(
   options: CommandSourceOptions,

@@ -5,7 +5,7 @@ import type { CommandSourceOptions } from './options.ts'
 import { commandError } from './program.ts'
 import { digits } from '../../base/wording.ts'
 
-/** What `dirsyncd check` shows before it runs the program. Throws `source-unreachable` when the program is missing. */
+/** Throws `source-unreachable` when the program is missing. */
 export async function probe(options: CommandSourceOptions): Promise<ProbeLine[]> {
   const environment = options.environment()
   const path = await findProgram(options, environment['PATH'] ?? '')

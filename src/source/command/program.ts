@@ -10,7 +10,6 @@ import { createTail, type Tail } from './tail.ts'
 /** The time between SIGTERM and SIGKILL, in milliseconds. */
 const GRACE_MS = 3000
 
-/** The error of a program, with a sentence that names it. */
 export function commandError(
   options: Pick<CommandSourceOptions, 'command'>,
   why: string,
@@ -19,15 +18,16 @@ export function commandError(
   return new DirsyncdError(code, `The command "${nameOf(options)}" cannot be used as a source: ${why}`)
 }
 
-/** The program's name for sentences, without folder and arguments. */
+/** Without folder and arguments. */
 export function nameOf({ command }: Pick<CommandSourceOptions, 'command'>): string {
   return basename(command[0] ?? '')
 }
 
 /**
- * Runs the program in a process group of its own, without a shell and without input, and passes its output to `read`.
- * Resolves with the result of `read` when the program has ended with exit code 0. Rejects with a `DirsyncdError` when the program cannot be started, takes too long, is interrupted or ends
- * in any other way, or when `read` rejects; then no process of the group is left.
+ * Runs the program in its own process group, without a shell and without input, and passes its output to `read`.
+ * Resolves with the result of `read` after exit code 0. Rejects with a `DirsyncdError` when the program cannot be
+ * started, takes too long, is interrupted or ends in any other way, or when `read` rejects; then no process of the
+ * group is left.
  */
 export async function runProgram<T>(
   options: CommandSourceOptions,
@@ -89,13 +89,11 @@ interface Ending {
 
 interface ChildMonitor extends Disposable {
   readonly closed: Promise<Ending>
-  /** Why the program did not end by itself. */
   stopped(): 'no' | 'timeout' | 'enough'
-  /** Ends the program, because no more output is wanted. */
   end(): void
 }
 
-/** Ends the whole process group after the timeout or when `signal` is aborted: first SIGTERM, then SIGKILL. */
+/** Ends the process group after the timeout or when `signal` is aborted: first SIGTERM, then SIGKILL. */
 function monitor(child: ChildProcess, timeoutMs: number, signal: AbortSignal): ChildMonitor {
   let stopped: 'no' | 'timeout' | 'enough' = 'no'
   let killer: NodeJS.Timeout | undefined
@@ -132,7 +130,6 @@ function monitor(child: ChildProcess, timeoutMs: number, signal: AbortSignal): C
   }
 }
 
-/** Returns whether the group has a process. */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   if (child.pid === undefined) return false
   try {
@@ -153,7 +150,7 @@ function endingOf(child: ChildProcess): Promise<Ending> {
   })
 }
 
-/** Why the program's output cannot be used, from the way it ended; `undefined` when it can. */
+/** `undefined` when the output can be used. */
 function exitProblem(
   options: CommandSourceOptions,
   { ending, stopped, stderrTail }: { ending: Ending; stopped: 'no' | 'timeout' | 'enough'; stderrTail: Tail },
@@ -179,7 +176,7 @@ function startProblem(error: unknown): string {
   if (code === 'ENOTDIR') return 'a part of its path is not a folder'
   if (code === 'ENAMETOOLONG') return 'its path is too long'
   if (code === 'E2BIG') return 'its arguments and its environment are too long'
-  // The message of this error shows the value, which may be a secret.
+  // Node's message shows the value, which may be a secret.
   if (code === 'ERR_INVALID_ARG_VALUE') return 'an argument or a value of its environment has a NUL character'
   return `it could not be started (${code ?? 'unknown error'})`
 }

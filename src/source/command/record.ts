@@ -3,10 +3,9 @@ import type { Lookup } from '../mapping.ts'
 import { repeatedName } from './names.ts'
 import { oneLine } from './tail.ts'
 
-/** How much of a line a message shows, in characters. */
+/** In characters. */
 const SHOWN = 60
 
-/** What one line of the output says. */
 export type OutputLine =
   | { readonly type: 'blank' }
   | { readonly type: 'entry'; readonly kind: Kind; readonly lookup: Lookup }
@@ -15,8 +14,8 @@ export type OutputLine =
 
 /**
  * Reads one line: `{"user": {…}}`, `{"group": {…}}` or the last one, `{"complete": true, "users": 2, "groups": 1}`.
- * Values of an entry are strings, numbers, booleans, null, or lists of these; everything becomes text. `hide` removes
- * secrets from the parts of the line that messages show.
+ * Values of an entry are strings, numbers, booleans, null, or lists of these; all become text. `hide` removes secrets
+ * from the parts of the line that messages show.
  */
 export function parseLine(line: string, hide = (text: string) => text): OutputLine {
   const excerpt = (text: string) => oneLine(hide(text)).slice(0, SHOWN)
@@ -51,7 +50,7 @@ function parseEnd(value: Fields, keys: readonly string[]): OutputLine {
   return { type: 'end', users, groups }
 }
 
-/** Finds each number that JavaScript would write differently; may also match in a string. */
+/** Numbers that JavaScript would write differently; may also match in a string. */
 const INEXACT = /[:[,]\s*(?:-0|-?\d{16}|-?\d+[.eE])/
 
 function parseJson(line: string): unknown {
@@ -62,15 +61,15 @@ function parseJson(line: string): unknown {
   }
 }
 
-/** TypeScript's type of a reviver does not yet have the context with the text of a number. */
+/** TypeScript's reviver type lacks the context with the text of a number. */
 type Reviver = (key: string, value: unknown) => unknown
 
-/** Keeps the text of a number, because JavaScript would round a long id to somebody else's. */
+/** Keeps the text of a number: rounded, a long id may be another user's. */
 function asWritten(_key: string, value: unknown, context: { readonly source?: string }): unknown {
   return typeof value === 'number' ? context.source : value
 }
 
-/** Shows the beginning of a line that cannot be an entry, because it is mostly a message of the program. */
+/** A line that cannot be an entry is mostly a message of the program. */
 function notJson(line: string, excerpt: (text: string) => string): OutputLine {
   const begin = line.trim()
   if (begin === '') return { type: 'blank' }

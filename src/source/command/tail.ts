@@ -4,13 +4,13 @@ const KEPT_BYTES = 8192
 const SHOWN_LINES = 5
 const SHOWN_CHARACTERS = 600
 
-/** The end of what a program printed on standard error. */
+/** The end of the program's standard error. */
 export interface Tail {
   /** ` and said: "…"` with the last lines, or nothing. */
   describe(): string
 }
 
-/** Reads the stream to its end and keeps the last few lines, to show them without secrets. */
+/** Keeps the last few lines, without secrets. */
 export function createTail(stream: Readable, secrets: readonly string[]): Tail {
   const most = KEPT_BYTES + Math.max(0, ...secrets.map((secret) => Buffer.byteLength(secret)))
   let kept = Buffer.alloc(0)
@@ -32,7 +32,7 @@ export function createTail(stream: Readable, secrets: readonly string[]): Tail {
   }
 }
 
-/** Removes the end of a secret from the beginning of a text that was cut there. */
+/** Removes the end of a secret from the beginning of a cut text. */
 function withoutCutSecret(text: string, secrets: readonly string[]): string {
   // The cut may also have split the first character.
   const starts = [text, text.replace(/^\ufffd+/, '')]
@@ -44,7 +44,6 @@ function withoutCutSecret(text: string, secrets: readonly string[]): string {
   return text
 }
 
-/** Without line breaks, escapes and other control characters. */
 export function oneLine(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ')
 }

@@ -3,7 +3,7 @@ import { advance, type TextPosition, formatPosition, START } from './text-positi
 
 const LINE_FEED = 0x0a
 
-/** How many bytes of the line are shown on each side of the bad ones. */
+/** Shown bytes on each side of the bad ones. */
 const SHOWN_BYTES = 80
 
 /** In the order in which messages propose them. */
@@ -18,8 +18,8 @@ const LIKELY_ENCODINGS = [
 ]
 
 /**
- * The error for a file with bytes that are invalid in its encoding; it shows the line in likely encodings. Reads the
- * file again, because a decoder does not report where it failed; `from` is the offset of the chunk in which it failed.
+ * The error for bytes that are invalid in the encoding; shows the line in likely encodings. Reads the file again,
+ * because a decoder does not report where it failed; `from` is the offset of the failed chunk.
  */
 export async function badBytes(
   chunks: AsyncIterable<Buffer>,
@@ -44,13 +44,13 @@ function remedy(line: Buffer | undefined, encoding: string): string {
   return `export the file as UTF-8, or set the encoding in which this line is right: ${readings.join(', ')}`
 }
 
-/** Whether a line that may be cut within its first or last character is UTF-8 with characters outside ASCII. */
+/** Needs characters outside ASCII; the line may be cut within its first or last character. */
 function isUtf8(line: Buffer): boolean {
   const text = line.toString('utf8').replaceAll(/^\ufffd+|\ufffd+$/g, '')
   return /[^\0-\x7f]/.test(text) && !text.includes('\ufffd')
 }
 
-/** Where decoding fails, and the line there; no line when the file ends within a character. */
+/** No line when the file ends within a character. */
 async function findBadBytes(
   chunks: AsyncIterable<Buffer>,
   from: number,
@@ -92,7 +92,7 @@ function readingsOf(line: Buffer): string[] {
     .map(([text, encodings]) => `${encodings.join(' or ')} ${JSON.stringify(text)}`)
 }
 
-/** How much in a text no person would write: signs outside ASCII, and capitals behind small letters. */
+/** Counts unnatural text: signs outside ASCII, and capitals behind small letters. */
 function oddities(text: string): number {
   return text.match(/[^\0-\x7f\p{L}\p{M}]|\p{Ll}\p{Lu}/gu)?.length ?? 0
 }

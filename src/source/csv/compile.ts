@@ -13,7 +13,6 @@ import { columnKey } from './header.ts'
 import type { CsvInput } from './input.ts'
 import type { CsvFile, CsvSourceOptions, GroupColumn, MembersMap } from './options.ts'
 
-/** The options, checked and ready to read with. */
 export interface Compiled {
   readonly users: CsvInput & { readonly map: UserMapping }
   readonly groups: (CsvInput & { readonly map: GroupMapping }) | undefined
@@ -114,7 +113,7 @@ function compileGroupColumn({ column: name, separator, name: text }: GroupColumn
   return { column, separator, map }
 }
 
-/** Accepts every name: only reading the file shows which columns it has. */
+/** Only reading the file shows which columns it has. */
 function anyColumn(): undefined {
   return undefined
 }

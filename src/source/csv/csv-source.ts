@@ -18,7 +18,7 @@ import { readCsv } from './read-csv.ts'
 import { isSpreadsheetError } from './spreadsheet.ts'
 import { amount, digits, examples } from '../../base/wording.ts'
 
-/** CSV files as a source. Throws `config-invalid`, naming the key, when the options cannot be used. */
+/** Throws `config-invalid`, naming the key, when the options cannot be used. */
 export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
   const compiled = compileOptions(options)
   const inputs = inputsOf(compiled)
@@ -31,7 +31,7 @@ export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
     lookAgain: (kind, ids, signal) => {
       const at = idColumn(compiled, kind)
       if (ids.length === 0) return Promise.resolve(new Map())
-      // Without groups in the options the source does not know which groups exist, so none may be called gone.
+      // Without groups in the options, groups are unknown, so none may be called gone.
       if (at === undefined) return Promise.resolve(new Map(ids.map((id) => [id, 'present'])))
       return readSettled([at.input], settleMs, signal, () => lookAgain(at, ids, signal))
     },
@@ -43,14 +43,13 @@ export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
   }
 }
 
-/** The state of one read of all files. */
 interface ReadState {
   readonly collector: Collector
   readonly members: MemberTable
   readonly doubts: Notice[]
   readonly signal: AbortSignal
   readonly log: Log
-  /** Sees every entry, where somebody is looked for. */
+  /** For `find`: gets every entry. */
   readonly finder: Finder | undefined
 }
 
@@ -59,7 +58,7 @@ function coversOf({ groups, members, groupColumn }: Compiled): Coverage {
   return { groups: hasColumn || groups !== undefined, members: hasColumn || members !== undefined }
 }
 
-/** Reads users first, because members name them, and groups last, because they need their members. */
+/** Users first, because members name them; groups last, because they need their members. */
 async function readAll(
   compiled: Compiled,
   collector: Collector,
@@ -86,7 +85,7 @@ async function readAll(
   return { ...snapshot, notices: [...snapshot.notices, ...state.doubts] }
 }
 
-/** Reads the files of one input. Reports unreadable rows and doubtful text as of this kind of entry. */
+/** Reports unreadable rows and doubtful text as of this kind of entry. */
 async function readInput(
   input: CsvInput,
   kind: Kind,
@@ -116,7 +115,7 @@ async function readUsers(
   })
 }
 
-/** The mapped fields, where the error of a spreadsheet is no value; `faults` names such columns. */
+/** A spreadsheet error is no value; `faults` names such columns. */
 function fieldsOf<F extends { readonly faults: readonly string[] }>(
   map: { fieldsOf(lookup: Lookup): F },
   cells: Lookup,
@@ -170,7 +169,6 @@ function refuseBadRows({ unreadable, notices }: SourceSnapshot): void {
   throw new DirsyncdError('source-incomplete', message)
 }
 
-/** Where the ids of a kind of entry are, and how to get them from a row. */
 interface IdColumn {
   readonly input: CsvInput
   readonly column: string

@@ -3,16 +3,15 @@ import type { CsvFormat } from './options.ts'
 import type { CsvInput } from './input.ts'
 import { readCsv } from './read-csv.ts'
 
-/** What a file of an unknown export is like. */
 export interface FoundCsv {
   readonly path: string
   readonly delimiter: string
-  /** As the WHATWG calls it. */
+  /** The WHATWG's name. */
   readonly encoding: string
   readonly columns: readonly FoundColumn[]
-  /** Names that several columns have, which no mapping can use. */
+  /** Repeated column names, which no mapping can use. */
   readonly repeated: readonly string[]
-  /** How many rows were looked at; at most `MOST_ROWS`. */
+  /** At most `MOST_ROWS`. */
   readonly rows: number
   /** Whether there may be more rows. */
   readonly isCut: boolean
@@ -20,29 +19,29 @@ export interface FoundCsv {
 
 export interface FoundColumn {
   readonly name: string
-  /** How many of the rows have a value. */
+  /** Rows with a value. */
   readonly filled: number
   /** Every row has a value, and no value comes twice. */
   readonly isUnique: boolean
-  /** Each once, without those that are empty. */
+  /** Without empty ones. */
   readonly values: ReadonlySet<string>
-  /** Most values look like e-mail addresses; where the column is called so, some do. */
+  /** Most values look like e-mail addresses; in a column with such a name, some do. */
   readonly hasAddresses: boolean
 }
 
 const MOST_ROWS = 50_000
 
-/** Many people have "none" where others have an address. */
+/** Many rows have "none" instead of an address. */
 const MOST = 0.5
 
 const DELIMITERS = [';', ',', '\t', '|']
 
-/** Where the file is, and what of its format is known. */
+/** The file, and the known parts of its format. */
 export type Wanted = Pick<CsvFormat, 'path'> & Partial<Pick<CsvFormat, 'delimiter' | 'encoding'>>
 
 /**
- * Reads the beginning of a file: its format, its columns, and what is in them. `key` names it in the configuration.
- * Rejects like `Source.read`.
+ * Reads the beginning of a file: its format, columns and values. `key` names it in the configuration. Rejects like
+ * `Source.read`.
  */
 export async function discoverCsv(wanted: Wanted, key: string, signal: AbortSignal): Promise<FoundCsv> {
   const { delimiter: tried, first } = await readHeader(wanted, key, signal)
@@ -75,7 +74,7 @@ export async function discoverCsv(wanted: Wanted, key: string, signal: AbortSign
   }
 }
 
-/** Excel may write another delimiter into a line of its own (`sep=;`), and then no comma is taken. */
+/** Excel may write another delimiter into its own first line (`sep=;`), and then no comma is valid. */
 async function readHeader(wanted: Wanted, key: string, signal: AbortSignal) {
   const read = async (delimiter: string) => ({
     delimiter,
@@ -92,12 +91,12 @@ async function readHeader(wanted: Wanted, key: string, signal: AbortSignal) {
   }
 }
 
-/** Names that a mapping cannot say are no proposals: two columns of one name, and what looks like an expression. */
+/** Leaves out names that no mapping can use: repeated ones, and those that look like an expression. */
 function isUsable(name: string, _at: number, all: readonly string[]): boolean {
   return name !== '' && !name.startsWith('=') && all.indexOf(name) === all.lastIndexOf(name)
 }
 
-/** The one that makes the most columns of a header. */
+/** The delimiter that yields the most columns. */
 function delimiterOf(header: string): string {
   const [most = ','] = DELIMITERS.toSorted((a, b) => header.split(b).length - header.split(a).length)
   return header.includes(most) ? most : ','
@@ -113,7 +112,7 @@ interface Some {
   readonly addresses: ReadonlyMap<string, number>
 }
 
-/** Ends the reading of a file whose beginning is enough. */
+/** Ends the reading of a file after enough rows. */
 class Enough extends DirsyncdError {}
 
 async function readSome(
@@ -153,7 +152,7 @@ async function readSome(
   return { columns: header, encoding, rows, filled, values, addresses }
 }
 
-/** Names that exports give to a column, the best first. */
+/** Names of columns in exports, the best first. */
 const ID = /^(external|person|personnel|user|employee|staff|member)?[ _-]?(id|guid|uuid|no|nr|number|key)$/i
 const CALLED_EMAIL = /^(primary|work|business)?[ _-]?e?-?mail([ _-]?(address|adresse))?$/i
 const EMAIL = /mail/i
@@ -162,13 +161,13 @@ const GIVEN = /^(given|first|fore)[ _-]?name$|^(vorname|prénom|prenom|nombre|im
 const FAMILY = /^(family|last|sur)[ _-]?name$|^(sn|nachname|familienname|nom|apellido|prezime|nazwisko)$/i
 const EMPLOYEE = /^(employee|personnel|staff)[ _-]?(id|no|nr|number)$/i
 
-/** What the columns of a file of people seem to be; empty where none fits. */
+/** Proposals for the columns of a file of users; empty where none fits. */
 export interface ProposedColumns {
-  /** Columns whose values come only once, those first that are called as an id is. */
+  /** Unique columns, those with a typical name of an id first. */
   readonly id: readonly string[]
-  /** The first of them is called as an id is. */
+  /** The first of them has a typical name of an id. */
   readonly isIdLikely: boolean
-  /** Columns that are called so, but whose values are no ids, with the reason. */
+  /** Columns with a typical name whose values are no ids, with the reason. */
   readonly noIds: readonly (readonly [name: string, because: string])[]
   readonly email: readonly string[]
   readonly name: readonly (string | readonly string[])[]
@@ -213,7 +212,6 @@ function whyNoId(rows: number) {
   ]
 }
 
-/** What the columns of a file of groups seem to be. */
 export function proposeGroupColumns({ columns }: Pick<FoundCsv, 'columns'>): {
   readonly id: readonly string[]
   readonly name: readonly string[]

@@ -3,7 +3,6 @@ import { advance, type TextPosition, formatPosition } from './text-position.ts'
 interface Damage {
   readonly pattern: RegExp
   readonly describe: (found: string) => string
-  /** Whether another encoding may be the reason. */
   readonly maybeWrongEncoding: boolean
 }
 
@@ -38,14 +37,14 @@ const DAMAGES: readonly Damage[] = [
     maybeWrongEncoding: true,
   },
   {
-    // Text copied from web pages and Windows dialogs has these. Joiners are no damage: names and emoji need them.
+    // Typical of text copied from web pages and Windows dialogs. Joiners are no damage: names and emoji need them.
     pattern: /[\u200b\u202a-\u202e]/,
     describe: (found) => `there is the invisible character ${codePoint(found)}, and it is part of the value`,
     maybeWrongEncoding: false,
   },
 ]
 
-/** Searches text for characters that are valid but hardly intended; reports each kind of damage once. */
+/** Finds characters that are valid but hardly intended; reports each kind of damage once. */
 export function createDoubtSearch(name: string, encoding: string, onDoubt: (detail: string) => void) {
   const unreported = new Set(DAMAGES)
   return function search(text: string, position: TextPosition): void {

@@ -1,6 +1,6 @@
 import { DirsyncdError } from '../../base/errors.ts'
 
-/** The name that the WHATWG gives an encoding, such as `windows-1250`; `undefined` where TextDecoder has none. */
+/** The WHATWG's name, such as `windows-1250`; `undefined` where TextDecoder does not know it. */
 export function encodingNamed(name: string): string | undefined {
   try {
     return new TextDecoder(name.replace(/^utf16/i, 'utf-16')).encoding
@@ -16,12 +16,12 @@ export function refuseWorkbook(head: Buffer, name: string): void {
   throw new DirsyncdError('source-incomplete', `${name} ${what}; save it as CSV (gzip is allowed)`)
 }
 
-/** The first bytes of ZIP archives, which new Excel workbooks are, and of old Excel workbooks. */
+/** Excel workbooks: new ones are ZIP archives. */
 const WORKBOOKS = [Buffer.from('PK\x03\x04', 'latin1'), Buffer.from('\xd0\xcf\x11\xe0', 'latin1')]
 
 /**
- * The encoding of a file that begins with `head`. For `auto` it is UTF-8 unless the beginning shows another one;
- * decoding then refuses other text. Throws `source-incomplete` when the beginning contradicts the encoding that is set.
+ * The encoding of a file that begins with `head`. `auto` is UTF-8 unless the beginning shows another one; decoding then
+ * refuses other text. Throws `source-incomplete` when the beginning contradicts the configured encoding.
  */
 export function chooseEncoding(head: Buffer, set: string, name: string): string {
   const detected = detectEncoding(head)
@@ -37,7 +37,7 @@ export function chooseEncoding(head: Buffer, set: string, name: string): string 
   )
 }
 
-/** The encoding that a byte order mark or the zero bytes of UTF-16 show; `undefined` without these. */
+/** By a byte order mark or the zero bytes of UTF-16; `undefined` without these. */
 function detectEncoding(head: Buffer): string | undefined {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be'

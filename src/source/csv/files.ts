@@ -5,7 +5,7 @@ import { DirsyncdError } from '../../base/errors.ts'
 import { interruption } from '../interruption.ts'
 import type { CsvInput } from './input.ts'
 
-/** A file, and its name for messages: the path where two files of one input have the same base name. */
+/** Messages name the path where two files of one input have the same base name. */
 export interface CsvPath {
   readonly path: string
   readonly name: string
@@ -13,7 +13,7 @@ export interface CsvPath {
 
 type Located = Pick<CsvInput, 'path' | 'key' | 'sha256' | 'rows'>
 
-/** The files of an input: a list in its order, the files of a glob by name. Throws for a glob that finds nothing. */
+/** A list keeps its order, the files of a glob are sorted by name. Throws for a glob without files. */
 export async function findFiles(input: Located): Promise<CsvPath[]> {
   const paths = new Set<string>()
   for (const pattern of patternsOf(input)) {
@@ -56,7 +56,7 @@ function sideFiles(path: string, { sha256 = false, rows = false }: Located): str
   return [...(sha256 ? [`${path}.sha256`] : []), ...(rows ? [`${path}.rows`] : [])]
 }
 
-/** A mark of the state of each file, by path; a missing file has `undefined`. */
+/** The state of each file, by path; a missing file has `undefined`. */
 export type Fingerprint = ReadonlyMap<string, string | undefined>
 
 /** Never throws. */
@@ -74,7 +74,7 @@ export async function fingerprint(inputs: readonly Located[]): Promise<Fingerpri
   return marks
 }
 
-/** Two files of the same mark are the same file in the same state. */
+/** Equal for the same file in the same state only. */
 export function markOf(stats: {
   readonly dev: bigint
   readonly ino: bigint
@@ -93,8 +93,8 @@ export function changedPath(before: Fingerprint, after: Fingerprint): string | u
 }
 
 /**
- * Calls `read` while nobody writes the files, so that all of them are of one export. Throws `source-incomplete` when
- * one changes in the `settleMs` before the call or until `read` has ended.
+ * Calls `read` while the files do not change, so that all are of one export. Throws `source-incomplete` when one
+ * changes in the `settleMs` before the call or until `read` has ended.
  */
 export async function readSettled<T>(
   inputs: readonly Located[],

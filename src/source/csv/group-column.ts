@@ -4,7 +4,6 @@ import type { Lookup } from '../mapping.ts'
 import type { CompiledGroupColumn } from './compile.ts'
 import type { MemberTable } from './member-table.ts'
 
-/** The groups that a row names, without the blanks around each. */
 export function groupsOf({ column, separator }: CompiledGroupColumn, cells: Lookup): string[] {
   const [text = ''] = cells(column)
   const parts = separator === undefined ? [text] : text.split(separator)
@@ -16,7 +15,7 @@ function lookupOf({ column }: CompiledGroupColumn, group: string): Lookup {
   return (name) => (name === column ? [group] : [])
 }
 
-/** Adds every group that a row named; its members are the users of these rows. */
+/** The members of a group are the users of the rows that name it. */
 export function addGroupsOfColumn(
   groupColumn: CompiledGroupColumn,
   members: MemberTable,

@@ -2,14 +2,13 @@ import type { Lookup } from '../mapping.ts'
 import type { CsvInput } from './input.ts'
 import { spreadsheetProblem } from './spreadsheet.ts'
 
-/** The first row of a file, with which the other rows are read. */
 export interface Header {
   readonly columns: readonly string[]
   /** A sentence when a wanted column is missing or not unique. */
   readonly problem: string | undefined
-  /** The position of each wanted column. */
+  /** By wanted column. */
   readonly positions: ReadonlyMap<string, number>
-  /** The positions of the ids, and of the groups of a user: every row must have these columns. */
+  /** The ids, and the groups of a user: every row must have these columns. */
   readonly idPositions: readonly number[]
   readonly delimiter: string
   lookup(cells: readonly string[]): Lookup
@@ -39,7 +38,7 @@ export function columnName(header: Header, position: number): string {
   return name === '' ? `column ${position + 1}` : `column "${name}"`
 }
 
-/** Names with the same key are the same column: case, blanks around a name and invisible characters do not count. */
+/** Case, blanks around a name and invisible characters do not count. */
 export function columnKey(name: string): string {
   return name
     .replaceAll(/\p{Cf}/gu, '')
@@ -73,7 +72,7 @@ function keyOf(columns: readonly string[], { key, groupColumn }: CsvInput): stri
   return columns.length === 1 && columns[0] === groupColumn ? 'groups.column' : `${key}.map`
 }
 
-/** The delimiter with which a header would have these columns. */
+/** The delimiter with which the header would have these columns. */
 function otherDelimiter(header: string, columns: readonly string[]): string | undefined {
   return [';', ',', '\t', '|'].find((delimiter) => {
     const keys = new Set(header.split(delimiter).map(columnKey))
@@ -116,7 +115,7 @@ function isHeader(cells: readonly string[], { columns }: Header): boolean {
   )
 }
 
-/** Where two files were put together, the second one begins with a byte order mark. */
+/** In concatenated files, the second one begins with a byte order mark. */
 function withoutByteOrderMark(cell: string): string {
   return cell.replace(/^\ufeff/, '').trim()
 }

@@ -15,29 +15,27 @@ export interface CsvListener {
 
 export interface CsvFileFacts {
   readonly path: string
-  /** As the WHATWG calls it, such as `windows-1250`. */
+  /** The WHATWG's name, such as `windows-1250`. */
   readonly encoding: string
   readonly zipped: boolean
-  /** When it was last written, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly writtenMs: number
 }
 
 export interface CsvTotals {
   /** Rows with content, without header and trailer. */
   readonly rows: number
-  /** The columns that the file has, in its order; of several files the first one's. */
+  /** In the order of the (first) file. */
   readonly columns: readonly string[]
 }
 
-/** Files and the columns that are wanted from them; `key` names them in the configuration. */
+/** `key` names the input in the configuration. */
 export interface CsvInput extends Omit<CsvFormat, 'encoding' | 'trailer'> {
-  /** `auto`, or as the WHATWG calls it; UTF-8 when it is left out. */
+  /** `auto`, or the WHATWG's name; UTF-8 when it is left out. */
   readonly encoding?: string
   readonly trailer?: RE2JS
   readonly columns: readonly string[]
-  /** Those among them that hold ids. */
   readonly idColumns?: readonly string[]
   readonly key: string
-  /** The column that names the groups, if there is one. */
   readonly groupColumn?: string
 }

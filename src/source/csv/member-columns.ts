@@ -1,7 +1,7 @@
 import type { FoundColumn } from './discover.ts'
 import { columnKey } from './header.ts'
 
-/** The ids of the users or of the groups, as their own file has them. */
+/** The ids of the users or of the groups, in their own file. */
 export interface KnownIds {
   /** The name of their column there. */
   readonly column: string
@@ -9,11 +9,10 @@ export interface KnownIds {
   readonly values: ReadonlySet<string> | undefined
 }
 
-/** Two columns of a file of members. */
 export interface MemberColumns {
   readonly group: string
   readonly user: string
-  /** Names and values say so, and nothing says otherwise. */
+  /** Names and values agree, and nothing contradicts. */
   readonly isCertain: boolean
 }
 
@@ -27,10 +26,10 @@ type Column = Pick<FoundColumn, 'name' | 'values'>
 const GROUP = /group|team|role|department/i
 const USER = /user|person|member|employee/i
 
-/** So many of the values of a column are ids, or it is another column. */
+/** A column of ids has at least this share of known ids. */
 const MOST = 0.5
 
-/** Which column has the groups and which the users, the best first, as far as that is not `given`. Never one for both. */
+/** The columns of groups and users, the best first, unless `given`. Never one column for both. */
 export function memberColumns(
   columns: readonly Column[],
   ids: { readonly users: KnownIds; readonly groups: KnownIds },
@@ -56,7 +55,7 @@ export function memberColumns(
     .map((pair) => ({
       group: pair.group,
       user: pair.user,
-      // Where the name speaks for a third column, whose ids are in no other file, that is a doubt too.
+      // A third column with a fitting name, whose ids are in no other file, is a doubt too.
       isCertain:
         isGiven ||
         (pair.fits &&
@@ -69,20 +68,20 @@ function isSwapped(one: Scored, other: Scored): boolean {
   return one.group === other.user && one.user === other.group
 }
 
-/** Better by names or by values, and worse by neither. A file without values says nothing by itself. */
+/** Better by names or by values, and worse by neither. A file without values proves nothing. */
 function isBetter(one: Scored, other: Scored): boolean {
   if (one.names < other.names || one.values < other.values) return false
   return one.names > other.names || one.values > other.values
 }
 
-/** How much a name speaks for a column: 2 where it is the name of the ids in their own file, 1 where it sounds so. */
+/** 2 for the name of the ids in their own file, 1 for a similar one. */
 function nameTest({ column }: KnownIds, others: KnownIds, soundsSo: (name: string) => boolean) {
   const own = columnKey(column)
   const isOwn = own !== columnKey(others.column)
   return (name: string) => (isOwn && columnKey(name) === own ? 2 : Number(soundsSo(name)))
 }
 
-/** How many of the values are ids; `undefined` where that is not known. */
+/** The share of known ids; `undefined` where the ids are unknown. */
 function shareOf({ values }: Column, ids: KnownIds): number | undefined {
   if (ids.values === undefined || values.size === 0) return undefined
   let known = 0

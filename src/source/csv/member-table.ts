@@ -1,7 +1,6 @@
-/** The rows of the members file, by group. */
 export interface MemberTable {
   add(group: string, user: string): void
-  /** Returns the members of a group and marks the group as known. */
+  /** Also marks the group as known. */
   take(group: string | undefined): { readonly ids: readonly string[]; readonly unknown: readonly string[] }
   /** The groups that `take` was never called for. */
   remaining(): { readonly group: string; readonly users: readonly string[] }[]

@@ -1,6 +1,6 @@
 import type { GroupMap, UserMap, ValueExpression } from '../mapping.ts'
 
-/** The format of one file, or of several of one kind, and what proves that they are complete. */
+/** The format of one or several files of one kind, and the proofs that they are complete. */
 export interface CsvFormat {
   /** Absolute; a file, a glob, or a list of these. */
   readonly path: string | readonly string[]
@@ -13,7 +13,7 @@ export interface CsvFormat {
    * zero bytes show it, and UTF-8 otherwise.
    */
   readonly encoding: string
-  /** An RE2 pattern of the last line of every file; its first group, if it has one, is the number of rows. */
+  /** An RE2 pattern of the last line of every file; its first group, if any, is the number of rows. */
   readonly trailer?: { readonly pattern: string }
   /** Beside every file is `<path>.rows`, which begins with the number of rows. */
   readonly rows?: boolean
@@ -28,31 +28,29 @@ export interface CsvFile<M> extends CsvFormat {
   readonly map: M
 }
 
-/** Groups that have no file: a column of the users names them. */
+/** Groups without a file: a column of the users names them. */
 export interface GroupColumn {
   readonly column: string
   /** Between the groups of one user; without it a user has one group at most. */
   readonly separator?: string
-  /** How the name of a group is made from its text in the column; the text itself when it is left out. */
+  /** Makes the name of a group from its text in the column; by default the text itself. */
   readonly name?: ValueExpression
 }
 
 export interface MembersMap {
-  /** The column with the group's id. */
   readonly group: string
-  /** The column with the user's id. */
   readonly user: string
 }
 
 export interface CsvSourceOptions {
-  /** Where the directory allows e-mails: of several values of an attribute, one in these domains goes first. */
+  /** Of several values of an attribute, one in these domains goes first. */
   readonly allowedDomains?: readonly string[]
   readonly users: CsvFile<UserMap>
   readonly groups?: CsvFile<Omit<GroupMap, 'members'>> | GroupColumn
   readonly members?: CsvFile<MembersMap>
   /** For a row that cannot be understood: `skip` it and delete nothing, or `refuse` the run. Default `skip`. */
   readonly badRows?: 'skip' | 'refuse'
-  /** How long no file may have changed before the files are read, in milliseconds. Default 0. */
+  /** How long the files must be unchanged before the read, in milliseconds. Default 0. */
   readonly settleMs?: number
   /** Whether a change of the files starts a run. */
   readonly watch?: boolean

@@ -4,7 +4,7 @@ import { patternsOf } from './files.ts'
 import { readCsv } from './read-csv.ts'
 import { amount } from '../../base/wording.ts'
 
-/** What `dirsyncd check` shows of each input; reads its files to their ends. */
+/** Reads the files of each input to their ends. */
 export async function probe(
   inputs: readonly CsvInput[],
   settleMs: number,

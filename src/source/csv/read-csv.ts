@@ -11,8 +11,7 @@ import { createRowReader } from './rows.ts'
 import { createTextStage } from './text.ts'
 
 /**
- * Streams the files of an input: of each the header, then every row. What happens to a file that was cut off or is
- * being written:
+ * Streams the files of an input: of each the header, then every row. A file that was cut off or is being written:
  *
  * - cut inside a character, a quoted value, a row or a gzip stream: `source-incomplete`;
  * - cut inside the last value of a row: `source-incomplete`. A last row without a line end is accepted only when its

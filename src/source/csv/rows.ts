@@ -4,15 +4,14 @@ import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
 import { type RowFault, type RawRow, Splitter } from './split.ts'
 import { statedDelimiter } from './spreadsheet.ts'
 
-/** Parses the UTF-8 of one file and passes its rows to a listener. */
 export interface RowReader {
   write(chunk: Buffer): void
   end(): void
-  /** Whether the last row could be understood and has all its values; `undefined` when there is none. */
+  /** `undefined` without a row; false where the last row is broken or short. */
   lastRowWhole(): boolean | undefined
-  /** The last line, which is not a row where a trailer is expected. To be called once, after `end`. */
+  /** The last line, which is not a row where a trailer is expected. Call it once, after `end`. */
   trailer(): string | undefined
-  /** To be called after `end`. Throws for a file without a header or without the wanted columns. */
+  /** Call it after `end`. Throws for a file without a header or without the wanted columns. */
   totals(): CsvTotals
 }
 
@@ -102,7 +101,7 @@ function refuseFatal(row: RawRow, header: Header | undefined, name: string): voi
   throw new DirsyncdError('source-incomplete', `${what}; the file cannot be understood`)
 }
 
-/** Whether this is Excel's line about the delimiter; throws `config-invalid` when the line has another one. */
+/** Excel's line about the delimiter; throws `config-invalid` when it names another one. */
 function isDelimiterLine({ cells, row }: RawRow, { delimiter, key }: CsvInput, name: string): boolean {
   const stated = row === 1 ? statedDelimiter(cells.join(delimiter)) : undefined
   if (stated === undefined || stated === delimiter) return stated !== undefined

@@ -1,18 +1,18 @@
-/** A row as it stands in the file; the first one is the header. Empty lines are counted and left out. */
+/** The first row is the header. Empty lines are counted and left out. */
 export interface RawRow {
   readonly cells: readonly string[]
   /** From 1 on. */
   readonly row: number
-  /** The line on which it begins, from 1 on. */
+  /** The first line, from 1 on. */
   readonly line: number
   readonly multiline: boolean
   readonly fault: RowFault | undefined
 }
 
-/** What is wrong with the bytes of a row; the cells from there on may be wrong. */
+/** Invalid bytes; the cells from there on may be wrong. */
 export interface RowFault {
   readonly what: 'quote-in-value' | 'text-after-quote' | 'quote-not-closed' | 'too-long' | 'zero-byte'
-  /** The position of the cell, from 0 on. */
+  /** From 0 on. */
   readonly cell: number
 }
 
@@ -37,13 +37,11 @@ export class Splitter {
   readonly #quote: Buffer | undefined
   readonly #isSpecial: Uint8Array
   readonly #onRow: (row: RawRow) => void
-  /** The bytes to parse, and the position in them. */
   #bytes: Buffer = NOTHING
   #at = 0
   #isEnd = false
   #row = 1
   #line = 1
-  // The row that is being parsed.
   #cells: string[] = []
   #breaks = 0
   #fault: RowFault | undefined
@@ -114,7 +112,7 @@ export class Splitter {
     this.#onRow({ cells: this.#cells, row: this.#row, line: this.#line, multiline: this.#breaks > 0, fault })
   }
 
-  /** The value from here to its end; `undefined` when that has not been read yet. */
+  /** `undefined` when its end has not been read yet. */
   #takePlain(): string | undefined {
     const bytes = this.#bytes
     const isSpecial = this.#isSpecial
@@ -166,7 +164,7 @@ export class Splitter {
     return isDoubled
   }
 
-  /** The first fault of a row is the one that is told. */
+  /** Only the first fault of a row is reported. */
   #note(what: RowFault['what']): void {
     this.#fault ??= { what, cell: this.#cells.length }
   }

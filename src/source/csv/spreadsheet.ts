@@ -1,4 +1,4 @@
-/** What a spreadsheet writes for a long number (`1,23E+05`), and for a failed formula in any language (`#NV`). */
+/** A long number in a spreadsheet (`1,23E+05`), and a failed formula in any language (`#NV`). */
 const SHORTENED = /^\s*-?\d(?:[.,]\d+)?E\+\d+\s*$/i
 const FAILED = /^\s*#(?:N\/?[ADV]|[\p{Lu}\d/]+[!?])\s*$/u
 
@@ -10,7 +10,6 @@ export function spreadsheetProblem(id: string): string | undefined {
   return undefined
 }
 
-/** Whether a cell is what a spreadsheet shows for a failed formula. */
 export function isSpreadsheetError(cell: string): boolean {
   return cell.includes('#') && FAILED.test(cell)
 }

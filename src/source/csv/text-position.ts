@@ -1,4 +1,4 @@
-/** A position in a text; both count from 1. */
+/** Both count from 1. */
 export interface TextPosition {
   readonly line: number
   readonly character: number
@@ -6,7 +6,6 @@ export interface TextPosition {
 
 export const START: TextPosition = { line: 1, character: 1 }
 
-/** The position after a text that begins at `position`. */
 export function advance(position: TextPosition, text: string): TextPosition {
   let { line } = position
   let start = 0

@@ -3,7 +3,7 @@ import { badBytes } from './bad-bytes.ts'
 import { createDoubtSearch } from './doubts.ts'
 import { advance, START } from './text-position.ts'
 
-/** Converts a file to UTF-8 without a byte order mark, for the parser, and checks how it ends. */
+/** Converts a file to UTF-8 without a byte order mark, and checks how it ends. */
 export interface TextStage {
   /** Throws `source-incomplete` with line and character for invalid bytes; `again` reads the file once more. */
   pass(chunks: AsyncIterable<Buffer>, again: () => AsyncIterable<Buffer>): AsyncGenerator<Buffer>
@@ -50,7 +50,7 @@ export function createTextStage({ name, encoding, quote, onDoubt }: TextOptions)
       }
     },
     finish(lastRowWhole) {
-      // Another message says that the file is empty.
+      // Another message reports the empty file.
       if (lastRowWhole === undefined) return
       if (last === '\n' || last === '\r' || (last === quote && lastRowWhole)) return
       const why = `${name}, line ${position.line}: the last row has no line end, so the file may have been cut off`
@@ -62,7 +62,7 @@ export function createTextStage({ name, encoding, quote, onDoubt }: TextOptions)
   }
 }
 
-/** Other text than UTF-8 is valid UTF-8 only by accident, and not with so many characters outside ASCII. */
+/** Other text is valid UTF-8 only by accident, and not with so many characters outside ASCII. */
 const ACCIDENTAL_CHARACTERS = 5
 
 /** Whether bytes are UTF-8, with enough characters outside ASCII to be sure. */

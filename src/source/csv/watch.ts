@@ -10,16 +10,14 @@ import type { CsvSourceOptions } from './options.ts'
 export interface WatchTimes {
   /** How long the files must stay unchanged before `onChange` is called, in milliseconds. */
   readonly quietMs?: number
-  /** The least time between two calls. */
   readonly gapMs?: number
   /** How often the files are checked, for systems that report no change, such as network drives. */
   readonly pollMs?: number
 }
 
 /**
- * Calls `onChange` when the files of a source have changed, are all there and no longer change. It watches only the
- * folders, to notice renamed files too, and then compares the files themselves. When `onChange` rejects, it is called
- * again later. Disposing ends it.
+ * Calls `onChange` when the files have changed, are all there and no longer change. It watches only the folders, to
+ * notice renamed files too, and then compares the files themselves. When `onChange` rejects, it is called again later.
  */
 export async function watchCsv(
   options: CsvSourceOptions,
@@ -50,7 +48,7 @@ export async function watchCsv(
     reportedAt = performance.now()
   }
 
-  /** Schedules a check; at most one runs and one is scheduled. */
+  /** At most one check runs and one is scheduled. */
   function checkIn(ms: number): void {
     if (isClosed || timer !== undefined) return
     timer = setTimeout(() => {
@@ -82,12 +80,12 @@ export async function watchCsv(
   }
 }
 
-/** A file that is missing is being replaced, or the export failed: there is nothing to read yet. */
+/** A missing file is being replaced, or the export failed: there is nothing to read yet. */
 function isWhole(files: Fingerprint): boolean {
   return [...files.values()].every((mark) => mark !== undefined)
 }
 
-/** Watches the folders of the files; a folder that was missing or was replaced is watched from the next `renew` on. */
+/** A folder that was missing or was replaced is watched from the next `renew` on. */
 function watchFolders(inputs: readonly CsvInput[], onEvent: () => void, log: Log) {
   const folders = new Set(inputs.flatMap(patternsOf).map((path) => folderOf(path)))
   let watchers: FSWatcher[] = []
@@ -109,7 +107,7 @@ function watchFolders(inputs: readonly CsvInput[], onEvent: () => void, log: Log
   return { renew, close }
 }
 
-/** The folder of the files; for a glob over several folders the one above them, so only polling finds all changes. */
+/** For a glob over several folders the one above them, so only polling finds all changes. */
 function folderOf(path: string): string {
   let folder = dirname(path)
   while (isGlob(folder)) folder = dirname(folder)

@@ -6,8 +6,8 @@ import { findEntry } from './search.ts'
 
 /**
  * Throws `source-refused` for a base that showed nothing in this read, not even its own entry: Active Directory and
- * 389-ds answer "success, no entry" for what the reader may no longer see, and everybody below it would seem gone. Only
- * bases without any entry cost a request.
+ * 389-ds answer "success, no entry" for what the bind account may no longer read, and all entries below would seem
+ * gone. Only bases without any entry cost a request.
  */
 export async function requireVisibleBases(
   { connection, filled }: Pick<Reading, 'connection' | 'filled'>,

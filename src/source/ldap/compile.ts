@@ -7,7 +7,6 @@ import { attributeProblem, parseFilter } from './filter.ts'
 import type { LdapGroupOptions, LdapSearchOptions, LdapSourceOptions, SearchScope } from './options.ts'
 import { PROFILES, type VendorProfile } from './vendor.ts'
 
-/** The options of one kind, parsed and checked. */
 export interface Place<M> {
   readonly bases: readonly string[]
   readonly scope: SearchScope
@@ -20,18 +19,18 @@ export interface DisabledRule {
   readonly action: 'delete' | 'skip'
   readonly filter: Filter
   readonly filterText: string
-  /** Attributes that every user has whose reader may see what the rule is about. */
+  /** Attributes that every user has if the bind account can read what the rule needs. */
   readonly attributes: readonly string[]
 }
 
 export interface UserPlace extends Place<UserMapping> {
-  /** `undefined` where disabled accounts are as good as others. */
+  /** `undefined` where disabled accounts are treated like others. */
   readonly disabled: DisabledRule | undefined
 }
 
 export interface GroupPlace extends Place<GroupMapping> {
   readonly nested: 'direct' | 'flatten' | 'in-chain'
-  /** `undefined` where the source says nothing about members. */
+  /** `undefined` where the source does not cover members. */
   readonly membersFrom: 'member' | 'memberOf' | undefined
   readonly primaryGroup: 'sid' | 'gid' | undefined
 }
@@ -39,19 +38,19 @@ export interface GroupPlace extends Place<GroupMapping> {
 export interface CompiledOptions {
   readonly endpoints: readonly Endpoint[]
   readonly profile: VendorProfile
-  /** `undefined` asks for no pages. */
+  /** `undefined`: no paging. */
   readonly pageSize: number | undefined
   readonly referrals: 'report' | 'refuse'
   readonly users: UserPlace
   readonly groups: GroupPlace | undefined
 }
 
-/** Stands for a vendor that is not known yet, and has all that one can have. */
+/** For an unknown vendor: has every feature. */
 const SOME_VENDOR: VendorProfile = { ...PROFILES['active-directory'], disabledBy: [] }
 
 /**
  * Checks all that can be checked before the server is known. Throws `config-invalid` with a sentence that begins with
- * the key that is wrong.
+ * the wrong key.
  */
 export function checkOptions(options: LdapSourceOptions): readonly Endpoint[] {
   const profile = options.vendor === undefined ? SOME_VENDOR : PROFILES[options.vendor]
@@ -59,9 +58,8 @@ export function checkOptions(options: LdapSourceOptions): readonly Endpoint[] {
 }
 
 /**
- * Throws like `checkOptions`, also for what the vendor does not have and the options do not say.
- *
- * @param now what `now()` in filters is
+ * Throws like `checkOptions`, also for options without a value that the vendor has no default for.
+ * @param now the value of `now()` in filters
  */
 export function compileOptions(
   options: LdapSourceOptions,
@@ -130,7 +128,7 @@ function compileGroups(groups: LdapGroupOptions, profile: VendorProfile, now: Da
   }
 }
 
-/** The server follows the chain through groups whose members it lacks, and does not say so. */
+/** A global catalog silently follows the chain through groups whose members it lacks. */
 function refuseCatalogs(endpoints: readonly Endpoint[]): void {
   const catalog = endpoints.find(isGlobalCatalog)
   if (catalog === undefined) return
@@ -138,7 +136,6 @@ function refuseCatalogs(endpoints: readonly Endpoint[]): void {
   throw invalid('groups.nested', `${what}; use "flatten", or port 389 or 636`)
 }
 
-/** The vendor's filter, and what `now()` is. */
 interface Usual {
   readonly usual: string | undefined
   readonly profile: VendorProfile

@@ -1,7 +1,7 @@
 import type { SharedPart } from '../../core/entries/user-table.ts'
 import { dnKey } from './dn.ts'
 
-/** Tells the normal DN of an entry's parent. Thousands of entries have one parent, which is normalized once. */
+/** The normal parent DN. Thousands of entries have one parent, which is normalized once. */
 export class Containers {
   readonly #byText = new Map<string, string>()
   readonly #byPart = new Map<SharedPart, string>()

@@ -29,20 +29,20 @@ const HEX_VALUE = /#((?:[0-9a-f]{2})+)\s*(?=[,;+]|$)/iy
 const QUOTED_VALUE = /"((?:[^"\\]|\\.)*)"\s*(?=[,;+]|$)/sy
 const PLAIN_VALUE = /((?:[^,;+"\\]|\\.)*)(?=[,;+]|$)/sy
 
-/** A value that only its case can tell apart, as most are: a directory has some for every user and every member. */
+/** Most values vary in case only; a fast path, because every user and every member has a DN. */
 const SIMPLE = String.raw`[\w.@-]+(?: [\w.@-]+)*`
 const SIMPLE_VALUE = new RegExp(`^${SIMPLE}$`)
 const SIMPLE_RDN = `(?:cn|ou|dc|uid|o|c)=${SIMPLE}`
-/** A DN of nothing else: its normal form is itself in lower case. */
+/** The normal form of such a DN is itself in lower case. */
 const SIMPLE_DN = new RegExp(`^${SIMPLE_RDN}(?:,${SIMPLE_RDN})*$`, 'i')
 
-/** Characters of a DN. Far more than servers take; regular expressions fail on texts of many millions. */
+/** In characters; far more than servers accept. Regular expressions fail on texts of many millions. */
 const LONGEST = 100_000
 
 /**
  * One spelling for all spellings of a DN (RFC 4514, and RFC 1779's quotes and semicolons): types and values in lower
- * case, escapes resolved, blanks that mean nothing removed, the parts of a multi-valued RDN sorted. Two DNs name the
- * same entry when their normal forms are equal. `undefined` when the text is not a DN. Servers may tell more apart (an
+ * case, escapes resolved, insignificant blanks removed, the parts of a multi-valued RDN sorted. Two DNs name the same
+ * entry when their normal forms are equal. `undefined` when the text is not a DN. Servers may distinguish more (an
  * attribute where case counts), so two entries can have one normal form. The empty DN is the empty text.
  */
 export function normalizeDn(dn: string): string | undefined {
@@ -66,7 +66,7 @@ export function normalizeDn(dn: string): string | undefined {
   }
 }
 
-/** What entries are compared by: the normal form of the DN, or of a text that is no DN the text itself. */
+/** The key of an entry: the normal form of the DN, or the text itself where it is no DN. */
 export function dnKey(dn: string): string {
   return normalizeDn(dn) ?? dn
 }
@@ -121,7 +121,7 @@ function hexValue(hex: string): string {
   return content === undefined ? `#${hex.toLowerCase()}` : normalizeValue(content)
 }
 
-/** What stands behind the tag and the length; `undefined` where the length is wrong. */
+/** The content of a BER element; `undefined` where the length is wrong. */
 function contentOf(bytes: Buffer): Buffer | undefined {
   const first = bytes[1] ?? 0
   const more = first > 0x80 ? first - 0x80 : 0

@@ -2,22 +2,22 @@ import type { Lookup } from '../mapping.ts'
 
 const NO_VALUES: readonly string[] = []
 
-/** An entry as it came over the wire. Names are in lower case; values are text, as `valueDecoder` makes it. */
+/** Names are in lower case; values are text, as `valueDecoder` makes it. */
 export interface LdapEntry {
   readonly dn: string
   readonly attributes: ReadonlyMap<string, readonly string[]>
-  /** The attributes with a value that is not UTF-8, by their names in lower case. */
+  /** The attributes with a value that is not UTF-8, in lower case. */
   readonly bytes?: ReadonlySet<string>
-  /** It kept changing while its values were read in parts, so attributes with many values are missing. */
+  /** The entry kept changing while its values were read in parts, so attributes with many values are missing. */
   readonly isTorn?: true
 }
 
-/** The texts of an entry's attributes. Names are compared without case; `cn;lang-de` is not `cn`. */
+/** Names are compared without case; `cn;lang-de` is not `cn`. */
 export function lookupIn({ attributes }: LdapEntry): Lookup {
   return (attribute) => attributes.get(lowerCaseOf(attribute)) ?? NO_VALUES
 }
 
-/** As `lookupIn`, for what is to be text: what is not UTF-8 is not well-formed here, and no text of digits. */
+/** As `lookupIn`, but values that are not UTF-8 become malformed text instead of hexadecimal digits. */
 export function textIn(entry: LdapEntry, lookup = lookupIn(entry)): Lookup {
   const { bytes } = entry
   if (bytes === undefined) return lookup

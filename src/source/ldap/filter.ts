@@ -15,10 +15,10 @@ import {
 import { DirsyncdError, sentence } from '../../base/errors.ts'
 
 /**
- * Parses an RFC 4515 filter into ldapts' objects. ldapts' own parser encodes `\c3\a9` twice, so that the filter finds
- * nobody, refuses blanks between clauses, options and `(&)`, and takes some unbalanced filters. In place of a value
- * there may be `now()` or `now(filetime)`, whose parentheses no value can have. Throws `config-invalid` with a sentence
- * that names the key and the position.
+ * Parses an RFC 4515 filter into ldapts' objects. ldapts' own parser encodes `\c3\a9` twice, so that the filter matches
+ * nothing, refuses blanks between clauses, options and `(&)`, and accepts some unbalanced filters. A value may be
+ * `now()` or `now(filetime)`, whose parentheses no value can have. Throws `config-invalid` with a sentence that names
+ * the key and the position.
  */
 export function parseFilter(text: string, key: string, now: Date = new Date()): Filter {
   const trimmed = text.trim()
@@ -34,7 +34,7 @@ export function parseFilter(text: string, key: string, now: Date = new Date()): 
   }
 }
 
-/** Why a text is no filter, in words that follow what it is called; `undefined` where it is one. */
+/** Follows the name of the filter in a sentence; `undefined` for a valid filter. */
 export function filterProblem(text: string): string | undefined {
   try {
     parseFilter(text, '')
@@ -53,23 +53,21 @@ export function bothOf(first: Filter, second: Filter): Filter {
   return allOf([first, second])
 }
 
-/** The filter of entries with one of these values in one of these attributes. */
+/** Entries with one of these values in one of these attributes. */
 export function anyIn(attributes: readonly string[], values: readonly string[]): Filter {
   const bytes = values.map((value) => Buffer.from(value))
   return someOf(attributes.map((attribute) => anyOf(attribute, bytes)))
 }
 
-/** The filter of entries that meet one of these. */
 export function someOf(filters: readonly Filter[]): Filter {
   return new OrFilter({ filters: [...filters] })
 }
 
-/** The filter of entries that meet all of these. */
 export function allOf(filters: readonly Filter[]): Filter {
   return new AndFilter({ filters: [...filters] })
 }
 
-/** The filter of entries with a value in any of these attributes, with its text. */
+/** Entries with a value in any of these attributes, with the text of the filter. */
 export function anyPresent(attributes: readonly string[]): typeof ANYTHING {
   const texts = attributes.map((attribute) => `(${attribute}=*)`)
   return {
@@ -78,7 +76,7 @@ export function anyPresent(attributes: readonly string[]): typeof ANYTHING {
   }
 }
 
-/** The names of the attributes that a filter looks at, as it spells them, without options. */
+/** As spelled in the filter, without options. */
 export function attributesOf(filter: Filter): string[] {
   if (filter instanceof AndFilter || filter instanceof OrFilter) return filter.filters.flatMap(attributesOf)
   if (filter instanceof NotFilter) return attributesOf(filter.filter)
@@ -179,10 +177,10 @@ function parseComparison({ text, now }: Input, start: number): Parsed {
   return { filter: comparison(left, operator, value), end: close + 1 }
 }
 
-/** From the beginning of 1601 (UTC), where the times of Active Directory begin, to that of 1970, in milliseconds. */
+/** From the beginning of 1601 (UTC), where FILETIME begins, to that of 1970, in milliseconds. */
 const FILETIME_BEGINS_MS = 11_644_473_600_000
 
-/** As Active Directory counts: in tenths of a microsecond from 1601. */
+/** In tenths of a microsecond from 1601. */
 export function filetimeOf(time: Date): bigint {
   return BigInt(time.getTime() + FILETIME_BEGINS_MS) * 10_000n
 }
@@ -230,7 +228,7 @@ function substrings(attribute: string, value: string): Filter {
   })
 }
 
-/** `attribute:dn:rule:=value`, with the attribute or the rule left out. */
+/** `attribute:dn:rule:=value`; the attribute or the rule may be missing. */
 function extensible(left: string, value: string): Filter {
   const [attribute = '', ...rest] = left.split(':')
   const dnAttributes = rest[0]?.toLowerCase() === 'dn'
@@ -246,7 +244,7 @@ function extensible(left: string, value: string): Filter {
   })
 }
 
-/** Says why this cannot be an attribute's name (RFC 4512: a name or an OID, perhaps with options). */
+/** Follows RFC 4512: a name or an OID, perhaps with options. */
 export function attributeProblem(name: string): string | undefined {
   const good = /^(?:[a-z][a-z0-9-]*|\d+(?:\.\d+)+)(?:;[a-z0-9-]+)*$/i.test(name)
   return good ? undefined : `"${name}" is not the name of an LDAP attribute`

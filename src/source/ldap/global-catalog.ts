@@ -11,19 +11,17 @@ import type { MemberIndex } from './membership/members.ts'
 import { Records } from './records.ts'
 import { searchAll } from './search.ts'
 
-/** What every global catalog is like, for a person. */
 export const ABOUT_CATALOGS =
   'a global catalog has only some attributes, and of other domains the members of universal groups only'
 
 const UNIVERSAL = 8
 
-/** What a read must know of the global catalog that it reads. */
 export interface GlobalCatalog {
-  /** The domain that it is of, in its normal form; `undefined` where it does not say so. */
+  /** The normal DN of its domain; `undefined` where it does not tell. */
   readonly domain: string | undefined
 }
 
-/** `undefined` for a server that knows all that it answers for. */
+/** `undefined` for a server that is no global catalog. */
 export function globalCatalogOf(
   { endpoint, rootDse }: LdapConnection,
   { profile }: CompiledOptions,
@@ -33,7 +31,7 @@ export function globalCatalogOf(
   return { domain: context === undefined ? undefined : normalizeDn(context) }
 }
 
-/** The records of a read, which of a global catalog needs to know what the catalog does not have. */
+/** For a global catalog, knows what the catalog lacks. */
 export function recordsOf(
   { catalog }: { readonly catalog: GlobalCatalog | undefined },
   options: Pick<CompiledOptions, 'users' | 'groups'>,
@@ -43,7 +41,7 @@ export function recordsOf(
 
 const GROUP_TYPE = 'groupType'
 
-/** Domains keep the members of other groups than universal ones to themselves: such a group is shown without any. */
+/** A global catalog has members only of universal groups in other domains: other groups look empty. */
 class CatalogRecords extends Records {
   readonly #domain: string | undefined
   readonly #coversMembers: boolean
@@ -82,17 +80,17 @@ class CatalogRecords extends Records {
   }
 }
 
-/** The domain's DN, in its normal form: the last parts of each DN in it. */
+/** The domain's normal DN: the last parts of each DN in it. */
 function domainOf(dn: string): string | undefined {
   return /(?:^|,)(dc=[^,]*(?:,dc=[^,]*)*)$/.exec(normalizeDn(dn) ?? '')?.[1]
 }
 
-/** Of other domains the catalog has this attribute as far as it has the groups; the schema does not say so. */
+/** Of other domains the catalog has this attribute only for the groups that it has; the schema does not tell. */
 const MEMBER_OF = 'memberof'
 
 /**
- * Throws `config-invalid` when a filter or a mapping asks for an attribute that the catalog does not have. Entries with
- * it look there like entries without: they leave the filter, get another value, or are created without one for ever.
+ * Throws `config-invalid` when a filter or a mapping uses an attribute that the catalog lacks. Entries with it look
+ * like entries without: they leave the filter, get another value, or are created without one for ever.
  */
 export async function requireInCatalog(
   connection: LdapConnection,
@@ -116,9 +114,7 @@ export async function requireInCatalog(
   }
 }
 
-/**
- * Those that the schema keeps out of the partial attribute set; a name that it does not have is nothing special here.
- */
+/** The attributes that the schema keeps out of the partial attribute set; unknown names do not count. */
 async function notInCatalog(
   connection: LdapConnection,
   schema: string,

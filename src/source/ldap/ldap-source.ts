@@ -23,25 +23,24 @@ import type { OnResult } from './connection/wire.ts'
 import { PROFILES, type VendorProfile, vendorOf } from './vendor.ts'
 import { inTurns } from '../../base/turns.ts'
 
-/** By a person. */
+/** By an operator. */
 const ASKED = { isAsked: true }
 
-/** What a source shares with others of its process. */
 export interface LdapShared {
-  /** Of the same readers. */
+  /** For the same bind accounts. */
   readonly logins?: Logins
   readonly onResult?: OnResult
 }
 
 /**
- * An LDAP server as a source. Every call opens one connection, uses it from the first request to the last and closes
- * it; a read whose connection is lost begins again with the next server. Throws `config-invalid`, naming the key, when
- * the options cannot be used; what depends on the server's vendor is found out with the first connection.
+ * An LDAP server as a source. Every call opens one connection and closes it; a read whose connection is lost begins
+ * again with the next server. Throws `config-invalid`, naming the key, when the options cannot be used; options that
+ * depend on the vendor are checked with the first connection.
  */
 export function createLdapSource(options: LdapSourceOptions, log: Log, shared: LdapShared = {}): Source {
   const servers = createServers(checkOptions(options), options, { log, ...shared })
   const images = new WeakMap<SourceSnapshot, LdapImage>()
-  // What `now()` in filters is: the same from a read to its last second look.
+  // The value of `now()` in filters: the same from a read to its last recheck.
   let now = new Date()
   const compileFor = (connection: LdapConnection) =>
     compileOptions(options, profileOf(connection, options), now)
@@ -91,7 +90,7 @@ export function createLdapSource(options: LdapSourceOptions, log: Log, shared: L
   }
 }
 
-/** A server that does not show its root DSE is of unknown make. */
+/** A server without a readable root DSE is of an unknown vendor. */
 function profileOf({ rootDse }: LdapConnection, { vendor }: LdapSourceOptions): VendorProfile {
   if (vendor !== undefined) return PROFILES[vendor]
   return rootDse === undefined ? PROFILES.generic : PROFILES[vendorOf(lookupIn(rootDse))]

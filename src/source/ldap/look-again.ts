@@ -10,18 +10,18 @@ import { valueBytes } from './values.ts'
 
 const IDS_PER_SEARCH = 100
 
-/** As many DNs are looked at in a run. */
+/** The most DNs in a run. */
 const MOST_DNS = 1000
 
-/** How many entries are looked at to find one with a usable id. */
+/** How many entries are read to find one with a usable id. */
 const SAMPLE = 20
 
-/** Where to look, and in pages of which length. */
+/** The page size belongs to the place. */
 type Place = (UserPlace | GroupPlace) & Pick<CompiledOptions, 'pageSize'>
 
 /**
- * The second look: which of these ids the server has at all, which of those are within the filter, and which of them
- * are disabled accounts that the options treat as gone. A base that does not exist is an error, and never "gone".
+ * The recheck: which of these ids the server has, which of those are within the filter, and which are disabled accounts
+ * that the options treat as gone. A base that does not exist is an error, and never "gone".
  */
 export async function lookAgain(
   connection: LdapConnection,
@@ -30,7 +30,7 @@ export async function lookAgain(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Sighting>> {
   const chosen = kind === 'user' ? users : groups
-  // Without groups in the options the source says nothing about them, and so proves none of them absent.
+  // Without groups in the options the source does not cover them, so it proves none of them absent.
   if (chosen === undefined) return new Map(ids.map((id) => [id, 'present']))
   const place: Place = { ...chosen, pageSize }
   const disabled = kind === 'user' && users.disabled?.action === 'delete' ? users.disabled : undefined
@@ -69,23 +69,23 @@ export async function idsAt(
   return shown
 }
 
-/** Somebody who came back may have a disabled account and another one of the same id. */
+/** A returning user may have a disabled account and another one with the same id. */
 function isWithin(entries: readonly LdapEntry[], others: readonly LdapEntry[] = []): boolean {
   const dns = new Set(others.map(({ dn }) => dn))
   return entries.every(({ dn }) => dns.has(dn))
 }
 
 /**
- * Every entry has an objectClass (RFC 4512, 2.4). Where none is shown, the reader may not see it, and perhaps nothing
- * else that the filter asks for: that a filter does not find the entry proves nothing then.
+ * Every entry has an objectClass (RFC 4512, 2.4). Where it is hidden, other attributes of the filter may be hidden too:
+ * a filter that does not match then proves nothing.
  */
 function hidesClass(entry: LdapEntry): boolean {
   return lookupIn(entry)('objectClass').length === 0
 }
 
 /**
- * A server that cannot search by this attribute (no equality rule, no right to search) answers "nobody" with success,
- * and everybody would seem gone. So an entry that is there must be found by its id first.
+ * A server that cannot search by this attribute (no equality rule, no search right) answers "no entry" with success,
+ * and all users would seem gone. So an existing entry must be found by its id first.
  */
 export async function requireLookup(connection: LdapConnection, place: Place): Promise<void> {
   const attribute = place.map.id
@@ -102,9 +102,7 @@ export async function requireLookup(connection: LdapConnection, place: Place): P
   }
 }
 
-/**
- * Those of the ids that the server has, each with its entries. Byte for byte: its own comparison may well ignore case.
- */
+/** The existing ids with their entries. Byte for byte: the server's own comparison may ignore case. */
 async function findIds(
   connection: LdapConnection,
   place: Place,

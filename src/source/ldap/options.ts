@@ -2,10 +2,9 @@ import type { GroupMap, UserMap } from '../mapping.ts'
 
 export type SearchScope = 'sub' | 'one' | 'base'
 
-/** A kind of server, and with it the defaults for everything that differs between them. */
+/** A kind of server; sets the defaults of everything that differs between them. */
 export type Vendor = 'openldap' | 'active-directory' | '389ds' | 'freeipa' | 'lldap' | 'generic'
 
-/** Where the entries of one kind are, and what becomes of their attributes. */
 export interface LdapSearchOptions<M> {
   /** One DN or several, which may overlap. */
   readonly base: string | readonly string[]
@@ -23,48 +22,47 @@ export type LdapGroupMap = Omit<GroupMap, 'external_id'> & Partial<Pick<GroupMap
 
 export interface LdapUserOptions extends LdapSearchOptions<LdapUserMap> {
   /**
-   * What becomes of accounts that cannot log in: `keep` treats them as everybody else, `skip` leaves them in the
-   * directory as they are, `delete` treats them as gone.
+   * For accounts that cannot log in: `keep` treats them like others, `skip` leaves them in the directory as they are,
+   * `delete` treats them as gone.
    */
   readonly disabled?: 'delete' | 'skip' | 'keep'
-  /** RFC 4515. Which accounts these are; left out: the vendor's rule. */
+  /** RFC 4515; left out: the vendor's rule. */
   readonly disabledWhen?: string
 }
 
 export interface LdapGroupOptions extends LdapSearchOptions<LdapGroupMap> {
   /** Members of member groups: left alone, computed here, or by Active Directory itself. */
   readonly nested?: 'direct' | 'flatten' | 'in-chain'
-  /** Which side is asked: `map.members` of the groups, or `memberOf` of their members. */
+  /** `map.members` of the groups, or `memberOf` of their members. */
   readonly membersFrom?: 'member' | 'memberOf'
   /** Whether users are members of their primary group, which does not list them. Left out: the vendor's. */
   readonly primaryGroup?: boolean
 }
 
-/** A simple bind. */
 export interface PasswordBind {
   readonly external?: false | undefined
   readonly dn: string
-  /** `fresh` asks again where the password is. */
+  /** `fresh` reads the password again. */
   readonly password: (fresh?: boolean) => Promise<string>
-  /** Lets the password cross the network unencrypted; to this machine itself it always may. */
+  /** Allows an unencrypted password on the network; to this machine itself it is always allowed. */
   readonly allowPlainText?: boolean
 }
 
-/** SASL EXTERNAL (RFC 4422): the server takes the reader from the client's certificate. */
+/** SASL EXTERNAL (RFC 4422): the client's certificate identifies the account. */
 export interface ExternalBind {
   readonly external: true
   readonly dn?: undefined
 }
 
 export interface LdapSourceOptions {
-  /** `ldap://` or `ldaps://`, a host and perhaps a port; several are tried in their order. */
+  /** `ldap://` or `ldaps://`, a host and perhaps a port; several are tried in order. */
   readonly url: string | readonly string[]
   readonly tls: {
     /** PEM text of one or more certificates, trusted instead of the system's. */
     readonly ca?: string
-    /** Encrypts the ldap:// ones of the URLs. */
+    /** For the ldap:// URLs. */
     readonly startTls: boolean
-    /** PEM texts of the client's own certificate and its key, asked for at each connection; both or neither. */
+    /** PEM texts of the client's own certificate and its key, read at each connection; both or neither. */
     readonly certificate?: () => Promise<string>
     readonly key?: () => Promise<string>
   }
@@ -72,24 +70,24 @@ export interface LdapSourceOptions {
   readonly bind?: PasswordBind | ExternalBind
   readonly pageSize: number
   readonly timeouts: {
-    /** Milliseconds until the server takes the connection. */
+    /** Milliseconds for the TCP connection. */
     readonly connectMs: number
-    /** Milliseconds for the TLS handshake, the request of StartTLS included; by default `connectMs`. */
+    /** Milliseconds for the TLS handshake, including StartTLS; by default `connectMs`. */
     readonly handshakeMs?: number
-    /** Milliseconds for each request that makes the connection ready, such as the bind; by default `connectMs`. */
+    /** Milliseconds for each request before the first search, such as the bind; by default `connectMs`. */
     readonly bindMs?: number
     /** Milliseconds until the first byte of the answer to a search; by default `answerMs`. */
     readonly firstAnswerMs?: number
-    /** Milliseconds of silence in the middle of an answer. */
+    /** Milliseconds of silence within an answer. */
     readonly answerMs: number
-    /** Milliseconds for all that is asked over one connection; by default an hour. */
+    /** Milliseconds for everything on one connection; by default an hour. */
     readonly readMs?: number
   }
-  /** Left out: found from what the server says about itself. */
+  /** Left out: found from the root DSE. */
   readonly vendor?: Vendor
-  /** What becomes of answers that name other servers: they are logged and not followed, or the read fails. */
+  /** Referrals to other servers are logged and not followed, or the read fails. */
   readonly referrals?: 'report' | 'refuse'
-  /** Where the directory allows e-mails: of several values of an attribute, one in these domains goes first. */
+  /** Of several values of an attribute, one in these domains goes first. */
   readonly allowedDomains?: readonly string[]
   readonly users: LdapUserOptions
   readonly groups?: LdapGroupOptions

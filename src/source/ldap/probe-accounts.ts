@@ -7,7 +7,7 @@ import type { LdapConnection } from './connection/connection.ts'
 import { bothOf, parseFilter } from './filter.ts'
 import { searchAll } from './search.ts'
 
-/** Whom the filter of the users lets in besides people who can log in. */
+/** Reports accounts in the users' filter besides people who can log in. */
 export async function probeAccounts(
   connection: LdapConnection,
   { users, profile, pageSize }: CompiledOptions,
@@ -42,7 +42,7 @@ function computerLines(count: number | undefined): ProbeLine[] {
   return [{ label: 'computers', detail, level: 'warn' }]
 }
 
-/** `undefined` where the server does not say: then the read says what it has to. */
+/** `undefined` where the server does not answer: the read reports it then. */
 async function countWithin(
   connection: LdapConnection,
   users: UserPlace,

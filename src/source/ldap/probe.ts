@@ -19,8 +19,8 @@ import { refuseAliases } from './unseen.ts'
 import { digits } from '../../base/wording.ts'
 
 /**
- * What `dirsyncd check` shows: that the server can be reached, who it is, whom it takes the reader for, and what it
- * gives of the users and groups. Throws when a base does not exist.
+ * The lines of `dirsyncd check`: the connection, the server, the identity of the bind account, and samples of users and
+ * groups. Throws when a base does not exist.
  */
 export async function probe(
   connection: OpenServer,
@@ -48,7 +48,7 @@ export async function probe(
   return [...lines, ...noLimits(pages, compiled.pageSize)]
 }
 
-/** What the server did not cut; a limit that it has shown has a line of its own. */
+/** The pages that the server did not cut; a limit has a line of its own. */
 function noLimits(pages: readonly FirstPage[], pageSize: number | undefined): ProbeLine[] {
   if (pages.some(({ code, more, entries }) => code !== SUCCESS || (more && entries !== pageSize))) return []
   const whole = pages.some(({ more }) => more)
@@ -113,7 +113,7 @@ function pagingLine(root: Lookup, { pageSize }: CompiledOptions): ProbeLine {
   return { label, detail: 'not offered, or not shown to this reader', level: 'warn' }
 }
 
-/** Where the entries are, how many come at once, and which mapped attributes nobody has. */
+/** The bases, the page size, and mapped attributes that no entry has. */
 async function probePlace(
   connection: LdapConnection,
   label: 'users' | 'groups',
@@ -158,14 +158,14 @@ function pageLines(
     const detail = `the server gives this reader no more than ${digits(entries)} entries at once; ${remedy}`
     return [{ label: 'size limit', detail, level: 'warn' }]
   }
-  // What else a result may mean is said by the read.
+  // The read reports other results.
   if (code !== SUCCESS || !more || entries === pageSize) return []
   return [
     { label: 'page size', detail: `the server gives ${digits(entries)} entries on a page`, level: 'info' },
   ]
 }
 
-/** Those of the attributes that no entry at all has: a typo, or the reader may not see them. */
+/** Attributes that no entry has: a typo, or the bind account cannot read them. */
 async function neverSeen(
   connection: LdapConnection,
   place: UserPlace | GroupPlace,

@@ -4,15 +4,15 @@ import type { LdapEntry } from './entry.ts'
 import { ANYTHING } from './filter.ts'
 import { searchSome } from './search.ts'
 
-/** What changes with every change of an entry, as far as the server has it. */
+/** Attributes that change with every change of an entry, where the server has them. */
 const MARKS = ['uSNChanged', 'whenChanged', 'modifyTimestamp']
 
-/** How often an entry that changes while it is read is read again. */
+/** How often an entry that changes during the read is read again. */
 const MOST_READS = 4
 
 /**
  * Whether the server sent only a part of some values. Active Directory sends the first 1,500 values of an attribute as
- * `member;range=0-1499`, beside an empty `member`. Taken for the whole, that would remove every other member.
+ * `member;range=0-1499`, beside an empty `member`. Taken as complete, that would remove every other member.
  */
 export function isPartial(entry: LdapEntry): boolean {
   for (const name of entry.attributes.keys()) if (rangeOf(name) !== undefined) return true
@@ -20,10 +20,10 @@ export function isPartial(entry: LdapEntry): boolean {
 }
 
 /**
- * Reads an entry with all values of these attributes, range by range, from the first to the one that the server calls
- * the last. An entry that changed between two ranges is read again, a few times; then it is torn. Rejects with
- * `source-incomplete` where something else is wrong. Other searches may not be open on the connection: most servers
- * allow one at a time.
+ * Reads an entry with all values of these attributes, range by range, up to the one that the server marks as the last.
+ * An entry that changed between two ranges is read again, a few times; then it is torn. Rejects with
+ * `source-incomplete` for other errors. No other search may be open on the connection: most servers allow one at a
+ * time.
  */
 export async function readWhole(
   connection: LdapConnection,
@@ -45,7 +45,7 @@ function withoutRanges({ dn, attributes }: LdapEntry): LdapEntry {
   return { dn, attributes: new Map(rest), isTorn: true }
 }
 
-/** A range that is no longer there is refused. A connection that is lost stays so, and fails the next time too. */
+/** A range that no longer exists is refused. A lost connection stays so, and fails the next time too. */
 function unlessChanged(error: unknown): undefined {
   if (error instanceof DirsyncdError && error.code === 'source-incomplete') return undefined
   throw error
@@ -69,9 +69,8 @@ async function readRanges(
 }
 
 /**
- * Each range begins with the last value of the one before. The mark does not tell everything: the account of a member
- * that is deleted leaves the group without a change of the group, all values behind it move up, and one is never read.
- *
+ * Each range begins with the last value of the one before. The mark does not show every change: the account of a
+ * deleted member leaves the group without a change of the group, all values behind it move up, and one is never read.
  * @returns the values of all ranges, or `undefined` when the entry changed between two of them
  */
 async function readRest(
@@ -130,7 +129,7 @@ interface Values extends Range {
 }
 
 function rangeOf(name: string): Range | undefined {
-  // Every name of every entry is asked, and hardly one is a range.
+  // A fast path: this runs for every name of every entry, and hardly one is a range.
   if (!name.includes(';range=')) return undefined
   const match = /^(?<attribute>.+);range=(?<from>\d+)-(?<to>\d+|\*)$/.exec(name)?.groups
   if (match === undefined) return undefined

@@ -11,7 +11,6 @@ import { type Reading, readPlace } from './read-place.ts'
 import type { Records } from './records.ts'
 import { reportUnseen } from './unseen.ts'
 
-/** What a read of groups has besides the connection. */
 interface Context extends Pick<CompiledOptions, 'users'> {
   readonly groups: GroupPlace
   readonly records: Records
@@ -20,9 +19,7 @@ interface Context extends Pick<CompiledOptions, 'users'> {
 }
 
 /**
- * Reads the groups; the users must have been read, because they are what the members of groups are looked up in. Throws
- * like `readPlace`.
- *
+ * Reads the groups; the users must have been read, because members are looked up in them. Throws like `readPlace`.
  * @param primaryNames what users call their primary groups, each once
  */
 export async function readGroups(
@@ -95,9 +92,9 @@ async function readOthers(
 }
 
 /**
- * As `readOtherGroups`, where the members tell: what is below the same bases, is no user and is in a group itself. Only
- * where somebody names a group that was not read, or at a global catalog, whose members do not name all of their
- * groups.
+ * As `readOtherGroups`, where the members name their groups: reads entries below the same bases that are no users and
+ * are in a group themselves. Only where an entry names a group that was not read, or at a global catalog, whose members
+ * do not name all of their groups.
  */
 async function readOtherParents(
   reading: Reading,
@@ -110,9 +107,9 @@ async function readOtherParents(
 }
 
 /**
- * Groups outside of the sync's filter may still be within its groups. All below the same bases that have members are
- * read in one search, because to look at one unknown member after the other would take a request for each. A global
- * catalog shows the members of some groups to nobody: there those without any count too.
+ * Groups outside of the sync's filter may still be within its groups. All groups with members below the same bases are
+ * read in one search, because single lookups of unknown members would take a request each. A global catalog hides the
+ * members of some groups: there those without any count too.
  */
 async function readOtherGroups(
   reading: Reading,
@@ -123,6 +120,6 @@ async function readOtherGroups(
 ): Promise<void> {
   const where = { ...groups, ...anyPresent(records.groupSigns) }
   const attributes = [...new Set([...groups.map.members, ...records.groupAttributes])]
-  // A large group that was read as a whole is not read range by range again.
+  // A large group that was read completely is not read range by range again.
   await readPlace(reading, where, attributes, onGroup, (dn) => !isKnown(dnKey(dn)))
 }

@@ -8,12 +8,11 @@ import type { Reading } from './read-place.ts'
 import { readUsers } from './read-users.ts'
 import { ReadUsers } from './users.ts'
 
-/** The image of one read. */
 export interface ReadImage extends LdapImage {
   readonly users: ReadUsers
 }
 
-/** Users first: they are what the members of groups are looked up in. Throws like `readPlace`. */
+/** Users first: members of groups are looked up in them. Throws like `readPlace`. */
 export async function readImage(
   reading: Reading,
   { users: place, groups }: Pick<CompiledOptions, 'users' | 'groups'>,

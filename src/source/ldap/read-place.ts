@@ -9,7 +9,6 @@ import type { LdapSourceOptions } from './options.ts'
 import { isPartial, readWhole } from './range.ts'
 import { searchAll } from './search.ts'
 
-/** What every read on a connection needs. */
 export interface Reading {
   readonly connection: LdapConnection
   readonly pageSize: number | undefined
@@ -19,19 +18,17 @@ export interface Reading {
   readonly catalog: GlobalCatalog | undefined
   /** Bases whose references to other servers are already in the log. */
   readonly referred: Set<string>
-  /** Bases below which the server showed an entry, by DN in its normal form. */
+  /** Bases below which the server showed an entry, by normal DN. */
   readonly filled: Set<string>
 }
 
-/** A place without its mapping. */
 export type Where = Pick<Place<unknown>, 'bases' | 'scope' | 'filter' | 'filterText'>
 
 /**
- * Reads the entries of all bases, each once and with all of its values, and hands them on. Entries that the server
- * sends in parts come behind the others, because their other parts can only be asked for when the pages have ended.
- * Throws like `searchAll`.
- *
- * @param isWanted says of the DN of an entry that came in parts whether it is worth to be read as a whole
+ * Reads the entries of all bases, each once and with all of its values. Entries that the server sends in parts come
+ * behind the others, because their other parts can only be requested when the pages have ended. Throws like
+ * `searchAll`.
+ * @param isWanted whether an entry that came in parts, by DN, is worth reading completely
  */
 export async function readPlace(
   { connection, pageSize, referrals, log, referred, filled }: Reading,
@@ -61,7 +58,7 @@ export async function readPlace(
   }
 }
 
-/** Whether one base is in another; without that no entry can come twice. */
+/** Whether one base is in another; otherwise no entry can come twice. */
 function overlap(bases: readonly string[]): boolean {
   const normal = bases.map(dnKey)
   return normal.some((one, at) =>

@@ -36,16 +36,15 @@ export async function readUsers(
   if (entries > 0) await reportUnseen(reading, 'users.map', place, [...unseen])
 }
 
-/** The disabled users, by DN and by id. */
 interface DisabledUsers {
   readonly dns: ReadonlySet<string>
   readonly ids: ReadonlySet<string>
 }
 
 /**
- * Tells disabled users from others. Somebody who came back may have a disabled account and another one of the same id.
- * A disabled account that was moved to another DN between the two searches is the same one still: an entry of its id
- * counts as another only where the account itself was met too.
+ * Separates disabled users from others. A returning user may have a disabled account and another one with the same id.
+ * A disabled account that was moved to another DN between the two searches is still the same one: an entry with its id
+ * counts as another only where the account itself was read too.
  */
 function createSorting(
   { dns, ids }: DisabledUsers,

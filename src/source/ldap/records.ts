@@ -15,13 +15,13 @@ const NO_GROUP_FIELDS: GroupFields = { name: undefined, faults: [] }
 
 /** Turns the entries of one read into the records of an image. */
 export class Records {
-  /** What users must be asked for besides their mapping. */
+  /** The attributes of users besides their mapping. */
   readonly userAttributes: readonly string[]
   /** Every group that may be within another one has one of these attributes. */
   readonly groupSigns: readonly string[]
   /** Whether members name all the groups that they are in, where they name any. */
   readonly namesAllGroups: boolean = true
-  /** The attributes of a group that list its members; none where groups are not asked. */
+  /** The attributes of a group that list its members; empty where groups are not read for them. */
   readonly listed: readonly string[]
   readonly primary: PrimaryGroupRule
   readonly #users: CompiledOptions['users']
@@ -37,7 +37,7 @@ export class Records {
     const { membersFrom, nested, map } = groups ?? {}
     this.#users = users
     this.#groups = groups
-    // The server is asked who is in the chain, and the direct members are in it: a large group has no ranges to read.
+    // LDAP_MATCHING_RULE_IN_CHAIN returns direct members too, so no ranged reads.
     this.listed = membersFrom === 'member' && nested !== 'in-chain' ? (map?.members ?? []) : []
     this.primary = primaryGroupRule(groups?.primaryGroup)
     this.#byUid = this.listed.some(isMemberUid)
@@ -51,7 +51,6 @@ export class Records {
     this.groupSigns = map?.members ?? []
   }
 
-  /** What groups must be asked for besides their mapping. */
   get groupAttributes(): readonly string[] {
     return [...this.primary.groupAttributes, ...(this.#groupsNameParents ? [MEMBER_OF] : [])]
   }
@@ -80,7 +79,9 @@ export class Records {
     }
   }
 
-  /** The users must be in the index. Throws `source-incomplete` for an entry that is torn, where no members are read. */
+  /**
+   * The users must be in the index. Throws `source-incomplete` for an entry that is torn, where no members are read.
+   */
   groupOf(entry: LdapEntry, index: MemberIndex): GroupRecord {
     if (entry.isTorn && this.#groups?.membersFrom === undefined) throw torn(entry)
     const lookup = lookupIn(entry)
@@ -92,18 +93,18 @@ export class Records {
     )
   }
 
-  /** The record of a group outside of the sync's filter, which was not asked for its mapping. */
+  /** A group outside of the sync's filter, read without its mapping. */
   otherOf(entry: LdapEntry, index: MemberIndex): GroupRecord {
     const lookup = lookupIn(entry)
     return this.#recordOf(entry, lookup, index, NO_GROUP_FIELDS)
   }
 
-  /** @param users those whom the numbers of the index are of */
+  /** @param users the users behind the numbers of the index */
   createIndex(users: Pick<ImageUsers, 'idOf' | 'dnOf'>): MemberIndex {
     return createMemberIndex(this.listed, users)
   }
 
-  /** The groups that any record names as those it is in, by DN in its normal form. */
+  /** The groups that any record names as its own, by normal DN. */
   named(): Iterable<string> {
     return this.#dns.forms()
   }

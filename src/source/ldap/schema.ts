@@ -3,7 +3,7 @@ import type { LdapConnection } from './connection/connection.ts'
 import { lookupIn } from './entry.ts'
 import { findEntry } from './search.ts'
 
-/** What the server shows of its schema: `objectClasses` and `attributeTypes` (RFC 4512, 4.2). Throws like `findEntry`. */
+/** The readable part of `objectClasses` and `attributeTypes` (RFC 4512, 4.2). Throws like `findEntry`. */
 export async function readSchema(connection: LdapConnection): Promise<Lookup | undefined> {
   const [dn] = connection.rootDse === undefined ? [] : lookupIn(connection.rootDse)('subschemaSubentry')
   if (dn === undefined) return undefined
@@ -24,7 +24,7 @@ export function namesIn(text: string): readonly string[] {
   return [...(oid === undefined ? [] : [oid]), ...wordsBehind('NAME', text)]
 }
 
-/** What stands behind a keyword: one word, or several in parentheses, with `$` between them or in quotes. */
+/** The value of a keyword: one word, or several in parentheses, with `$` between them or in quotes. */
 export function wordsBehind(keyword: string, text: string): readonly string[] {
   // Descriptions may hold any word, and are not needed.
   const plain = text.replace(/\bDESC\s+'[^']*'/, '')

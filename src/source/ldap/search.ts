@@ -18,34 +18,34 @@ import {
 } from './connection/result.ts'
 import type { Doing } from './connection/wire.ts'
 
-/** Active Directory sends empty pages while it looks for matches; a server that sends nothing else has lost its way. */
+/** Active Directory sends empty pages while it looks for matches; a server that sends nothing else is stuck. */
 const MOST_EMPTY_PAGES = 1000
 
-/** A page of people is shorter; one of large groups may be thousands of times as long. */
+/** A page of users is shorter; one of large groups may be thousands of times as long. */
 const MOST_BACKLOG_BYTES = 1024 * 1024
 
 export interface Search {
   readonly base: string
   readonly scope: SearchScope
   readonly filter: Filter
-  /** The filter in words, for sentences. */
+  /** For sentences. */
   readonly filterText: string
   readonly attributes: readonly string[]
-  /** `undefined` asks for everything at once. */
+  /** `undefined`: no paging. */
   readonly pageSize: number | undefined
 }
 
 export interface SearchTotals {
   readonly entries: number
   readonly pages: number
-  /** Search references to other servers, which are not followed, but for places that never hold people. */
+  /** Search references to other servers, which are not followed, except places that never hold users. */
   readonly references: number
 }
 
 /**
- * Reads every page of a search and hands each entry on as it arrives. Resolves only when the server has said that
- * there is no more; anything else is `source-incomplete`, or `source-refused` for a base that does not exist. A server
- * that does not give out pages of this length is asked again for shorter ones.
+ * Reads every page of a search and passes each entry on at once. Resolves only at a confirmed end; anything else is
+ * `source-incomplete`, or `source-refused` for a base that does not exist. A server that refuses pages of this length
+ * is asked again for shorter ones.
  *
  * The loop is our own because ldapts ends with success at a page without entries even when a cookie asks to go on.
  */
@@ -68,7 +68,7 @@ export async function searchAll(
   }
 }
 
-/** A page of this length is too long for the server; a shorter one to try. */
+/** The page is too long for the server; a shorter one to try. */
 interface TooLong {
   readonly mostPerPage: number
 }
@@ -95,7 +95,7 @@ async function searchPages(
       first ??= sent
       backlog.add(sent)
     })
-    // If decoding fails, nobody waits for this page any more.
+    // If decoding fails, nothing awaits this page any more.
     asked.catch(() => undefined)
     // The server works on this page while the one before is decoded.
     backlog.handOn()
@@ -137,7 +137,7 @@ function createBacklog(onEntry: (sent: SentEntry) => void) {
   }
 }
 
-/** Some servers cut off a first page that is too long; OpenLDAP refuses it and does not say what it would allow. */
+/** Some servers cut off a first page that is too long; OpenLDAP refuses it without naming its limit. */
 function shorterPage({ result, entries }: Page, { pageSize = 0 }: Search): number | undefined {
   const { code, diagnostic } = result
   if (code === SIZE_LIMIT_EXCEEDED && entries > 0 && entries < pageSize) return entries
@@ -145,7 +145,7 @@ function shorterPage({ result, entries }: Page, { pageSize = 0 }: Search): numbe
   return isRefused && pageSize > 1 ? Math.floor(pageSize / 2) : undefined
 }
 
-/** Only the first page: a sample, which says nothing about what else there is. */
+/** Only the first page: a sample, which proves nothing about other entries. */
 export async function searchSome(connection: LdapConnection, search: Search): Promise<LdapEntry[]> {
   const entries: LdapEntry[] = []
   const take = decoded(connection, search, (entry) => entries.push(entry))
@@ -154,13 +154,10 @@ export async function searchSome(connection: LdapConnection, search: Search): Pr
   return entries
 }
 
-/** What a server answers for an entry that it does not have, keeps from this reader, or leaves to another server. */
+/** Answers for an entry that does not exist, is hidden from this account, or is on another server. */
 const NOT_HERE: ReadonlySet<number> = new Set([NO_SUCH_OBJECT, INVALID_DN, INSUFFICIENT_ACCESS, REFERRAL])
 
-/**
- * The entry with this DN; `undefined` where this server does not show one, or where it is not within the filter. Throws
- * like `searchAll`.
- */
+/** `undefined` where this server does not show the entry, or it is not within the filter. Throws like `searchAll`. */
 export async function findEntry(
   connection: LdapConnection,
   dn: string,
@@ -186,7 +183,7 @@ export interface FirstPage {
   readonly more: boolean
 }
 
-/** What a server makes of the first page, whatever its result is: how much it gives shows only by asking. */
+/** The first page, whatever its result: the server's limits show only by asking. */
 export async function tryPage(
   connection: LdapConnection,
   search: Search,
@@ -218,7 +215,7 @@ async function searchPage(
       onEntry(entry)
     },
     onReference: (urls) => {
-      // A reference to nowhere is against the standard, and may stand for anything.
+      // A reference without URLs is against the standard, and may stand for anything.
       if (urls.length === 0 || !urls.every(isWithoutPeople)) references += 1
     },
   })
@@ -229,22 +226,22 @@ function reading(search: Search): Doing {
   return { code: 'source-incomplete', what: `reading ${describe(search)}` }
 }
 
-/** Takes each entry as soon as it has arrived. */
+/** Decodes each entry on arrival. */
 function decoded(connection: LdapConnection, search: Search, onEntry: (entry: LdapEntry) => void) {
   return (sent: SentEntry) => onEntry(connection.wire.decode(sent, reading(search)))
 }
 
 /**
- * Each search below a whole domain of Active Directory refers to what else the controllers hold: the configuration of
- * the forest, and the zones of its name servers.
+ * Each search below a whole domain of Active Directory refers to the controllers' other trees: the configuration of the
+ * forest, and the zones of its name servers.
  */
 function isWithoutPeople(url: string): boolean {
   return /^ldaps?:\/\/[^/]*\/(?:CN=Configuration|DC=DomainDnsZones|DC=ForestDnsZones),DC=/i.test(url)
 }
 
 /**
- * No size limit, because a server that reaches one that the client asked for calls that a success, and no time limit.
- * The paging control is not critical: a server that does not know it sends everything at once.
+ * No size limit, because a server that reaches the client's limit calls that a success, and no time limit. The paging
+ * control is not critical: a server that does not know it sends everything at once.
  */
 function requestOf(messageId: number, search: Search, cookie: Buffer | undefined): SearchRequest {
   const { base, scope, filter, pageSize } = search
@@ -264,7 +261,7 @@ function requestOf(messageId: number, search: Search, cookie: Buffer | undefined
   })
 }
 
-/** The cookie to go on with, or `undefined` at the end. Whether it is the end must be beyond doubt. */
+/** The next cookie, or `undefined` at the end, which must be beyond doubt. */
 function nextCookie(
   connection: LdapConnection,
   search: Search,

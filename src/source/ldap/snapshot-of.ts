@@ -11,8 +11,8 @@ import type { ReadImage } from './read-image.ts'
 import { type Membership, membershipOf } from './membership/membership.ts'
 
 /**
- * The snapshot of what a server said, in steps; the collector has the users, and gets the groups. It reads nothing. Throws
- * `source-incomplete` when not one of many entries has an id.
+ * Makes the snapshot in steps; the collector has the users, and gets the groups. Throws `source-incomplete` when not
+ * one of many entries has an id.
  */
 export function* snapshotOf(
   image: ReadImage,
@@ -42,7 +42,7 @@ function membersIn({ users }: GroupRecord): number {
   return users.length
 }
 
-/** What a later read is compared with, or a doubt is judged by. */
+/** For the comparison with later reads, and for judging doubts. */
 function evidenceOf(
   { groups, others }: LdapImage,
   { map }: GroupPlace,
@@ -95,7 +95,7 @@ function evidenceOf(
   }
 }
 
-/** What the evidence calls a group: its id, or its DN in the normal form. */
+/** The group's id, or its normal DN. */
 function keyIn(group: GroupRecord): string {
   return usableId(group) ?? dnKey(group.dn)
 }

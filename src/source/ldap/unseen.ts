@@ -4,10 +4,9 @@ import type { Reading, Where } from './read-place.ts'
 import { namesIn, readSchema } from './schema.ts'
 
 /**
- * Logs mapped attributes that no entry has: a typo, or the reader may not see them. Throws like `refuseAliases`.
- *
+ * Logs mapped attributes that no entry has: a typo, or the bind account cannot read them. Throws like `refuseAliases`.
  * @param key `users.map` or `groups.map`
- * @param isUsual says of an attribute that the server knows whether it is no wonder that no entry has it
+ * @param isUsual whether an attribute that the server knows may well be on no entry
  */
 export async function reportUnseen(
   { connection, log }: Reading,
@@ -26,9 +25,8 @@ export async function reportUnseen(
 }
 
 /**
- * Throws `config-invalid` where the server has another name for one of these attributes, by which it sends it: what is
- * looked for is then in every entry, and seems to be in none. Otherwise throws like `findEntry`. Resolves with those
- * that the schema of the server does not have.
+ * Throws `config-invalid` where the server sends one of these attributes under another name: it then seems to be in no
+ * entry. Otherwise throws like `findEntry`. Resolves with the attributes that the schema of the server lacks.
  */
 export async function refuseAliases(
   connection: LdapConnection,
@@ -41,7 +39,7 @@ export async function refuseAliases(
   return unseen.filter((name) => {
     const [plain = name, ...options] = name.split(';')
     const type = types.find(({ names }) => names.includes(plain.toLowerCase()))
-    // The first is the OID; by the next one the attribute is sent.
+    // The first is the OID; the server sends the attribute under the next one.
     const sent = type?.names[1]
     if (type === undefined || sent === undefined) return true
     if (sent === plain.toLowerCase()) return false
@@ -51,7 +49,7 @@ export async function refuseAliases(
   })
 }
 
-/** A name as the server spells it in the description of the attribute. */
+/** As the server spells the name in the description of the attribute. */
 function spelled(name: string, description: string): string {
   return new RegExp(`'(${name})'`, 'i').exec(description)?.[1] ?? name
 }

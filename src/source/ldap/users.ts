@@ -3,7 +3,7 @@ import type { Collector } from '../collect.ts'
 import { Containers } from './containers.ts'
 import type { ImageUsers, UserRecord } from './image.ts'
 
-/** What groups need to know of a user besides what every source has. */
+/** A user's data for groups besides what every source has. */
 type Naming = Pick<UserRecord, 'uids' | 'memberOf' | 'primaryGroup'>
 
 const NO_VALUES: readonly string[] = []
@@ -13,8 +13,8 @@ const FIRST = 1024
 const ODD = -1
 
 /**
- * The users of a read, numbered from 0 in its order. Nearly all are rows of the collector's table and nothing else:
- * what makes a user odd is no usable id, one that another entry has too, or an account that cannot log in.
+ * The users of a read, numbered from 0 in its order. Nearly all are rows of the collector's table and nothing else: odd
+ * are users without a usable id, with an id that another entry has too, and disabled accounts.
  */
 export class ReadUsers implements ImageUsers {
   /** Has all users of the read. */
@@ -37,7 +37,7 @@ export class ReadUsers implements ImageUsers {
     return this.#size
   }
 
-  /** Takes the next user, into the collector too. Returns its number. */
+  /** Adds the next user, also to the collector. Returns its number. */
   add(user: UserRecord): number {
     const number = this.#size
     if (number === this.#rows.length) {
@@ -87,7 +87,7 @@ export class ReadUsers implements ImageUsers {
     return row === ODD ? this.#odd.get(number)!.dn : this.collector.table.fromOf(row)
   }
 
-  /** Visits all values of the id attribute of every user, with the normal DN of the entry's parent. */
+  /** Visits all values of the id attribute of every user, with the normal parent DN. */
   *eachPlace(visit: (id: string, container: string) => void): Steps<undefined> {
     const containers = new Containers()
     const { table } = this.collector

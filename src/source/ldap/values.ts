@@ -7,14 +7,14 @@ const GUIDS = new Set(['objectguid', 'ms-ds-consistencyguid', 'invocationid'])
 /** Attributes that are always bytes, even where the bytes of one entry happen to be UTF-8. */
 const BINARY = new Set(['guid', 'jpegphoto', 'repluptodatevector', 'userpassword'])
 
-/** Attributes whose bytes are a security identifier of Microsoft's. */
+/** Security identifiers of Microsoft. */
 const SIDS = new Set(['objectsid', 'sidhistory'])
 
 const GUID_TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 type Form = 'guid' | 'sid' | 'hex' | 'text'
 
-/** The form is a matter of the attribute's name, or an id would look one way for one entry and another for the next. */
+/** The attribute's name decides the form, or an id would have one form for one entry and another for the next. */
 function formOf(attribute: string): Form {
   const name = attribute.toLowerCase()
   if (GUIDS.has(name)) return 'guid'
@@ -23,9 +23,8 @@ function formOf(attribute: string): Form {
 }
 
 /**
- * What makes text of the values of an attribute: a GUID and a SID as Microsoft writes them, other binary attributes and
- * everything that is not UTF-8 as lower-case hexadecimal digits, text byte for byte as it is.
- *
+ * Decodes the values of an attribute: a GUID and a SID as Microsoft writes them, other binary attributes and everything
+ * that is not UTF-8 as lower-case hexadecimal digits, text byte for byte.
  * @param onBytes called for each value that seems to be text and is not UTF-8
  */
 export function valueDecoder(attribute: string, onBytes: () => void = () => undefined): Decode<string> {
@@ -40,7 +39,7 @@ export function valueDecoder(attribute: string, onBytes: () => void = () => unde
     case 'text':
       return (bytes, start, end) => {
         const text = bytes.toString('utf8', start, end)
-        // Bytes that are not UTF-8 become U+FFFD, which may also have been sent as it is.
+        // Bytes that are not UTF-8 become U+FFFD, which may also have been sent as such.
         if (!text.includes('\ufffd') || isUtf8(bytes.subarray(start, end))) return text
         onBytes()
         return hexText(bytes, start, end)
@@ -52,9 +51,7 @@ function hexText(bytes: Buffer, start: number, end: number): string {
   return bytes.toString('hex', start, end)
 }
 
-/**
- * The values of an attribute that its `valueDecoder` writes like this: one, seldom two, none when it can be no value of it.
- */
+/** The values that `valueDecoder` writes like this: one, seldom two, none for an impossible text. */
 export function valueBytes(attribute: string, text: string): Buffer[] {
   const form = formOf(attribute)
   if (form === 'guid' && isGuid(text)) return [guidBytes(text)]
@@ -65,7 +62,7 @@ export function valueBytes(attribute: string, text: string): Buffer[] {
   return hex === undefined || isUtf8(hex) ? [plain] : [plain, hex]
 }
 
-/** Whether this is how `valueDecoder` writes 16 bytes of an attribute of this kind. */
+/** Whether `valueDecoder` writes 16 bytes of such an attribute like this. */
 export function isGuid(text: string): boolean {
   return GUID_TEXT.test(text)
 }
@@ -99,7 +96,7 @@ function sidText(bytes: Buffer, start: number, end: number): string {
   return `S-${numbers.join('-')}`
 }
 
-/** None for a text that is no SID or another spelling of one. */
+/** Empty for a text that is no SID or another spelling of one. */
 function sidBytes(text: string): Buffer[] {
   const [authority = Number.NaN, ...parts] = text.split('-').slice(2).map(Number)
   const inRange = authority < 2 ** 48 && parts.every((part) => part < 2 ** 32)

@@ -2,31 +2,31 @@ import type { Lookup } from '../mapping.ts'
 import type { Vendor } from './options.ts'
 
 /**
- * What is known about a kind of server. Everything here is a default: what the configuration says goes first.
- * How an id is written and searched is a matter of its attribute and not of the vendor: see values.ts.
+ * The defaults of a kind of server; the configuration goes first. How an id is written and searched depends on its
+ * attribute and not on the vendor: see values.ts.
  */
 export interface VendorProfile {
   readonly vendor: Vendor
-  /** The attribute that names an entry for ever, through renames and moves. */
+  /** A permanent attribute, also through renames and moves. */
   readonly idAttribute: string | undefined
-  /** People only: no computers, no contacts, no accounts of machines. */
+  /** People only: no computers, no contacts, no machine accounts. */
   readonly userFilter: string | undefined
   readonly groupFilter: string | undefined
   /** The attribute of a group that lists its members. */
   readonly members: string | undefined
   /** The filter of accounts that cannot log in. */
   readonly disabledWhen: string | undefined
-  /** Attributes of `disabledWhen` that every user has: if nobody has them, the reader may not see them. */
+  /** Attributes of `disabledWhen` that every user has: if no user has them, the bind account cannot read them. */
   readonly disabledBy: readonly string[]
-  /** Whether membership in the primary group is computed unless the configuration says otherwise. */
+  /** The default for members by primary group. */
   readonly primaryGroup: boolean
   /** How a user names the primary group: the last part of the group's SID, or the group's number. */
   readonly primaryGroupBy: 'sid' | 'gid'
-  /** Whether the server can follow a chain of groups by itself. */
+  /** Whether the server supports LDAP_MATCHING_RULE_IN_CHAIN. */
   readonly inChain: boolean
-  /** Whether it answers in pages. One that does not sends everything at once. */
+  /** A server without paging sends everything at once. */
   readonly paging: boolean
-  /** The longest page that it gives out, unless its administrator changed that. */
+  /** The default limit of the server. */
   readonly mostPerPage: number | undefined
 }
 
@@ -88,7 +88,7 @@ export const PROFILES: Readonly<Record<Vendor, VendorProfile>> = {
     ...GENERIC,
     vendor: 'freeipa',
     idAttribute: 'ipaUniqueID',
-    // Not the copies of everybody below cn=compat.
+    // Without the copies below cn=compat.
     userFilter: '(&(objectClass=person)(objectClass=ipaObject))',
     groupFilter: '(objectClass=ipaUserGroup)',
     members: 'member',
@@ -105,13 +105,12 @@ export const PROFILES: Readonly<Record<Vendor, VendorProfile>> = {
   },
 }
 
-/** Active Directory, and its small sister AD LDS. Samba says that it has the first of them. */
+/** Active Directory and AD LDS. Samba announces the first of them. */
 const ACTIVE_DIRECTORY: ReadonlySet<string> = new Set(['1.2.840.113556.1.4.800', '1.2.840.113556.1.4.1851'])
 
 /** FreeIPA is a 389-ds with extended operations of its own, such as the one that sets a keytab. */
 const FREEIPA_EXTENSIONS = '2.16.840.1.113730.3.8.10.'
 
-/** Which vendor's server this root DSE is of. */
 export function vendorOf(root: Lookup): Vendor {
   const name = [...root('vendorName'), ...root('vendorVersion')].join(' ')
   if (root('supportedCapabilities').some((oid) => ACTIVE_DIRECTORY.has(oid))) return 'active-directory'

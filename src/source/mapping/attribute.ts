@@ -1,11 +1,11 @@
 import { DirsyncdError } from '../../base/errors.ts'
 
-/** Returns why this kind of source cannot have an attribute of this name; `undefined` when it can. */
+/** Returns why this source cannot have an attribute of this name; `undefined` when it can. */
 export type NameCheck = (attribute: string) => string | undefined
 
 /**
- * A single attribute's name, without surrounding blanks. Throws `config-invalid` with a sentence that begins with the
- * key, such as `users.map.external_id: …`.
+ * The name of a single attribute, trimmed. Throws `config-invalid` with a sentence that begins with the key, such as
+ * `users.map.external_id: …`.
  */
 export function compileAttribute(attribute: string, key: string, check: NameCheck): string {
   const name = attribute.trim()

@@ -8,7 +8,7 @@ import { compileOperator } from './operators.ts'
 import { parseProblem } from './parse-problem.ts'
 import { compileAs, type Part, type Scope, textOf, type Type, TYPE_NAMES } from './scope.ts'
 
-/** The longest expression, in characters. */
+/** In characters. */
 const MAX_SOURCE = 4_000
 
 /**
@@ -17,21 +17,19 @@ const MAX_SOURCE = 4_000
  */
 const grammar = new Environment({ limits: { maxAstNodes: 500, maxDepth: 40, maxCallArguments: 32 } })
 
-/** An expression as written, with its key for error messages. */
 interface ExpressionText {
   readonly text: string
   readonly key: string
   readonly check: NameCheck
 }
 
-/** Whether this is an expression, and not a name or a template. */
 export function isExpression(text: string): boolean {
   return text.trimStart().startsWith('=')
 }
 
 /**
- * Compiles an expression, which begins with `=`. Throws `config-invalid` with the key, the column (in the whole text,
- * from 1) and the problem.
+ * An expression begins with `=`. Throws `config-invalid` with the key, the column (in the whole text, from 1) and the
+ * problem.
  */
 export function compileExpression(text: string, key: string, check: NameCheck): Formula {
   const expression = { text, key, check }

@@ -6,7 +6,7 @@ import { commonType, compileAs, eager, listOf, type Part, type Scope, textOf } f
 
 type CompileForm = (scope: Scope, node: ASTNode, args: readonly ASTNode[]) => Part
 
-/** Special forms: the functions that take lists, literal arguments or alternatives, not only texts. */
+/** Functions that take lists, literal arguments or alternatives, not only texts. */
 const FORMS: ReadonlyMap<string, CompileForm> = new Map<string, CompileForm>([
   ['first', compileFirst],
   ['when', compileWhen],
@@ -21,7 +21,7 @@ const FORMS: ReadonlyMap<string, CompileForm> = new Map<string, CompileForm>([
 
 export const FORM_NAMES: readonly string[] = [...FORMS.keys()]
 
-/** `undefined` when the name is none of these functions. */
+/** `undefined` for other functions. */
 export function compileForm(
   scope: Scope,
   node: ASTNode,
@@ -31,7 +31,7 @@ export function compileForm(
   return FORMS.get(name)?.(scope, node, args)
 }
 
-/** The first argument that has a value; the ones after it are not evaluated. */
+/** Arguments after the first one with a value are not evaluated. */
 function compileFirst(scope: Scope, node: ASTNode, args: readonly ASTNode[]): Part {
   requireCount(scope, node, 'first(text, …)', args, 1, Number.POSITIVE_INFINITY)
   const parts = args.map((arg) => compileTexts(scope, arg, 'first'))
@@ -124,7 +124,6 @@ function compileAttr(scope: Scope, node: ASTNode, args: readonly ASTNode[]): Par
   return attributePart(scope.sourceOf(node), name)
 }
 
-/** The first value of an attribute. */
 export function attributePart(source: string, name: string): Part {
   return {
     type: 'text',
@@ -143,7 +142,7 @@ function compileValues(scope: Scope, node: ASTNode, args: readonly ASTNode[]): P
   return { type: 'list', source, attributes: [name], evaluate: (context) => readAll(context, name) }
 }
 
-/** The name, bare or as a text in quotes. It must be written out, because the source reads only named attributes. */
+/** The name, bare or in quotes. It must be literal, because the source reads only named attributes. */
 function attributeArgument(scope: Scope, node: ASTNode, form: string, args: readonly ASTNode[]): string {
   requireCount(scope, node, `${form}("name")`, args, 1, 1)
   const [only] = args
@@ -222,13 +221,12 @@ function compileOrFail<T>(scope: Scope, node: ASTNode, what: string, compile: ()
   }
 }
 
-/** The text of a literal, which is compiled once at the start and so cannot depend on the entry. */
+/** A literal is compiled once at the start and so cannot depend on the entry. */
 function literalOf(scope: Scope, node: ASTNode, what: string): string {
   if (node.op === 'value' && typeof node.args === 'string') return node.args
   return scope.fail(node, `${what} must be a text in quotes`)
 }
 
-/** A literal, for the trace of a call. */
 function shownLiteral(scope: Scope, node: ASTNode): Part {
   const value = literalOf(scope, node, 'the argument')
   return { type: 'text', source: scope.sourceOf(node), attributes: [], evaluate: () => value }

@@ -3,10 +3,9 @@ import type { TraceStep } from './trace.ts'
 /** All values of an entry's attribute, in any order; an empty list when it has none. */
 export type Lookup = (attribute: string) => readonly string[]
 
-/** The result of a part of a mapping. A text without a value is `null`; the other types always have a value. */
+/** A text without a value is `null`; the other types always have a value. */
 export type Value = string | null | boolean | number | readonly string[]
 
-/** A compiled part of a mapping. */
 export interface Formula {
   /** As written in the configuration. */
   readonly source: string
@@ -16,12 +15,11 @@ export interface Formula {
   evaluate(context: Context): Value
 }
 
-/** The state of one evaluation for one entry. */
 export interface Context {
   lookup: Lookup
   /** The current items of the list methods being evaluated, the innermost last. */
   readonly items: string[]
-  /** `undefined` when no trace is wanted. */
+  /** `undefined`: no trace. */
   readonly steps: TraceStep[] | undefined
   /** Of several values of an attribute those of the highest rank count; `undefined` where all are equal. */
   readonly rankOf: Rank | undefined
@@ -36,10 +34,9 @@ export class Fault extends Error {
   override readonly name = 'Fault'
 }
 
-/** The longest intermediate text, in characters. */
+/** In characters. */
 const MAX_TEXT = 32_768
 
-/** The longest list. */
 const MAX_LIST = 10_000
 
 const BUDGET = 4_000_000
@@ -48,7 +45,7 @@ export function createContext({ steps, rankOf }: Partial<Pick<Context, 'steps' |
   return { lookup: () => [], items: [], steps, rankOf, budget: BUDGET }
 }
 
-/** Makes the context that of another entry. One serves all entries, because no evaluation is open while another begins. */
+/** Reuses the context for another entry. One serves all entries, because evaluations never overlap. */
 export function begin(context: Context, lookup: Lookup): Context {
   context.lookup = lookup
   // Setting the length costs more than the rest, and only a fault leaves items behind.
@@ -57,7 +54,7 @@ export function begin(context: Context, lookup: Lookup): Context {
   return context
 }
 
-/** Throws a `Fault` when the evaluation has used up its budget. */
+/** Throws a `Fault` when the budget is used up. */
 export function charge(context: Context, units: number): void {
   context.budget -= units
   if (context.budget < 0) throw new Fault('it takes too long to compute for this entry')
@@ -83,17 +80,17 @@ export function present(text: string): string | null {
   return text.trim() === '' ? null : text
 }
 
-/** Adds a step to the trace, if one is wanted; none within a list method, which would add one for each item. */
+/** Adds a step to the trace, except within a list method, which would add one for each item. */
 export function note(context: Context, step: () => TraceStep): void {
   if (context.steps !== undefined && context.items.length === 0) context.steps.push(step())
 }
 
-/** Adds the step of an evaluated expression; `call` is how the step shows it, by default as written. */
+/** `call` is how the step shows the expression, by default as written. */
 export function noteCall(context: Context, expression: string, value: Value, call = expression): void {
   note(context, () => ({ kind: 'call', text: `${call} is ${show(value)}`, expression, value: plain(value) }))
 }
 
-/** Says which alternative was taken and why not the ones before it. */
+/** Names the alternative, and why the ones before it were not taken. */
 export function noteChoice(
   context: Context,
   chosen: string | undefined,
@@ -152,7 +149,7 @@ function noteAttribute(
   })
 }
 
-/** A value as it is shown to people: `no value`, `"Anna"`, `"a", "b" and 7 more`. */
+/** For operators: `no value`, `"Anna"`, `"a", "b" and 7 more`. */
 export function show(value: Value): string {
   if (value === null) return 'no value'
   if (typeof value === 'string') return quote(value)
@@ -166,7 +163,7 @@ function quote(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text)
 }
 
-/** A value as a trace has it for programs. */
+/** For programs. */
 function plain(value: Value): string | undefined {
   if (value === null) return undefined
   return typeof value === 'object' ? value.join(', ') : String(value)

@@ -3,11 +3,11 @@ import { boundedList, boundedText, charge, present, type Context, type Value } f
 import { compileAs, eager, listOf, type Part, type Scope, textOf, type Type, TYPE_NAMES } from './scope.ts'
 import { slug } from './slug.ts'
 
-/** A function of texts. When an argument has no value, the result is no value, false or an empty list. */
+/** When an argument has no value, the result is no value, false or an empty list. */
 interface TextFunction {
-  /** The names of the arguments, for the usage in messages. */
+  /** For the usage in messages. */
   readonly params: readonly string[]
-  /** How many of them may be left out at the end. */
+  /** How many parameters may be left out at the end. */
   readonly optional?: number
   readonly returns: 'text' | 'bool' | 'list'
   readonly apply: (text: string, ...rest: string[]) => Value
@@ -60,7 +60,7 @@ function split(text: string, mark = ''): string[] {
   return parts.map((part) => part.trim())
 }
 
-/** A call of a function of texts; `undefined` for another name. A function that returns a text also takes a list. */
+/** `undefined` for another name. A function that returns a text also takes a list. */
 export function compileTextFunction(
   scope: Scope,
   node: ASTNode,
@@ -88,7 +88,7 @@ export function compileTextFunction(
   })
 }
 
-/** Applies `one` to every text of a list; results without a value are left out. */
+/** Results without a value are left out. */
 export function liftOver(
   list: readonly string[],
   context: Context,
@@ -100,7 +100,6 @@ export function liftOver(
   )
 }
 
-/** A text or a list of texts. */
 export function compileTexts(scope: Scope, node: ASTNode, name: string): Part {
   const part = scope.compile(node)
   if (part.type === 'text' || part.type === 'none' || part.type === 'list') return part

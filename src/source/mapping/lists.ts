@@ -2,7 +2,7 @@ import type { ASTNode } from '@marcbachmann/cel-js'
 import { boundedList, charge, noteCall, present, type Context, type Value } from './formula.ts'
 import { compileAs, listOf, type Part, type Scope, textOf, type Type } from './scope.ts'
 
-/** A method that evaluates its body for the items of a list, and makes a result of the values. */
+/** Evaluates its body for each item of a list, and combines the values. */
 interface ListMethod {
   readonly bodyType: 'bool' | 'text'
   readonly returns: Type
@@ -47,10 +47,10 @@ const LIST_METHODS: ReadonlyMap<string, ListMethod> = new Map<string, ListMethod
 
 export const LIST_METHOD_NAMES: readonly string[] = [...LIST_METHODS.keys()]
 
-/** The units that each item costs, in addition to the evaluation of the body. */
+/** In units, in addition to the evaluation of the body. */
 const ITEM_COST = 20
 
-/** `list.filter(item, condition)` and the like; `undefined` when the name is none of them. */
+/** `list.filter(item, condition)` and the like; `undefined` for other names. */
 export function compileListMethod(
   scope: Scope,
   node: ASTNode,
@@ -90,7 +90,6 @@ function withItem(scope: Scope, name: string): Scope {
   return { ...scope, compile: (node) => scope.compileWithin(name, node) }
 }
 
-/** Keeps the current item on the context's stack while the body is evaluated. */
 function withCurrentItem(
   context: Context,
   inner: Part,
@@ -108,7 +107,7 @@ function withCurrentItem(
   }
 }
 
-/** The current item of a list method; a blank item has no value. */
+/** A blank item has no value. */
 export function itemPart(source: string, depth: number): Part {
   return { type: 'text', source, attributes: [], evaluate: (context) => present(context.items[depth] ?? '') }
 }

@@ -11,7 +11,7 @@ const COMPARISONS: ReadonlyMap<string, Compare> = new Map<string, Compare>([
   ['>=', (left, right) => left >= right],
 ])
 
-/** The operators with a left and a right side; `undefined` for a node that is none of them. */
+/** `undefined` for a node that is no binary operator. */
 export function compileOperator(scope: Scope, node: ASTNode): Part | undefined {
   const compare = COMPARISONS.get(node.op)
   if (compare !== undefined) return compileComparison(scope, node, compare)

@@ -18,7 +18,7 @@ const TOKENS: ReadonlyMap<string, string> = new Map([
   ['EOF', 'the end'],
 ])
 
-/** Says what is wrong with an expression in terms of this language, not of the parser. */
+/** In terms of this language, not of the parser. */
 export function parseProblem({ code, summary }: ParseError): string {
   if (code === 'reserved_identifier') return `${summary}; write an attribute of this name as attr("…")`
   if (code === 'invalid_escape_sequence') return `${summary}; write regular expressions as r"…"`

@@ -1,11 +1,10 @@
 import { RE2JS } from 're2js'
 import { boundedText, charge, type Context } from './formula.ts'
 
-/** A compiled regular expression of RE2, whose time grows only linearly with the length of the text. */
+/** A compiled regular expression of RE2: its time grows only linearly with the length of the text. */
 export interface Regex {
-  /** Whether it is found anywhere in the text. */
+  /** Whether it matches anywhere in the text. */
   test(text: string, context: Context): boolean
-  /** The text with every match replaced. */
   replace(text: string, replacement: Replacement, context: Context): string
   /** The number of groups, and the numbers of the named ones. */
   readonly groupCount: number
@@ -18,11 +17,11 @@ export type Replacement = readonly (string | number)[]
 const MAX_PATTERN = 500
 const MAX_PROGRAM = 1_000
 
-/** One unit of the budget pays for so many characters times program instructions. To test is quicker than to find. */
+/** One unit pays for so many characters times program instructions. To test is quicker than to find. */
 const STEPS_TO_TEST = 8
 const STEPS_TO_FIND = 2
 
-/** Throws an error that says what is wrong with the pattern. */
+/** Throws an error that describes the fault of the pattern. */
 export function compileRegex(pattern: string): Regex {
   if (pattern.length > MAX_PATTERN)
     throw new Error(`it has ${pattern.length} characters; the limit is ${MAX_PATTERN}`)
@@ -55,7 +54,7 @@ export function compileRegex(pattern: string): Regex {
   }
 }
 
-/** Takes `$1` and `${name}` for groups and `$$` for a dollar. Throws an error that says what is wrong. */
+/** Takes `$1` and `${name}` for groups and `$$` for a dollar. Throws an error that describes the fault. */
 export function compileReplacement(text: string, regex: Regex): Replacement {
   const parts: (string | number)[] = []
   for (const [piece, number, name] of text.matchAll(/\$(?:(\d)|\{(\w+)\}|\$|)|[^$]+/g)) {

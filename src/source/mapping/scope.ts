@@ -1,25 +1,23 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { charge, type Formula, noteCall, type Context, show, type Value } from './formula.ts'
 
-/** The type of a part, known at the start; `none` is that of the literal null, a text without a value. */
+/** Known at compile time; `none` is the type of the literal null, a text without a value. */
 export type Type = 'text' | 'none' | 'bool' | 'int' | 'list'
 
-/** A compiled part of an expression. A list has texts only. */
+/** A list has texts only. */
 export interface Part extends Formula {
   readonly type: Type
 }
 
-/** What compiling a part of an expression needs. */
 export interface Scope {
   /** The item names of the list methods around this part, the outermost first. */
   readonly items: readonly string[]
   compile(node: ASTNode): Part
   /** Compiles a node in which `name` is an item of a list, not an attribute. */
   compileWithin(name: string, node: ASTNode): Part
-  /** The checked name of an attribute. */
   attribute(node: ASTNode, name: string): string
   sourceOf(node: ASTNode): string
-  /** Refuses the expression: throws `config-invalid` with the key and the column. */
+  /** Throws `config-invalid` with the key and the column. */
   fail(node: ASTNode, problem: string): never
 }
 
@@ -31,12 +29,12 @@ export const TYPE_NAMES: Readonly<Record<Type, string>> = {
   list: 'a list',
 }
 
-/** Whether a part of this type can be used where `wanted` is needed; `none` can be used as a text. */
+/** `none` can be used as a text. */
 export function fits(type: Type, wanted: Type): boolean {
   return type === wanted || (type === 'none' && wanted === 'text')
 }
 
-/** Compiles a node and refuses it when it is not of the type. `what` begins the sentence, such as `the condition`. */
+/** Refuses a node of another type. `what` begins the sentence, such as `the condition`. */
 export function compileAs(scope: Scope, node: ASTNode, wanted: Type, what: string): Part {
   const part = scope.compile(node)
   if (fits(part.type, wanted)) return part
@@ -44,7 +42,7 @@ export function compileAs(scope: Scope, node: ASTNode, wanted: Type, what: strin
   return scope.fail(node, `${what} must be ${TYPE_NAMES[wanted]}, not ${TYPE_NAMES[part.type]}${remedy}`)
 }
 
-/** The type that fits both parts; `undefined` when there is none. */
+/** `undefined` when no type fits both parts. */
 export function commonType(left: Part, right: Part): Type | undefined {
   if (left.type === 'none') return fits('none', right.type) ? right.type : undefined
   return fits(right.type, left.type) ? left.type : undefined

@@ -3,9 +3,9 @@ import { compileExpression, isExpression } from './expression.ts'
 import { type Formula, noteCall, noteChoice, readFirst } from './formula.ts'
 
 /**
- * Where a value comes from: an attribute (`mail`), a template (`{givenName} {sn}`), an expression
- * (`= lower(first(mail, uid + "@example.org"))`), the first of several of these that has a value, or any of them with a
- * default. In CSV files an attribute is a column.
+ * The source of a value: an attribute (`mail`), a template (`{givenName} {sn}`), an expression (`= lower(first(mail,
+ * uid + "@example.org"))`), the first of several of these that has a value, or any of them with a default. In CSV files
+ * an attribute is a column.
  */
 export type ValueExpression =
   | string

@@ -14,8 +14,8 @@ const LETTERS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The text as part of an address: lower-case ASCII letters and digits, with one separator in place of anything else
- * between them. Removes accents; letters of other scripts are lost.
+ * Lower-case ASCII letters and digits, with one separator in place of anything else between them. Removes accents;
+ * letters of other scripts are lost.
  */
 export function slug(text: string, separator: string): string {
   const ascii = text

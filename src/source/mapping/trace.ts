@@ -1,10 +1,9 @@
 /**
- * One step of how a value was computed. `text` is a complete description for a person; the other fields say the same to
- * programs. A value of `undefined` is "no value".
+ * `text` is a complete description for operators; the other fields have the same content for programs. A value of
+ * `undefined` is "no value".
  */
 export type TraceStep = AttributeStep | CallStep | ChoiceStep | FaultStep | ResultStep
 
-/** An attribute or column was read. */
 export interface AttributeStep {
   readonly kind: 'attribute'
   readonly text: string
@@ -22,7 +21,7 @@ export interface CallStep {
   readonly value: string | undefined
 }
 
-/** One of several alternatives was taken; the text says which one, and why none before it. */
+/** The text names the chosen alternative, and why the ones before it have no value. */
 export interface ChoiceStep {
   readonly kind: 'choice'
   readonly text: string
@@ -36,7 +35,7 @@ export interface FaultStep {
   readonly text: string
 }
 
-/** The result; always the last step. */
+/** Always the last step. */
 export interface ResultStep {
   readonly kind: 'result'
   readonly text: string

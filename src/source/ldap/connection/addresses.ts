@@ -5,10 +5,10 @@ import { DirsyncdError, networkReason, sentence } from '../../../base/errors.ts'
 import { interruption } from '../../interruption.ts'
 import type { Endpoint } from './endpoint.ts'
 
-/** The addresses of a host name; rejects like `lookup` of `node:dns/promises`. */
+/** Rejects like `lookup` of `node:dns/promises`. */
 export type LookUp = (host: string) => Promise<readonly string[]>
 
-/** One address of an endpoint, or why the addresses of its host are not known. */
+/** One address of an endpoint, or why its host has none. */
 export type Target = { readonly endpoint: Endpoint & { readonly address: string } } | Unresolved
 
 export interface Unresolved {
@@ -22,7 +22,7 @@ export const lookUpBySystem: LookUp = async (host) => {
   return found.map(({ address }) => address)
 }
 
-/** Every address of every endpoint. Looks up all names at once; rejects only when the signal says so. */
+/** Looks up all names at once; rejects only when the signal is aborted. */
 export async function resolveAll(
   endpoints: readonly Endpoint[],
   lookUp: LookUp,
@@ -61,8 +61,8 @@ async function resolve(
 }
 
 /**
- * How many servers the targets may be. Most hosts with an IPv4 and an IPv6 address are one server, so that of each host
- * only the family with more addresses counts. A host whose addresses are not known counts as one.
+ * The probable number of servers. Most hosts with an IPv4 and an IPv6 address are one server, so only the larger
+ * address family of each host counts. A host with unknown addresses counts as one.
  */
 export function countServers(targets: readonly Target[]): number {
   const servers = new Set<string>()

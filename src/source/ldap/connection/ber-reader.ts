@@ -1,18 +1,18 @@
-/** A length that takes more bytes would be of a message that does not fit into memory. */
+/** A longer length would be of a message that does not fit into memory. */
 const MOST_LENGTH_BYTES = 4
 
-/** What can be made of some bytes: of those from `start` up to `end`. */
+/** Decodes the bytes from `start` up to `end`. */
 export type Decode<T> = (bytes: Buffer, start: number, end: number) => T
 
 /**
- * Reads BER elements (X.690) of definite length, one after the other. No length leads out of the element that it is
- * in, and each step moves on by two bytes or more, so n bytes never take more than n / 2 steps. Every method throws
- * when the bytes are something else.
+ * Reads BER elements (X.690) of definite length, one after the other. No length leads out of the enclosing element, and
+ * each step moves on by two bytes or more, so n bytes never take more than n / 2 steps. Every method throws for other
+ * bytes.
  */
 export class BerReader {
   readonly #bytes: Buffer
   #at: number
-  /** Where the element ends that was entered last. */
+  /** The end of the current element. */
   #end: number
 
   constructor(bytes: Buffer, start = 0, end = bytes.length) {
@@ -21,7 +21,6 @@ export class BerReader {
     this.#end = end
   }
 
-  /** Whether the element that was entered last has no further elements. */
   get isAtEnd(): boolean {
     return this.#at === this.#end
   }
@@ -39,22 +38,21 @@ export class BerReader {
     return outerEnd
   }
 
-  /** Leaves the element that was entered last. All of it must have been read. */
+  /** Leaves the current element. All of it must have been read. */
   leave(outerEnd: number): void {
     if (!this.isAtEnd) throw broken('an element has too much in it')
     this.#end = outerEnd
   }
 
   /**
-   * Leaves the element that was entered last, and skips elements that a later version of LDAP may have added to it
-   * (RFC 4511, 4). The tags of such elements are context-specific: anything else is a known element at a wrong place.
+   * Leaves the current element, and skips elements that a later version of LDAP may have added to it (RFC 4511, 4). The
+   * tags of such elements are context-specific: anything else is a known element at a wrong place.
    */
   leaveExtended(outerEnd: number): void {
     this.skipExtensions()
     this.leave(outerEnd)
   }
 
-  /** Skips such elements up to the end of the element that was entered last. */
   skipExtensions(): void {
     while (!this.isAtEnd) {
       const { tag } = this
@@ -82,7 +80,7 @@ export class BerReader {
     this.decode(tag, nothing)
   }
 
-  /** Reads the next element, which must have this tag. */
+  /** The next element must have this tag. */
   decode<T>(tag: number, decode: Decode<T>): T {
     const length = this.next(tag)
     const start = this.#at
@@ -90,7 +88,7 @@ export class BerReader {
     return decode(this.#bytes, start, this.#at)
   }
 
-  /** Moves on to the content of the next element, which must have this tag. Returns the length of the content. */
+  /** Moves to the content of the next element, which must have this tag. Returns its length. */
   next(tag: number): number {
     const bytes = this.#bytes
     const end = this.#end

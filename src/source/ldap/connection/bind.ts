@@ -8,26 +8,25 @@ import { logonProblem } from './logon-problem.ts'
 import { INVALID_CREDENTIALS, INVALID_DN, isOutage, resultInWords, SUCCESS } from './result.ts'
 import type { Doing, Wire } from './wire.ts'
 
-/** What proves who the reader is, loaded once for all servers of a source. */
+/** Loaded once for all servers of a source. */
 export interface Credentials {
-  /** Whether the password was asked for just now. */
+  /** Whether the password was read just now. */
   readonly isFresh: boolean
   readonly password: string | undefined
-  /** PEM texts; without a client certificate there is nothing in it. */
+  /** PEM texts; empty without a client certificate. */
   readonly client: { readonly cert?: string; readonly key?: string }
 }
 
 /**
- * Throws `secret-unavailable`, or `config-invalid` where certificate and key are no pair.
- *
- * @param fresh asks again where the password is
+ * Throws `secret-unavailable`, or `config-invalid` where certificate and key do not match.
+ * @param fresh reads the password again
  */
 export async function loadCredentials(
   { bind, tls }: Pick<LdapSourceOptions, 'bind' | 'tls'>,
   fresh = false,
 ): Promise<Credentials> {
   const password = bind === undefined || bind.external === true ? undefined : await bind.password(fresh)
-  // A bind with a DN and no password succeeds on most servers, as nobody.
+  // A bind with a DN and no password succeeds on most servers, anonymously.
   if (password === '') {
     const what = `bind.password: the password of "${bind?.dn}" is empty`
     const remedy = 'LDAP servers would take that for an anonymous reader, so set it'
@@ -64,9 +63,8 @@ function orUndefined<T>(make: () => T): T | undefined {
   }
 }
 
-/** The server did not take the reader's name and password, or the certificate, whatever its reason. */
+/** The server refused the credentials, for any reason. */
 export class LoginRefused extends DirsyncdError {
-  /** Of the server. */
   readonly url: string
 
   constructor(url: string, message: string) {
@@ -76,9 +74,9 @@ export class LoginRefused extends DirsyncdError {
 }
 
 /**
- * Tried once, because a second try with a wrong password only brings the account closer to being locked, and a second
- * time only where the password has changed since it was read. Rejects with `source-unreachable` where the server is not
- * able to tell, and `source-refused` where it said no.
+ * Binds once, because a second wrong password brings the account closer to being locked; a second time only where the
+ * password has changed since it was read. Rejects with `source-unreachable` where the server cannot decide now, and
+ * `source-refused` where it refuses.
  */
 export async function authenticate(
   wire: Wire,

@@ -9,18 +9,18 @@ import type { Endpoint } from './endpoint.ts'
 import { connectProblem } from './tls-problem.ts'
 import { Wire } from './wire.ts'
 
-/** What a server shows of itself, for a person who decides whether it is the right one. */
+/** For an operator who decides whether the server is the right one. */
 export interface ServerCertificate {
   readonly subject: string
   readonly issuer: string
   /** ISO 8601, UTC. */
   readonly validFrom: string
   readonly validTo: string
-  /** The host names and addresses that it is for. */
+  /** Host names and addresses. */
   readonly names: readonly string[]
   /** SHA-256, as `openssl x509 -fingerprint` writes it: `AB:CD:…`. */
   readonly fingerprint: string
-  /** The last certificate of the chain that the server sends: the one to trust. It is the server's own where that is all. */
+  /** The last certificate of the chain that the server sends: the one to trust. May be the server's own. */
   readonly anchor: CertificateAnchor
 }
 
@@ -33,9 +33,8 @@ export interface CertificateAnchor {
 }
 
 /**
- * The certificate of a server that cannot prove who it is. Nothing is sent to the server over this connection, which is
- * closed at once: it is only looked at. Rejects like `openConnection`, also where the certificate is for another host:
- * whoever trusted it could not use it.
+ * Reads the certificate of an untrusted server. Nothing is sent over this connection, which is closed at once. Rejects
+ * like `openConnection`, also where the certificate is for another host: trusting it would not help.
  */
 export async function lookAtCertificate(
   endpoint: Endpoint,
@@ -81,7 +80,7 @@ function closing(socket: TLSSocket, { url, host }: Endpoint): ServerCertificate 
 /** A server sends few; the bound ends a circle. */
 const LONGEST_CHAIN = 10
 
-/** The server's own certificate, and each that has signed the one before. What does not belong to it is left out. */
+/** The server's own certificate, and each that has signed the one before. Unrelated ones are left out. */
 function chainOf(socket: TLSSocket): readonly X509Certificate[] {
   const chain: X509Certificate[] = []
   let next = socket.getPeerX509Certificate()
@@ -121,7 +120,7 @@ function oneLine(name: string): string {
   return name.split('\n').join(', ') || 'no name'
 }
 
-/** Old certificates, and those that Samba makes for itself, have their name only in the subject. */
+/** Old certificates, and Samba's self-made ones, have their name only in the subject. */
 function namesOf({ subjectAltName, subject }: X509Certificate): string[] {
   const text = subjectAltName ?? /^CN=(.+)$/m.exec(subject)?.[1] ?? ''
   return text

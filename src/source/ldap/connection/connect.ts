@@ -6,10 +6,10 @@ import { interruption } from '../../interruption.ts'
 import type { Endpoint } from './endpoint.ts'
 import { certificateDemand, connectProblem, isCertificateProblem } from './tls-problem.ts'
 
-/** After so long without a byte the system asks whether the other side still lives; firewalls forget quiet ones. */
+/** TCP keep-alive after so long without a byte; firewalls drop silent connections. */
 const KEEP_ALIVE_MS = 30_000
 
-/** Opens the bare connection. Rejects with `source-unreachable` or what the signal says. */
+/** Rejects with `source-unreachable` or the signal's reason. */
 export async function connectPlain(endpoint: Endpoint, ms: number, signal: AbortSignal): Promise<Socket> {
   const { host, address = host, port } = endpoint
   const socket = connect({ host: address, port, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS })
@@ -22,7 +22,7 @@ export async function connectPlain(endpoint: Endpoint, ms: number, signal: Abort
   )
 }
 
-/** Begins TLS over the connection, checks the server's certificate and shows the client's, if there is one. */
+/** Starts TLS, checks the server's certificate and presents the client's, if there is one. */
 export async function encrypt(
   socket: Socket,
   endpoint: Endpoint,
@@ -31,7 +31,7 @@ export async function encrypt(
   signal: AbortSignal,
 ): Promise<TLSSocket> {
   const step = { event: 'secureConnect', what: 'connecting with TLS', option: 'handshake' } as const
-  // Said explicitly, because NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would switch the check off.
+  // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would switch the check off.
   const tls = connectTls({ ...endpoint.tls, ...client, socket, rejectUnauthorized: true })
   return established(tls, step, endpoint, ms, signal)
 }
@@ -39,11 +39,11 @@ export async function encrypt(
 interface Step {
   readonly event: 'connect' | 'secureConnect'
   readonly what: string
-  /** Which of `timeouts` bounds it. */
+  /** The key in `timeouts`. */
   readonly option: string
 }
 
-/** Waits until the socket can be used; a socket that cannot is destroyed. */
+/** Destroys a socket that cannot be used. */
 export async function established<S extends Socket>(
   socket: S,
   { event, what, option }: Step,
@@ -52,7 +52,7 @@ export async function established<S extends Socket>(
   signal: AbortSignal,
 ): Promise<S> {
   const overdue = new AbortController()
-  // A loop that was blocked runs its timers before it sees that the connection stands.
+  // After a blocked event loop, timers run before the connection event.
   const timer = setTimeout(() => setImmediate(() => overdue.abort()), ms)
   const closed = new AbortController()
   const onClose = () => closed.abort(new Error('the server closed the connection'))

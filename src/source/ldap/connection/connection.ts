@@ -16,14 +16,13 @@ const AN_HOUR_MS = 3_600_000
 
 const START_TLS = '1.3.6.1.4.1.1466.20037'
 
-/** How the connection is encrypted, and what the server's certificate says. */
 export interface TlsFacts {
   readonly protocol: string
   readonly cipher: string
-  /** Whose certificate it is, and who says so. */
+  /** The subject and the issuer of the certificate. */
   readonly subject: string
   readonly issuer: string
-  /** When it ends, in milliseconds since 1970; NaN where it does not say. */
+  /** In milliseconds since 1970; NaN where it is missing. */
   readonly expiresMs: number
 }
 
@@ -34,16 +33,15 @@ export interface LdapConnection extends Disposable {
   readonly address: string
   /** `undefined` without TLS. */
   readonly tls: TlsFacts | undefined
-  /** What the server says about itself to this reader; `undefined` where it says nothing. */
+  /** As shown to this account; `undefined` where it is hidden. */
   readonly rootDse: LdapEntry | undefined
   /**
-   * Whom the server takes this connection for, in its own words: `dn:cn=reader,…` or `u:EXAMPLE\reader`; empty for an
-   * anonymous one, `undefined` where it does not tell.
+   * The server's name of this connection's identity: `dn:cn=reader,…` or `u:EXAMPLE\reader`; empty for an anonymous
+   * one, `undefined` where the server does not tell.
    */
   readonly identity: string | undefined
 }
 
-/** Who is told of what happens. */
 export interface Told {
   readonly log: Log
   readonly onResult?: OnResult | undefined
@@ -52,8 +50,7 @@ export interface Told {
 export type ConnectionOptions = Pick<LdapSourceOptions, 'bind' | 'timeouts'>
 
 /**
- * Connects, encrypts and binds, each once and bounded in time. Rejects with a `DirsyncdError`: `source-unreachable` or
- * `source-refused`.
+ * Connects, encrypts and binds, each once and bounded in time. Rejects with `source-unreachable` or `source-refused`.
  */
 export async function openConnection(
   endpoint: Endpoint,
@@ -108,7 +105,7 @@ function unbind(messageId: number): UnbindRequest {
   return new UnbindRequest({ messageId })
 }
 
-/** Anonymous readers are shown less without being told, and who is not shown would be taken for gone. */
+/** Servers silently show less to anonymous clients, and hidden users would count as gone. */
 function nobody({ url }: Endpoint): DirsyncdError {
   const remedy = 'correct what the server makes of this reader'
   return new DirsyncdError(
@@ -117,7 +114,7 @@ function nobody({ url }: Endpoint): DirsyncdError {
   )
 }
 
-/** Asks for TLS on an open connection and begins it with `secure`. Throws `source-refused` where the server has none. */
+/** Requests StartTLS and begins it with `secure`. Throws `source-refused` where the server does not offer it. */
 export async function startTls(
   wire: Wire,
   endpoint: Endpoint,

@@ -5,27 +5,26 @@ import { DirsyncdError } from '../../../base/errors.ts'
 import { isThisMachine } from '../../../base/this-machine.ts'
 import type { LdapSourceOptions } from '../options.ts'
 
-/** Where to connect, parsed and checked once. */
 export interface Endpoint {
   /** For sentences: scheme, host and port. */
   readonly url: string
   readonly host: string
-  /** The address to connect to; left out: any that the system finds for the host. */
+  /** The address to connect to; left out: any address of the host. */
   readonly address?: string
   readonly port: number
   readonly encryption: 'ldaps' | 'starttls' | 'none'
-  /** With the certificate checked against the host of the URL, for StartTLS too. */
+  /** The certificate is checked against the host of the URL, for StartTLS too. */
   readonly tls: ConnectionOptions & { readonly ca?: string[] }
 }
 
-/** The ports on which Active Directory answers for the whole forest, from a part of what it knows. */
+/** The ports of global catalogs, which answer for the whole forest with a part of the attributes. */
 const GLOBAL_CATALOG: ReadonlySet<number> = new Set([3268, 3269])
 
 export function isGlobalCatalog({ port }: Pick<Endpoint, 'port'>): boolean {
   return GLOBAL_CATALOG.has(port)
 }
 
-/** Every server of the source, in the order in which they are tried. Throws `config-invalid`, naming the key. */
+/** Every server of the source, in order. Throws `config-invalid`, naming the key. */
 export function parseEndpoints(
   options: Pick<LdapSourceOptions, 'url' | 'tls' | 'bind'>,
 ): readonly [Endpoint, ...Endpoint[]] {
@@ -43,8 +42,8 @@ export function parseEndpoints(
 }
 
 /**
- * A password that crosses a network in the clear is everybody's. Throws `config-invalid` unless the connection is
- * encrypted, stays on this machine, or the options allow it by name.
+ * Everyone on the network can read a password in the clear. Throws `config-invalid` unless the connection is encrypted,
+ * stays on this machine, or the options allow it by name.
  */
 export function requirePrivacy(endpoint: Endpoint, bind: LdapSourceOptions['bind']): void {
   if (bind === undefined || bind.external === true || bind.allowPlainText === true) return
@@ -78,7 +77,7 @@ function parseEndpoint(options: {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const port = url.port === '' ? (secure ? 636 : 389) : Number(url.port)
   const encryption = secure ? 'ldaps' : options.tls.startTls ? 'starttls' : 'none'
-  // Whoever names a certificate trusts it, also where it is no CA but the server's own, or comes from another one.
+  // A named certificate is trusted, also where it is not a CA but the server's own, or an intermediate one.
   const ca =
     options.tls.ca === undefined ? {} : { ca: certificatesIn(options.tls.ca), allowPartialTrustChain: true }
   const servername = isIP(host) === 0 ? { servername: host } : {}

@@ -1,4 +1,4 @@
-/** No honest message is longer; a length beyond it means that something else than LDAP is talking. */
+/** A longer length means that the peer does not speak LDAP. */
 const LONGEST_MESSAGE = 256 * 1024 * 1024
 
 /** Takes a whole message: its content is in these bytes, from `start` up to `end`. */
@@ -6,7 +6,7 @@ export type OnMessage = (bytes: Buffer, start: number, end: number) => void
 
 /** Cuts the bytes of a connection into whole LDAP messages. */
 export interface Framer {
-  /** Takes what arrived, and hands on the messages that are now whole. Throws when it cannot be LDAP. */
+  /** Passes on the messages that are now whole. Throws when it cannot be LDAP. */
   push(chunk: Buffer): void
   /** Whether a message has begun and not ended. */
   readonly partial: boolean
@@ -45,7 +45,7 @@ export function createFramer(onMessage: OnMessage): Framer {
   }
 }
 
-/** The lengths in bytes of the header of a message, and of what comes behind it. */
+/** Lengths in bytes. */
 interface Header {
   readonly length: number
   readonly content: number

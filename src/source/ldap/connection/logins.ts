@@ -11,24 +11,23 @@ const MINUTE_MS = 60_000
 /** After each refusal in a row. Servers lock an account after a few of them within half an hour or so. */
 const PAUSES_MS = [15 * MINUTE_MS, 30 * MINUTE_MS, 60 * MINUTE_MS] as const
 
-/** For a person who asks: one command may read many sources as the same reader, one after the other. */
+/** For commands: one command may read many sources with the same account, one after the other. */
 const ASKED_PAUSE_MS = 10_000
 
-/** After so many different ones in a row, another one is not tried at once either: some sources tell a new one each time. */
+/** After so many different secrets in a row, another one has to wait too: some sources give a new one each time. */
 const MOST_SECRETS = 3
 
-/** Who logs in, and where. */
 interface Login {
   readonly options: Pick<LdapSourceOptions, 'bind' | 'tls'>
   readonly endpoints: readonly Pick<Endpoint, 'url'>[]
-  /** A person waits for the result. */
+  /** An operator waits for the result. */
   readonly isAsked: boolean
 }
 
-/** Keeps syncs from having the account of their reader locked. One for all sources of a process. */
+/** Prevents account lock-outs. One instance for all sources of a process. */
 export class Logins {
   readonly #refused: RefusedLogins
-  /** By reader; they never reject. */
+  /** By bind account; they never reject. */
   readonly #underWay = new Map<string, Promise<unknown>>()
 
   constructor(refused = createRefusedLogins()) {
@@ -36,9 +35,9 @@ export class Logins {
   }
 
   /**
-   * Connects with the reader's credentials, and not at all while the same ones were refused a short time ago. Whoever
-   * logs in as somebody whose login is under way waits for its result first. Rejects like `loadCredentials` and
-   * `connect`, and with `source-refused` in the pause.
+   * Connects with the account's credentials, but not while the same ones were refused a short time ago. A login of the
+   * same account that is in progress is awaited first. Rejects like `loadCredentials` and `connect`, and with
+   * `source-refused` in the pause.
    */
   async attempt<T>(login: Login, connect: (credentials: Credentials) => Promise<T>): Promise<T> {
     const { bind } = login.options
@@ -70,7 +69,7 @@ export class Logins {
       return connection
     } catch (error) {
       if (!(error instanceof LoginRefused)) throw error
-      // The secret may have been asked for again, so what was refused is what is known of it now.
+      // The secret may have been read again, so the current one was refused.
       const refused = await loadCredentials(options).catch(() => credentials)
       await this.#refused.keep(await refusalOf(error, readerAt(error.url), refused, last))
       throw error
@@ -78,7 +77,7 @@ export class Logins {
   }
 }
 
-/** Remembers them as long as the process lives. */
+/** In memory. */
 function createRefusedLogins(): RefusedLogins {
   const last = new Map<string, RefusedLogin>()
   return {
@@ -90,7 +89,7 @@ function createRefusedLogins(): RefusedLogins {
   }
 }
 
-/** Throws what the server said, unless enough time has passed or these are other credentials. */
+/** Throws the server's refusal, unless enough time has passed or these are other credentials. */
 async function requireEnd(last: RefusedLogin, credentials: Credentials, isAsked: boolean): Promise<void> {
   const pause = isAsked ? ASKED_PAUSE_MS : PAUSES_MS[Math.min(last.times, PAUSES_MS.length) - 1]
   const passed = Date.now() - last.at.getTime()
@@ -134,7 +133,7 @@ async function refusalOf(
   }
 }
 
-/** Slow by intention: whoever reads the store must not find the secret by trying. */
+/** Slow by intention: readers of the store must not find the secret by trying. */
 async function hashOf({ password, client }: Credentials, salt: string): Promise<string> {
   const secret = JSON.stringify([password, client.cert, client.key])
   const hash = (await promisify(scrypt)(secret, salt, 32)) as Buffer

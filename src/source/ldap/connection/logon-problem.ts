@@ -1,6 +1,6 @@
 /**
- * Codes of Windows for a logon that was refused (winerror.h, in hexadecimal), with what can be done about it. 52e is
- * not among them, because Samba gives it for a wrong password as well as for an account that does not exist.
+ * Windows logon errors (winerror.h, in hexadecimal) with remedies. 52e is not among them, because Samba gives it for a
+ * wrong password as well as for an account that does not exist.
  */
 const PROBLEMS = new Map([
   ['525', 'there is no account of this name; correct bind.dn'],
@@ -17,8 +17,8 @@ const PROBLEMS = new Map([
 ])
 
 /**
- * Why Active Directory refused a bind with result 49: it says so in the code behind "data". `undefined` where another
- * server refused it, or for another reason.
+ * Why Active Directory refused a bind with result 49, from the code behind "data". `undefined` for other servers and
+ * reasons.
  */
 export function logonProblem(diagnostic: string): string | undefined {
   const code = /AcceptSecurityContext error, data ([0-9a-f]+)/i.exec(diagnostic)?.[1]

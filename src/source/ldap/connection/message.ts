@@ -18,7 +18,7 @@ const EXTENDED_VALUE = 0x8b
 /** The paged results control (RFC 2696). */
 export const PAGED_RESULTS = '1.2.840.113556.1.4.319'
 
-/** A server has some hundred attributes; the names of one that has more are forgotten, so that they fill no memory. */
+/** A server has some hundred attributes; beyond this, names are dropped, so that they fill no memory. */
 const MOST_KNOWN_ATTRIBUTES = 10_000
 
 export type Answer =
@@ -26,9 +26,9 @@ export type Answer =
   | { readonly type: 'reference'; readonly messageId: number; readonly urls: readonly string[] }
   | { readonly type: 'result'; readonly messageId: number; readonly result: LdapResult }
 
-/** An entry that has arrived: to be decoded once, when there is time for it. */
+/** A received entry, to be decoded once, when there is time for it. */
 export class SentEntry {
-  /** How much it keeps in memory. */
+  /** In memory. */
   readonly bytes: number
   readonly #reader: BerReader
   readonly #attributeOf: Decode<Attribute>
@@ -45,17 +45,16 @@ export class SentEntry {
   }
 }
 
-/** The end of an operation. */
 export interface LdapResult {
   readonly operation: 'bind' | 'search' | 'extended'
   readonly code: number
-  /** What the server says about it, often empty. */
+  /** The server's diagnostic message, often empty. */
   readonly diagnostic: string
-  /** The URLs of servers that it refers to. */
+  /** The referral's URLs. */
   readonly referral: readonly string[]
   /** The cookie of the paged results control; `undefined` where the server sent no such control. */
   readonly cookie: Buffer | undefined
-  /** What an extended operation gives back; `undefined` where it gives nothing. */
+  /** The value of an extended response, if any. */
   readonly value: Buffer | undefined
 }
 
@@ -66,8 +65,8 @@ const OPERATIONS = new Map<number, LdapResult['operation']>([
 ])
 
 /**
- * Returns what decodes the messages of one connection: the content of a message, without its header. It throws when a
- * message is broken or of a kind that nobody asked for.
+ * Returns the decoder of one connection. It takes the content of a message, without its header, and throws when a
+ * message is broken or of an unexpected kind.
  *
  * ldapts decodes lengths without bounds: twenty bytes of a hostile server keep it busy for ever.
  */
@@ -102,7 +101,7 @@ function decodeResult(
 ): Omit<LdapResult, 'cookie'> {
   const outerEnd = reader.enter(tag)
   const code = reader.integer(ENUMERATED)
-  // `matchedDN`: how far the server found the way to the base.
+  // `matchedDN`: the existing part of the base.
   reader.skip(OCTETS)
   const diagnostic = printable(reader.text(OCTETS))
   const referral = reader.tag === REFERRAL ? decodeUrls(reader, REFERRAL) : []
@@ -136,7 +135,7 @@ function decodeCookie(reader: BerReader): Buffer | undefined {
   return cookie
 }
 
-/** The cookie in this control; `undefined` where it is another control. */
+/** `undefined` for another control. */
 function decodeControl(reader: BerReader): Buffer | undefined {
   const outerEnd = reader.enter(SEQUENCE)
   const type = reader.text(OCTETS)
@@ -150,7 +149,7 @@ function decodeControl(reader: BerReader): Buffer | undefined {
 function decodePagedResults(reader: BerReader): Buffer {
   const valueEnd = reader.enter(OCTETS)
   const outerEnd = reader.enter(SEQUENCE)
-  // How many entries there may be, which most servers do not tell.
+  // The estimated number of entries, which most servers leave out.
   reader.skip(INTEGER)
   const cookie = reader.octets(OCTETS)
   reader.leaveExtended(outerEnd)
@@ -165,11 +164,11 @@ interface Attribute {
   readonly decode: Decode<string>
   /** Whether a value of the present entry is not UTF-8. */
   hasBytes: boolean
-  /** The attribute that came behind it when it was met last. */
+  /** The attribute that followed it last time. */
   next: Attribute | undefined
 }
 
-/** Thousands of entries have the same attributes in the same order, so each name is made a text once. */
+/** Thousands of entries have the same attributes in the same order, so each name is decoded once. */
 function createAttributes(): Decode<Attribute> {
   const known = new Map<string, Attribute>()
   let last: Attribute | undefined
@@ -244,7 +243,7 @@ function decodeValues(reader: BerReader, decode: Decode<string>): string[] {
   return values
 }
 
-/** A server's own words, on one line and not too long; Active Directory ends them with a NUL. */
+/** A server's text, on one line and cut to length; Active Directory ends it with a NUL. */
 function printable(text: string): string {
   return text
     .replace(/[\p{Cc}\s]+/gu, ' ')

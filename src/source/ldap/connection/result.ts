@@ -1,4 +1,4 @@
-/** RFC 4511 names its result codes; these are the ones that a reader can meet, with what they mean for a person. */
+/** The result codes of RFC 4511 that a read can meet, in words. */
 const RESULTS = new Map<number, string>([
   [1, 'operationsError'],
   [2, 'protocolError'],
@@ -41,25 +41,25 @@ const BUSY = 51
 const UNAVAILABLE = 52
 const OTHER = 80
 
-/** Results of a server that is not able to answer now, whoever asks; another server may well be. */
+/** The server cannot answer now; another one may. */
 export function isOutage(code: number): boolean {
   return code === BUSY || code === UNAVAILABLE || code === OTHER
 }
 
-/** What can be done about a read that ended with this result; `undefined` where the words say it, or nobody knows. */
+/** `undefined` where the words suffice, or no remedy is known. */
 export function remedyFor(code: number): string | undefined {
   if (isOutage(code)) return 'the next run reads again from the beginning'
   const isLimit = [TIME_LIMIT_EXCEEDED, SIZE_LIMIT_EXCEEDED, ADMIN_LIMIT_EXCEEDED].includes(code)
   return isLimit ? 'have this limit raised for the bind user' : undefined
 }
 
-/** The code in words, with what the server itself says about it. */
+/** With the server's own message. */
 export function resultInWords(code: number, diagnostic: string): string {
   const words = `${RESULTS.get(code) ?? 'an unknown result'} (result ${code})`
   return diagnostic === '' ? words : `${words}; the server says "${diagnostic}"`
 }
 
-/** Its name in RFC 4511; `other` also where that has none. */
+/** Its name in RFC 4511; `other` where it has none. */
 export function resultName(code: number): string {
   if (code === SUCCESS) return 'success'
   return code === OTHER ? 'other' : (RESULTS.get(code)?.split(':')[0] ?? 'other')

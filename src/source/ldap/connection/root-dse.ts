@@ -8,8 +8,8 @@ import type { Doing, Wire } from './wire.ts'
 const WHO_AM_I = '1.3.6.1.4.1.4203.1.11.3'
 
 /**
- * What the server says about itself, operational attributes included; `undefined` where it does not let this reader
- * see it. Rejects with `source-unreachable` where it is not able to answer at all.
+ * Includes operational attributes; `undefined` where this account cannot read it. Rejects with `source-unreachable`
+ * where the server cannot answer at all.
  */
 export async function readRootDse(wire: Wire, url: string, ms: number): Promise<LdapEntry | undefined> {
   const doing = within('reading what the server offers', ms)
@@ -37,8 +37,8 @@ export async function readRootDse(wire: Wire, url: string, ms: number): Promise<
 }
 
 /**
- * Asks whom the server takes this connection for (RFC 4532), where it offers that: `dn:cn=reader,…`,
- * `u:EXAMPLE\reader`, or nothing at all for an anonymous reader. `undefined` where it does not tell.
+ * "Who am I?" (RFC 4532), where the server offers it: `dn:cn=reader,…`, `u:EXAMPLE\reader`, or empty for an anonymous
+ * connection. `undefined` where it does not tell.
  */
 export async function askWhoAmI(
   wire: Wire,
@@ -54,7 +54,7 @@ export async function askWhoAmI(
   return result.code === SUCCESS ? (result.value ?? Buffer.alloc(0)).toString() : undefined
 }
 
-/** Throws `source-unreachable` for a domain controller that says that it does not have everything yet. */
+/** Throws `source-unreachable` for a domain controller whose first replication is not complete. */
 export function requireSynchronized(url: string, root: LdapEntry | undefined): void {
   const said = root?.attributes.get('issynchronized')?.map((value) => value.toUpperCase())
   if (said?.includes('FALSE') !== true) return

@@ -10,11 +10,11 @@ import type { LdapSourceOptions } from '../options.ts'
 import { isCertificateProblem } from './tls-problem.ts'
 import { ConnectionLost } from './wire.ts'
 
-/** The servers of one source, of which every connection takes the first that can be used. */
+/** The servers of one source; a connection uses the first usable one. */
 export interface Servers {
   /**
-   * Opens a connection, uses it and closes it. When it is lost meanwhile, everything is done again with the next
-   * server. Rejects like `open` and `use`.
+   * Opens a connection, uses it and closes it. When it is lost, everything is repeated with the next server. Rejects
+   * like `open` and `use`.
    */
   withOne<T>(
     use: (connection: OpenServer) => Promise<T>,
@@ -22,25 +22,23 @@ export interface Servers {
     options?: ReadOptions,
   ): Promise<T>
   /**
-   * Tries every address of every URL in the order of the options, the preferred one first. Rejects with a
-   * `DirsyncdError` that names each with its reason. After a login that was refused none is made for a while, unless the
-   * secret has changed or a person asks.
+   * Tries every address of every URL in order, the preferred one first. Rejects with a `DirsyncdError` that names each
+   * with its reason. After a refused login it waits, unless the secret has changed or an operator asks.
    */
   open(signal: AbortSignal, options?: ReadOptions): Promise<OpenServer>
-  /** The same, beginning with the address that was used last: a replica may be some changes behind. */
+  /** Begins with the address that was used last: a replica may be some changes behind. */
   openAgain(signal: AbortSignal): Promise<OpenServer>
 }
 
 export interface OpenServer extends LdapConnection {
-  /** How many servers the URLs stand for; more than one where a name has several addresses. */
+  /** The number of servers behind the URLs; more than one where a name has several addresses. */
   readonly addresses: number
-  /** Nobody else can be asked instead. */
+  /** There is no other server. */
   readonly isOnly: boolean
 }
 
 type Options = Pick<LdapSourceOptions, 'bind' | 'tls' | 'timeouts'>
 
-/** A server that cannot be used, and why. */
 interface Failed {
   readonly endpoint: Endpoint
   readonly error: unknown
@@ -103,7 +101,7 @@ function inOrder(targets: readonly Target[], preferred: PreferredServer | undefi
   return targets.toSorted((a, b) => rank(a) - rank(b))
 }
 
-/** Connects to the first that can be used of those that have not failed yet. */
+/** Connects to the first usable one of those that have not failed yet. */
 async function tryEach(
   targets: readonly Target[],
   failed: readonly Failed[],
@@ -144,13 +142,13 @@ function isSame(one: Endpoint, other: Endpoint): boolean {
   return one.url === other.url && one.address === other.address
 }
 
-/** Which of the URL's addresses it was, where there are several. */
+/** Names the address where the URL has several. */
 function atAddress({ url, address }: Endpoint, targets: readonly Target[]): string {
   const isOnly = targets.filter(({ endpoint }) => endpoint.url === url).length === 1
   return isOnly || address === undefined ? '' : `at ${address}: `
 }
 
-/** A server that said no, or showed a wrong certificate, is there: the next one could only hide that. */
+/** A server that refused, or showed a wrong certificate, is up: trying the next one could only hide that. */
 function isOutOfService(error: unknown): boolean {
   if (!(error instanceof DirsyncdError) || error.code !== 'source-unreachable') return false
   return !isCertificateProblem(error.cause)

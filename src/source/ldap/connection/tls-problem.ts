@@ -11,7 +11,7 @@ const UNTRUSTED = new Set([
 
 const OTHER_HOST = 'ERR_TLS_CERT_ALTNAME_INVALID'
 
-/** Why a connection or a TLS handshake failed, in words; `ca` are the PEM texts of `tls.ca`, where there are some. */
+/** In words; `ca` are the PEM texts of `tls.ca`, if any. */
 export function connectProblem(error: unknown, ca?: readonly string[]): string {
   const code = systemCode(error) ?? ''
   if (UNTRUSTED.has(code)) return `its certificate is not trusted; ${trustRemedy(ca)} (${sentence(error)})`
@@ -29,12 +29,12 @@ function trustRemedy(ca: readonly string[] | undefined): string {
   return 'it does not come from the CA in tls.ca'
 }
 
-/** Whether the server's certificate may be right, and comes from nobody who is trusted here. */
+/** The certificate may be right, but no trusted CA issued it. */
 export function isUntrusted(error: unknown): boolean {
   return UNTRUSTED.has(systemCode(error) ?? '')
 }
 
-/** Whether a server answered and could not prove who it is, which is no matter of the network. */
+/** A server answered and could not prove its identity: no network problem. */
 export function isCertificateProblem(error: unknown): boolean {
   const code = systemCode(error) ?? ''
   return UNTRUSTED.has(code) || code === OTHER_HOST || /^(CERT_|CRL_|INVALID_|HOSTNAME_MISMATCH)/.test(code)
@@ -43,7 +43,7 @@ export function isCertificateProblem(error: unknown): boolean {
 const ALERTS_FOR_OUR_CERTIFICATE =
   /alert (certificate required|bad certificate|certificate expired|certificate revoked|certificate unknown|unknown ca|handshake failure)/
 
-/** What a server that ended TLS wants of the client's certificate; `undefined` where it ended for another reason. */
+/** What a server that ended TLS requires of the client's certificate; `undefined` for other reasons. */
 export function certificateDemand(error: unknown): string | undefined {
   const alert = ALERTS_FOR_OUR_CERTIFICATE.exec(sentence(error))?.[1]
   if (alert === undefined) return undefined

@@ -8,7 +8,7 @@ import { resultName } from './result.ts'
 import { certificateDemand } from './tls-problem.ts'
 import { type Answer, createAnswerDecoder, type LdapResult, type SentEntry } from './message.ts'
 
-/** What is being done, for the sentence of an error, and the code of that error. */
+/** For the sentence and the code of an error. */
 export interface Doing {
   readonly code: ErrorCode
   /** "reading the users below …" */
@@ -20,13 +20,13 @@ export interface Doing {
 export interface Patience {
   /** Milliseconds until the first byte of an answer. */
   readonly firstAnswerMs: number
-  /** Milliseconds of silence in the middle of one. */
+  /** Milliseconds of silence within an answer. */
   readonly answerMs: number
-  /** Milliseconds from the connection to its end: a byte now and then is no silence. */
+  /** Milliseconds from the connection to its end: single bytes end a silence, but not this. */
   readonly readMs: number
 }
 
-/** A connection that can be used, and what a person may think of where it is lost before anything was answered. */
+/** A usable connection, with a hint for a loss before the first answer. */
 export interface Line {
   readonly socket: Socket
   readonly ifLost?: string | undefined
@@ -35,7 +35,7 @@ export interface Line {
 interface Listener {
   /** To be decoded by `Wire.decode`. */
   readonly onEntry: (entry: SentEntry) => void
-  /** With the URLs of one place, of which each server has the same. */
+  /** The URLs of one reference are equivalent servers. */
   readonly onReference: (urls: readonly string[]) => void
 }
 
@@ -51,16 +51,16 @@ interface Pending {
 
 type Failure = (doing: Doing) => unknown
 
-/** Told how each request to a server ended: by the name of its result in RFC 4511, or `none` where no answer came. */
+/** The result's name in RFC 4511, or `none` without an answer. */
 export type OnResult = (operation: 'bind' | 'search' | 'extended', result: string) => void
 
-/** The server broke the connection, fell silent or sent what is not LDAP; another one may be well. */
+/** The server broke the connection, fell silent or sent what is not LDAP; another server may work. */
 export class ConnectionLost extends DirsyncdError {}
 
 /**
- * One connection, one request at a time, from the first byte to the last. When it is lost, silent for too long, not
- * LDAP or aborted, it stays so: every later request fails with the same reason. It never connects again, because a new
- * connection would be an anonymous one, and anonymous readers are shown less without being told.
+ * One connection, one request at a time. When it is lost, silent for too long, not LDAP or aborted, it stays so: every
+ * later request fails with the same reason. It never reconnects, because a new connection would be anonymous, and
+ * servers silently show less to anonymous clients.
  *
  * ldapts' own client reconnects by itself and can hang for ever; only its codec is used here.
  */
@@ -92,7 +92,7 @@ export class Wire {
     if (signal.aborted) this.#onAbort()
   }
 
-  /** Sends the request and resolves with its result, whatever its code. Rejects with a `DirsyncdError`. */
+  /** Resolves with the result, whatever its code. Rejects with a `DirsyncdError`. */
   async exchange(
     build: (messageId: number) => Message,
     doing: Doing,
@@ -132,7 +132,7 @@ export class Wire {
     }
   }
 
-  /** Goes on over another socket, after StartTLS. */
+  /** After StartTLS. */
   moveTo(line: Line): void {
     this.#socket = line.socket
     this.#ifLost = line.ifLost
@@ -141,8 +141,8 @@ export class Wire {
   }
 
   /**
-   * Stops listening and returns the socket, so that TLS can take it over. Throws a `DirsyncdError` when the server has
-   * already sent more in the clear, which whoever is in between could have written.
+   * Stops listening and returns the socket for TLS. Throws a `DirsyncdError` when the server has already sent more in
+   * the clear, because a man in the middle could have written it.
    */
   release(doing: Doing): Socket {
     if (this.#framer.partial) this.#lose('half a message arrived before TLS began')
@@ -150,7 +150,7 @@ export class Wire {
     return this.#stopListening()
   }
 
-  /** Sends a last message, if there is one, and closes. */
+  /** With an optional last message. */
   close(goodbye?: (messageId: number) => Message): void {
     this.#stopWatching()
     const socket = this.#stopListening()
@@ -225,7 +225,7 @@ export class Wire {
     this.#lose(`the connection was lost (${reason})`, error, this.#ifLost)
   }
 
-  /** Something arrived, so the wait is for what follows; a wait with a bound of its own is not made longer. */
+  /** Restarts the silence time-out; a wait with its own bound is not extended. */
   #waitForMore(pending: Pending): void {
     const { begun, doing } = pending
     pending.begun = true
@@ -242,7 +242,7 @@ export class Wire {
     }
     return setTimeout(() => {
       const [pending, chunks] = [this.#pending, this.#chunks]
-      // A loop that was blocked runs its timers before it reads what has arrived meanwhile.
+      // After a blocked event loop, timers run before the arrived data is read.
       setImmediate(() => {
         if (this.#pending !== pending) return
         if (this.#chunks === chunks || pending?.doing.within !== undefined) lose()

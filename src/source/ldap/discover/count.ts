@@ -8,19 +8,17 @@ import { searchAll } from '../search.ts'
 import { PROFILES } from '../vendor.ts'
 import { type ServerOptions, withServer } from './server.ts'
 
-/** Where to look. */
 export interface Looking {
   readonly vendor: Vendor
-  /** The trees or units to look in. */
+  /** The trees or OUs. */
   readonly bases: readonly string[]
 }
 
-/** Where to look, and for what. */
 export interface LookingFor extends Looking {
   readonly filter: string
 }
 
-/** More are not needed to make a proposal. */
+/** A proposal needs no more. */
 const MOST_ENTRIES = 200_000
 const LONGEST_MS = 60_000
 const PAGE_SIZE = 1000
@@ -30,14 +28,13 @@ export interface Counting {
   readonly looking: Looking
   readonly filter: string
   readonly attributes: readonly string[]
-  /** How many entries are enough. */
   readonly most?: number
 }
 
-/** Ends a search that has found enough. */
+/** Ends a search after enough entries. */
 class Enough extends Error {}
 
-/** Hands on the entries of each base. Resolves with why some are missing, if some are. */
+/** Passes on the entries of each base. Resolves with why some are missing, if any. */
 export async function count(
   { options, looking, filter, attributes, most = MOST_ENTRIES }: Counting,
   log: Log,
@@ -68,7 +65,7 @@ export async function count(
     return undefined
   } catch (error) {
     if (error instanceof Enough) return error.message
-    // A limit of the server for this reader: what came before it is enough for a proposal.
+    // A server limit for this account: the entries before it suffice for a proposal.
     if (
       error instanceof DirsyncdError &&
       error.code === 'source-incomplete' &&

@@ -1,21 +1,20 @@
-/** What entries have, and how many. */
 export interface CountedText {
   readonly text: string
   readonly entries: number
-  /** With what is behind the text in such values as the example: a year. */
+  /** With what follows the text in values such as the example: a year. */
   readonly example?: string
 }
 
 /** `12/2019`, `31.03.2021`, `2021-03-31` */
 const DATE = /\b(?:\d{1,2}[./-]){0,2}(?:19|20)\d\d\b/
 
-/** How each year of today's dates begins. */
+/** The first digits of today's years. */
 export const CENTURIES = ['19', '20'] as const
 
 /**
- * The values of an attribute, those with a date by what is before it: after `left 12/2019` comes `left 03/2027`, so all
- * that begins with `left` and has a year behind it counts as one. A filter cannot ask for the blank between them, which
- * some servers do not compare.
+ * Groups values with a date by the text before it: after `left 12/2019` comes `left 03/2027`, so all values that begin
+ * with `left` and have a year behind it count as one. A filter cannot match the blank between them, which some servers
+ * do not compare.
  */
 export function withoutDates(values: readonly CountedText[]): readonly CountedText[] {
   const beginnings = shortest(values.flatMap(({ text }) => beginningOf(text) ?? []))
@@ -37,7 +36,7 @@ function beginningOf(text: string): string | undefined {
   return /\p{L}{3}/u.test(beginning) ? beginning : undefined
 }
 
-/** Each without those that begin with another one. */
+/** Without texts that begin with another one. */
 function shortest(beginnings: readonly string[]): readonly string[] {
   const found: string[] = []
   for (const each of beginnings.toSorted((a, b) => a.length - b.length))
@@ -49,7 +48,7 @@ function hasYearBehind(text: string, beginning: string): boolean {
   return beginsWith(text, beginning) && CENTURIES.some((century) => text.includes(century, beginning.length))
 }
 
-/** As servers compare them. */
+/** As servers compare. */
 function beginsWith(text: string, beginning: string): boolean {
   return text.toLowerCase().startsWith(beginning.toLowerCase())
 }

@@ -17,7 +17,6 @@ import {
 import type { ServerOptions } from './server.ts'
 import { type FoundPlace, Tally } from './tally.ts'
 
-/** Entries of one kind that a server has, and where. */
 export interface FoundEntries {
   readonly filter: string
   readonly entries: number
@@ -27,9 +26,9 @@ export interface FoundEntries {
 }
 
 export interface FoundPeople extends FoundEntries {
-  /** How many have several addresses in `mail`. */
+  /** Entries with several addresses in `mail`. */
   readonly severalMails: number
-  /** How many of the accounts cannot log in, as far as the vendor has a rule for it. */
+  /** Disabled accounts, where the vendor has a rule for them. */
   readonly disabled: number
   readonly ids: readonly Id[]
   readonly emails: readonly Proposal[]
@@ -38,19 +37,19 @@ export interface FoundPeople extends FoundEntries {
 }
 
 export interface FoundGroups extends FoundEntries {
-  /** The attributes that list members, the one that most groups have first. */
+  /** The attributes that list members, the most frequent first. */
   readonly members: readonly string[]
   readonly ids: readonly Id[]
-  /** How many groups have another group as a member, also one that the filter leaves out. */
+  /** Groups with a member group, also one that the filter leaves out. */
   readonly nested: number
-  /** Where groups of every kind are, and how many there are. */
+  /** Groups of every kind. */
   readonly ofAll: Pick<FoundEntries, 'entries' | 'places' | 'cut'>
 }
 
-/** More would not be read. */
+/** Operators would not read more. */
 const MOST_PLACES = 100
 
-/** Looks at the people of this filter. Rejects like `Source.read`. */
+/** Rejects like `Source.read`. */
 export async function discoverPeople(
   options: ServerOptions,
   looking: LookingFor,
@@ -85,7 +84,7 @@ export async function discoverPeople(
   }
 }
 
-/** Looks at the groups of this filter. Rejects like `Source.read`. */
+/** Rejects like `Source.read`. */
 export async function discoverGroups(
   options: ServerOptions,
   looking: LookingFor,
@@ -118,7 +117,7 @@ function foundIn(tally: Tally, filter: string, cut: string | undefined): FoundEn
   return { filter, entries: tally.entries, cut, places: tally.places(MOST_PLACES) }
 }
 
-/** Which groups are members of groups. Remembers the members of a bounded number of groups. */
+/** Groups that are members of groups. Remembers the members of a bounded number of groups. */
 class Nesting {
   readonly #groups = new Set<string>()
   readonly #members: (readonly string[])[] = []
@@ -139,5 +138,5 @@ class Nesting {
   }
 }
 
-/** Of groups, and of the members of each. */
+/** Groups, and members of each. */
 const MOST_LOOKED_AT = 2_000

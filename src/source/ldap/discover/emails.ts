@@ -14,10 +14,10 @@ const EMAILS: readonly Way[] = [
 /** Names that need no escape in an expression. */
 const PLAIN_DOMAIN = /^[a-z\d.-]+$/
 
-/** So many are proposed; who needs another one sees how it is written. */
+/** Enough to show how another one is written. */
 const MOST_PROPOSED = 3
 
-/** Counts those who have addresses of several domains in `mail`, by domain. */
+/** Counts entries with addresses of several domains in `mail`, by domain. */
 export class MailDomains {
   readonly #people = new Map<string, number>()
 
@@ -28,7 +28,7 @@ export class MailDomains {
     for (const domain of domains) this.#people.set(domain, (this.#people.get(domain) ?? 0) + 1)
   }
 
-  /** Each domain as the one that counts where there are several; the one that most of these people have comes first. */
+  /** Each domain as the preferred one; the most frequent comes first. */
   proposals(entries: number): readonly Proposal[] {
     return [...this.#people]
       .filter(([domain]) => PLAIN_DOMAIN.test(domain))
@@ -42,7 +42,10 @@ export class MailDomains {
   }
 }
 
-/** An address of another kind may be wrong, which is worse than none: the first is `mail` where anybody has it. */
+/**
+ * An address of another kind may be wrong, which is worse than none: the first proposal is `mail` where any entry has
+ * it.
+ */
 export function emailProposals(tally: Tally, domains: MailDomains): readonly Proposal[] {
   return proposalsOf(tally, EMAILS).flatMap((way) =>
     way.expression === 'mail' ? [way, ...domains.proposals(way.entries)] : [way],

@@ -2,11 +2,10 @@ import { type LdapEntry, lookupIn } from '../entry.ts'
 import { filetimeOf } from '../filter.ts'
 import type { Mark } from './mark.ts'
 
-/** Active Directory lets nobody log in with such an account, and does not call it disabled. */
+/** Active Directory refuses logins of expired accounts, but does not call them disabled. */
 export const EXPIRED_ATTRIBUTE = 'accountExpires'
 const EXPIRED = '(&(accountExpires>=1)(accountExpires<=now(filetime)))'
 
-/** Counts the accounts that have expired. */
 export class Expired {
   readonly #now = filetimeOf(new Date())
   #entries = 0

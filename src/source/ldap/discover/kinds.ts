@@ -5,7 +5,7 @@ import { PROFILES } from '../vendor.ts'
 import { count, type Looking } from './count.ts'
 import type { ServerOptions } from './server.ts'
 
-/** One kind of people or groups, or all kinds together. */
+/** One kind of users or groups, or all kinds together. */
 export interface EntryKind {
   readonly filter: string
   /** `undefined` where there is no other kind. */
@@ -14,10 +14,10 @@ export interface EntryKind {
   readonly isAll: boolean
 }
 
-/** Classes of people: as servers have them today, and as they had them thirty years ago. */
+/** Classes of users: current ones, and those of thirty years ago. */
 const USER_CLASSES = ['inetOrgPerson', 'organizationalPerson', 'person', 'posixAccount', 'account']
 
-/** A class and those above it: an entry of the first is one of the others, which OpenLDAP does not write into it. */
+/** A class and its superior classes, which OpenLDAP does not write into an entry. */
 const LINEAGE = ['inetOrgPerson', 'organizationalPerson', 'person']
 
 /** Classes of groups, and the attribute in which each lists its members. */
@@ -28,7 +28,6 @@ const GROUP_CLASSES: ReadonlyMap<string, string> = new Map([
 ])
 export const GROUP_MEMBERS: readonly string[] = [...GROUP_CLASSES.values()]
 
-/** A filter that finds groups of every kind. */
 export function anyGroup(vendor: Vendor): string {
   const filters = [...GROUP_CLASSES.keys()].map(ofClass)
   const usual = PROFILES[vendor].groupFilter
@@ -36,8 +35,8 @@ export function anyGroup(vendor: Vendor): string {
 }
 
 /**
- * The kinds of people or groups that a server has: the vendor's usual one first, and all together last. A server with a
- * usual kind that is not one class has only that. Rejects like `Source.read`.
+ * The kinds of users or groups on a server: the vendor's usual one first, and all together last. A server whose usual
+ * kind is not one class has only that. Rejects like `Source.read`.
  */
 export async function discoverKinds(
   kind: 'user' | 'group',
@@ -85,7 +84,7 @@ function kindsOf(
   const isWithin = (part: string, whole: string) =>
     patterns.every(({ classes: has }) => !has.has(part) || has.has(whole))
   const known = classes.filter((name) => patterns.some(({ classes: has }) => has.has(name)))
-  // Of two classes that the same entries have, the first says more.
+  // Of two classes of the same entries, the first is the better one.
   const different = known.filter(
     (name, at) => !known.slice(0, at).some((other) => isWithin(name, other) && isWithin(other, name)),
   )

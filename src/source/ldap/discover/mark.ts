@@ -1,4 +1,4 @@
-/** An attribute with few values, or few forms of values, by which a company may tell its people apart. */
+/** An attribute with few values, or few forms of values, that may tell kinds of users apart. */
 export interface Mark {
   readonly attribute: string
   /** The most frequent first. */

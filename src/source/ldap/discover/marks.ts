@@ -10,23 +10,23 @@ import type { ServerOptions } from './server.ts'
 
 export interface Marks {
   readonly few: readonly Mark[]
-  /** Attributes that may tell people apart too, but have more than `MOST_VALUES`. */
+  /** Attributes with more than `MOST_VALUES` that may tell users apart too. */
   readonly many: readonly string[]
 }
 
-/** Of so many entries all attributes are looked at, which may be large. */
+/** For this sample all attributes are read, which may be large. */
 const SAMPLE = 3000
 const MOST_VALUES = 25
 const MOST_MARKS = 6
-/** In characters, as they are shown, with the end of a longer one. */
+/** In characters, as shown, with the end of a longer one. */
 const LONGEST_TEXT = 60
 const END = 20
-/** Longer ones are told apart by so many characters. */
+/** Longer ones are compared by so many characters. */
 const LONGEST_KEPT = 300
 
-/** An attribute with more values than this is different for nearly everybody. */
+/** An attribute with more values differs for nearly every user. */
 const MOST_COUNTED = 1000
-/** An attribute whose values fewer people share on average is different for nearly everybody, too. */
+/** An attribute whose values fewer users share on average differs for nearly every user, too. */
 const FEWEST_SHARING = 3
 
 /** Rejects like `Source.read`. */
@@ -57,12 +57,12 @@ export async function discoverMarks(
   }
 }
 
-/** Attributes whose name says that they tell kinds apart. */
+/** Attributes with a telling name. */
 function isTelling(attribute: string): boolean {
   return /type|stat|class|kind|categ|critical|active|locked|disabled/i.test(attribute)
 }
 
-/** Names, addresses and ids are different for everybody, and objectClass is asked for before. */
+/** Names, addresses and ids differ for every user, and objectClass has its own question. */
 const OF_ONE_PERSON: ReadonlySet<string> = new Set(
   [...USER_ATTRIBUTES, 'objectClass'].map((name) => name.toLowerCase()),
 )
@@ -74,7 +74,6 @@ interface Counts {
   others: number
 }
 
-/** Counts the values of each attribute. */
 class Values {
   /** `undefined` for an attribute that cannot be a mark. */
   readonly #byAttribute = new Map<string, Counts | undefined>()
@@ -107,7 +106,7 @@ class Values {
     }
   }
 
-  /** Attributes with words, without those that say the same of everybody. */
+  /** Attributes with words, without those that are equal for all users. */
   marks(): Marks {
     const few: Mark[] = []
     const many: string[] = []
@@ -144,7 +143,7 @@ function oncePerEntry(texts: readonly string[]): Iterable<string> {
   return new Map(texts.map((text) => [comparable(text), text])).values()
 }
 
-/** Companies write what is different at the end, too. */
+/** The end is kept, because differences are often there. */
 function shortened(text: string): string {
   return text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT - END - 1)}…${text.slice(-END)}`
 }
@@ -157,7 +156,6 @@ function filterOfYears(attribute: string, beginning: string): string {
   return `(|${CENTURIES.map((century) => `(${attribute}=${escaped(beginning)}*${century}*)`).join('')})`
 }
 
-/** As a value of a filter. */
 function escaped(text: string): string {
   return text.replaceAll(/[\\*()\0]/g, (sign) => `\\${Buffer.from(sign).toString('hex')}`)
 }

@@ -2,7 +2,7 @@ import { byCodeUnit } from '../../../base/order.ts'
 import { type Proposal, waysOf } from './propose.ts'
 import type { Tally } from './tally.ts'
 
-/** What of an entry is its name: the first of these parts of which it has all attributes. */
+/** The name of an entry: the first of these parts of which it has all attributes. */
 interface NameWay {
   readonly expression: string | readonly string[]
   readonly needs: readonly Part[]
@@ -31,10 +31,10 @@ const NAMES: readonly NameWay[] = ORDERS.map((needs) => {
   return { expression: parts.length === 1 ? parts[0]! : parts, needs }
 })
 
-/** What a display name has that is no part of a name, or that puts the family name first. */
+/** Parts of a display name that belong to no name, or that put the family name first. */
 const ODD_NAME = /[,()[\]]|(?:^|\s)[^\p{L}\p{N}\s](?:\s|$)/u
 
-/** Whether services, which cut a name into a first and a last one, do so wrongly with this one. */
+/** Whether services that split a name into first and last name would split this one wrongly. */
 export function isOddName(name: string): boolean {
   return ODD_NAME.test(name)
 }
@@ -53,7 +53,6 @@ function turnedExpression(needs: readonly Part[]): string {
   return parts.length === 1 ? `= ${parts[0]!}` : `= first(${parts.join(', ')})`
 }
 
-/** How many of the names that a way makes are odd, and one of them. */
 interface Odd {
   entries: number
   example: string
@@ -91,7 +90,7 @@ function addTo(odd: Odd, name: string): void {
   if (odd.example === '') odd.example = name
 }
 
-/** As a mapping takes it of several values; empty where one is missing. */
+/** As in a mapping; empty where a value is missing. */
 function nameOf(part: Part, lookup: (attribute: string) => readonly string[]): string {
   const values = part.map((attribute) => lookup(attribute).toSorted(byCodeUnit).map(trim).find(Boolean) ?? '')
   return values.includes('') ? '' : values.join(' ')
@@ -103,8 +102,8 @@ const trim = (value: string) => value.trim()
 const HABIT = 0.01
 
 /**
- * The first is the one that most people have; where it often is odd, the one that is so least often. A name turned round
- * may be a wrong one, as `Smith, Jr.` is, so it comes after the same one as it is.
+ * The first is the most frequent way or, where its names are often odd, the least odd one. A name turned round may be
+ * wrong, as `Smith, Jr.` is, so it comes after the same one unturned.
  */
 export function nameProposals(tally: Tally, names: NameTally): readonly Proposal[] {
   const ways = waysOf(tally, NAMES).toSorted((a, b) => b.entries - a.entries)
@@ -114,7 +113,7 @@ export function nameProposals(tally: Tally, names: NameTally): readonly Proposal
   return sorted.flatMap((way) => proposalsOf(way, names.oddIn(way)))
 }
 
-/** The way as it is, and with names turned round where that makes fewer odd ones. */
+/** The way unturned, and turned where that makes fewer odd names. */
 function proposalsOf(
   { expression, needs, entries }: NameWay & { readonly entries: number },
   { plain, turned }: { readonly plain: Odd; readonly turned: Odd },

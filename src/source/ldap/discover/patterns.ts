@@ -1,20 +1,19 @@
 import { type LdapEntry, lookupIn } from '../entry.ts'
 import type { Mark } from './mark.ts'
 
-/** Of the login of an account that is no person's own, or no employee's; a sign or a digit follows. */
+/** Prefixes of logins that belong to no employee; a sign or a digit follows. */
 const KINDS =
   'svc|srv|service|sa|adm|admin|root|test|demo|dummy|temp|tmp|training|schulung|ext|extern|external|gast|guest|bot|' +
   'robot|scan|kiosk|shared|funktion'
 const LOGIN = new RegExp(String.raw`^(?:${KINDS})(?=[-_.\d])[-_.]?`, 'i')
 
-/** What people write behind a name: ` - extern`, `(Agency)`, `[left]`. */
+/** Endings of names: ` - extern`, `(Agency)`, `[left]`. */
 const ENDING = /(?:\s[-–|/]\s*\p{L}[\p{L}. ]*|\s?\([\p{L}. -]+\)|\s?\[[\p{L}. -]+\])$/u
 
-/** An attribute, what is looked for in it, and what finds the entries with that. */
 interface Place {
   readonly attribute: string
   readonly pattern: RegExp
-  /** One of a single person is part of a name. */
+  /** A beginning or end of a single user is part of a name. */
   readonly fewest: number
   readonly textOf: (found: string) => string
   /** The beginnings or ends of values, as in a filter. */
@@ -23,7 +22,7 @@ interface Place {
 
 const DIGITS = Array.from({ length: 10 }, (_, digit) => digit)
 
-/** Whom `test1` stands for, `tester` does not. */
+/** `test1`, but not `tester`. */
 const atBegin = {
   pattern: LOGIN,
   fewest: 1,
@@ -53,7 +52,7 @@ export const PATTERN_ATTRIBUTES: readonly string[] = PLACES.map(({ attribute }) 
 /** More different ones are parts of names. */
 const MOST_PATTERNS = 12
 
-/** Counts what logins begin with and names end with, where companies write who is no employee. */
+/** Counts beginnings of logins and ends of names, where companies mark external accounts. */
 export class Patterns {
   readonly #byPlace = PLACES.map((place) => ({
     place,
@@ -73,7 +72,7 @@ export class Patterns {
     }
   }
 
-  /** What ends alike in two attributes is told of the second only where that has more entries. */
+  /** An end in two attributes is reported for the second only where that has more entries. */
   marks(escaped: (text: string) => string): Mark[] {
     const told = new Map<string, number>()
     return this.#byPlace.flatMap(({ place: { attribute, fewest, textOf, valuesOf }, found }) => {

@@ -3,20 +3,19 @@ import type { Tally } from './tally.ts'
 /** How a field can be made, and how many entries have it then. */
 export interface Proposal {
   readonly expression: string | readonly string[]
-  /** What a person is told instead of an expression that is hard to read. */
+  /** Shown instead of an expression that is hard to read. */
   readonly words?: string
   readonly entries: number
   /** How many of the names would be odd, and one of them. */
   readonly odd?: { readonly entries: number; readonly example: string }
 }
 
-/** Attributes by which servers know an entry for ever, through renames and moves. */
+/** Attributes that never change, also through renames and moves. */
 const PERMANENT = ['entryUUID', 'objectGUID', 'ipaUniqueID', 'nsUniqueId', 'ibm-entryUUID']
 
-/** All that may be an id, the best first. Numbers and names of people may be changed, or given to somebody else. */
+/** Possible ids, the best first. Numbers and names of users may be changed, or given to another user. */
 export const ID_ATTRIBUTES: readonly string[] = [...PERMANENT, 'employeeNumber', 'uid']
 
-/** All that a mapping of people may be made of. */
 export const USER_ATTRIBUTES: readonly string[] = [
   ...ID_ATTRIBUTES,
   'mail',
@@ -29,7 +28,6 @@ export const USER_ATTRIBUTES: readonly string[] = [
   'employeeID',
 ]
 
-/** An attribute that may be the id. */
 export interface Id {
   readonly name: string
   readonly isPermanent: boolean
@@ -50,7 +48,7 @@ export function employeeIdProposals(tally: Tally): readonly Proposal[] {
   return proposalsOf(tally, EMPLOYEE_IDS)
 }
 
-/** Only attributes that every entry has. A permanent one, the vendor's above all, is the only proposal. */
+/** Only attributes that every entry has. A permanent one, preferably the vendor's, is the only proposal. */
 export function idProposals(tally: Tally, usual: string | undefined): readonly Id[] {
   const names =
     usual === undefined ? ID_ATTRIBUTES : [usual, ...ID_ATTRIBUTES.filter((name) => name !== usual)]
@@ -63,7 +61,7 @@ export function proposalsOf(tally: Tally, ways: readonly Way[]): readonly Propos
   return waysOf(tally, ways).map(({ expression, entries }) => ({ expression, entries }))
 }
 
-/** Those that any entry has; a way that consists of others is left out where it adds nothing. */
+/** Ways that any entry has; a combination of others is left out where it adds nothing. */
 export function waysOf<W extends Way>(tally: Tally, ways: readonly W[]): readonly (W & Counted)[] {
   const found: (W & Counted)[] = []
   for (const way of ways) {

@@ -8,23 +8,22 @@ import { lookupIn } from '../entry.ts'
 import type { LdapSourceOptions, Vendor } from '../options.ts'
 import { vendorOf } from '../vendor.ts'
 
-/** How to reach a server, without what is read there. */
+/** Without what is read there. */
 export type ServerOptions = Pick<LdapSourceOptions, 'url' | 'tls' | 'bind' | 'timeouts'>
 
-/** What a server says about itself. */
 export interface ServerFacts {
   readonly url: string
   readonly vendor: Vendor
-  /** Its name and version in its own words; empty where it does not say. */
+  /** Name and version; empty where the server does not tell. */
   readonly calledItself: string
-  /** The trees in which people may be; none where the server does not show them to this reader. */
+  /** The trees that may hold users; empty where they are hidden from this account. */
   readonly contexts: readonly string[]
 }
 
-/** A server that can be used, or the certificate that a person has to look at first. */
+/** A usable server, or the certificate that the operator has to check first. */
 export type ServerLook = { readonly facts: ServerFacts } | { readonly untrusted: ServerCertificate }
 
-/** Connects to a server and reads what it says about itself. Rejects like `Source.probe`. */
+/** Rejects like `Source.probe`. */
 export async function lookAtServer(
   options: ServerOptions,
   log: Log,
@@ -39,7 +38,6 @@ export async function lookAtServer(
   }
 }
 
-/** Opens a connection, uses it and closes it. */
 export function withServer<T>(
   options: ServerOptions,
   log: Log,
@@ -63,7 +61,7 @@ function factsOf({ rootDse, endpoint }: OpenServer): ServerFacts {
 const OF_SERVER = /^(cn=(config|schema|monitor|changelog|accesslog|subschema)|o=(netscaperoot|ipaca))(,|$)/i
 const OF_DOMAIN = /^(cn=configuration|cn=schema,cn=configuration|dc=domaindnszones|dc=forestdnszones),dc=/i
 
-/** Active Directory has a tree for each purpose, and names that of the people. */
+/** Active Directory has a tree for each purpose, and names that of the users. */
 function contextsOf(root: Lookup): readonly string[] {
   const usual = root('defaultNamingContext').filter((dn) => dn !== '')
   if (usual.length > 0) return usual

@@ -2,19 +2,17 @@ import { Containers } from '../containers.ts'
 import { dnKey } from '../dn.ts'
 import { type LdapEntry, lookupIn } from '../entry.ts'
 
-/** A place below which entries are. */
 export interface FoundPlace {
   readonly dn: string
   readonly entries: number
 }
 
-/** How many entries have exactly these attributes. */
 interface Pattern {
   readonly attributes: ReadonlySet<string>
   entries: number
 }
 
-/** Counts entries by container and by the attributes that they have, however many there are. */
+/** Counts any number of entries by container and by the attributes that they have. */
 export class Tally {
   readonly #attributes: readonly string[]
   readonly #patterns = new Map<string, Pattern>()
@@ -22,7 +20,7 @@ export class Tally {
   readonly #byContainer = new Map<string, FoundPlace>()
   #entries = 0
 
-  /** @param attributes those that are counted, in the spelling of the schema */
+  /** @param attributes the counted ones, in the spelling of the schema */
   constructor(attributes: readonly string[]) {
     this.#attributes = attributes
   }
@@ -45,7 +43,7 @@ export class Tally {
     this.#byContainer.set(container, { dn, entries: (before?.entries ?? 0) + 1 })
   }
 
-  /** How many entries have at least one of these sets of attributes. */
+  /** Entries with at least one of these sets of attributes. */
   having(anyOf: readonly (readonly string[])[]): number {
     let count = 0
     for (const { attributes, entries } of this.#patterns.values()) {
@@ -55,8 +53,8 @@ export class Tally {
   }
 
   /**
-   * Where the entries are: first the smallest place that holds all of them, then the places within it that hold many,
-   * the fullest first. A place that holds no more than one within it is left out.
+   * The containers of entries: first the smallest one around all of them, then those within it with many entries, the
+   * fullest first. A container that holds no more than one within it is left out.
    */
   places(most: number): readonly FoundPlace[] {
     const above = new Map<string, FoundPlace>()
@@ -78,15 +76,14 @@ export class Tally {
   }
 }
 
-/** A place, where it is within another one of a list. */
 export interface TreePlace extends FoundPlace {
-  /** 0 for a place that is in no other one. */
+  /** 0 for a place in no other one. */
   readonly depth: number
-  /** The DN as far as it differs from that of the place around it. */
+  /** The DN relative to the place around it. */
   readonly label: string
 }
 
-/** The places so that each is followed by those within it. The wider ones come first, as `Tally.places` has them. */
+/** Each place is followed by those within it. The wider ones come first, as `Tally.places` has them. */
 export function treeOf(places: readonly FoundPlace[]): readonly TreePlace[] {
   const nodes = places.map((place) => ({ place, key: dnKey(place.dn) }))
   const around = ({ key }: Node) =>
@@ -109,7 +106,7 @@ function labelIn(dn: string, parent: string | undefined): string {
   return parent !== undefined && dn.endsWith(`,${parent}`) ? dn.slice(0, -parent.length - 1) : dn
 }
 
-/** An address that is none says nothing. */
+/** A value of these counts only where it is an address. */
 const ADDRESSES: ReadonlySet<string> = new Set(['mail', 'userPrincipalName'])
 
 function hasValue(name: string, values: readonly string[]): boolean {
@@ -123,13 +120,13 @@ function isRanged({ attributes }: LdapEntry, name: string): boolean {
   return [...attributes.keys()].some((key) => key.startsWith(begin))
 }
 
-/** The parent as the server writes it; in its normal form where it cannot be cut from the DN for certain. */
+/** The parent as the server writes it; in its normal form where it cannot be cut safely from the DN. */
 function originalParent(dn: string, container: string): string {
   const [, parent = container] = withParents(dn)
   return dnKey(parent) === container ? parent : container
 }
 
-/** A DN, its parent and so on, without the empty one. */
+/** A DN and its ancestors, without the empty one. */
 function withParents(dn: string): readonly string[] {
   const all: string[] = []
   for (let rest = dn; rest !== ''; rest = rest.slice(firstEnd(rest) + 1)) {

@@ -13,7 +13,7 @@ import { collect, foundEntry, meets, standingOf } from './standing.ts'
 
 /**
  * See `Source.find`. By DN it reads that entry, otherwise it searches for equal values: of the id, then of e-mails,
- * logins and names, first in the sync's bases and then in everything that the server holds.
+ * logins and names, first in the sync's bases and then on the whole server.
  *
  * @param collector gets the entries as a read would
  */
@@ -37,7 +37,7 @@ export async function find(
   return { entries, snapshot: collector.snapshot(), searched, server: connection.endpoint.url }
 }
 
-/** Searches until somebody is found. */
+/** Searches until an entry is found. */
 async function hitsOf(finding: Finding, places: readonly Searched[], who: string): Promise<readonly Hit[]> {
   const there = await atDn(finding, places, who)
   if (there.length > 0) return there
@@ -52,7 +52,7 @@ async function hitsOf(finding: Finding, places: readonly Searched[], who: string
   return searchBases(finding, places, (place) => byParts(place, who))
 }
 
-/** A person's name may equal what is the id of groups: without the filter, classes that say otherwise count. */
+/** A user's name may equal the id of a group: without the filter, contradicting classes count. */
 async function ofTheirKind(connection: LdapConnection, hits: readonly Hit[]): Promise<Hit[]> {
   const kept: Hit[] = []
   for (const hit of hits) {
@@ -62,7 +62,7 @@ async function ofTheirKind(connection: LdapConnection, hits: readonly Hit[]): Pr
   return kept
 }
 
-/** A server may ignore upper and lower case where it looks for an id. */
+/** A server may ignore case where it searches for an id. */
 function exactOnes(hits: readonly Hit[], who: string): readonly Hit[] {
   const exact = hits.filter((hit) => idsOf(hit).includes(who))
   return exact.length > 0 ? exact : hits
@@ -72,7 +72,7 @@ function isMeant(hit: Hit, who: string): boolean {
   return !who.includes('@') || hasEmail(hit, textIn(hit.entry), who)
 }
 
-/** An entry that was found as a user and as a group is what the filter says; without that, what its classes say. */
+/** The filter decides about an entry that was found as a user and as a group; without it, its classes do. */
 async function oneKindEach(connection: LdapConnection, hits: readonly Hit[]): Promise<Hit[]> {
   const kept: Hit[] = []
   for (const same of Map.groupBy(hits, ({ entry }) => dnKey(entry.dn)).values()) {
@@ -98,7 +98,7 @@ function kindOfClasses(entry: LdapEntry): Hit['kind'] | undefined {
   return classes.some((name) => /person|account|user/i.test(name)) ? 'user' : undefined
 }
 
-/** With all entries of the bases that have the same id, where there is one id. */
+/** Adds all entries of the bases with the same id, where there is one id. */
 async function withSameId(finding: Finding, hits: readonly Hit[]): Promise<readonly Hit[]> {
   const [first] = hits
   const id = first && usableId({ ids: idsOf(first) })
@@ -123,7 +123,7 @@ function isOneEntry(entries: readonly Pick<FoundEntry, 'kind' | 'ids'>[]): boole
   )
 }
 
-/** The other users within the sync's filter whose e-mail is mapped to the same one. */
+/** The other users within the sync's filter with the same mapped e-mail. */
 async function sharingEmail(
   finding: Finding,
   hits: readonly Hit[],

@@ -6,13 +6,13 @@ import type { CompiledOptions, GroupPlace, UserPlace } from '../compile.ts'
 import { allOf, anyIn, anyOf, someOf } from '../filter.ts'
 import { valueBytes } from '../values.ts'
 
-/** What is searched for users or for groups, and in which attributes people look somebody up. */
+/** A search for users or groups, with the attributes that operators search by. */
 export interface Searched {
   readonly kind: Kind
   readonly place: UserPlace | GroupPlace
   readonly emails: readonly string[]
   readonly names: readonly string[]
-  /** What the search asks for of each entry. */
+  /** The requested attributes. */
   readonly attributes: readonly string[]
 }
 
@@ -21,7 +21,7 @@ const USER_NAMES = ['cn', 'displayName', ...LOGINS]
 const GROUP_NAMES = ['cn', 'displayName', 'sAMAccountName']
 const PARTS_OF_NAMES = ['givenName', 'sn']
 
-/** Users, groups or both, as far as the sync reads them. */
+/** As far as the sync reads them. */
 export function searchedOf({ users, groups }: CompiledOptions, kinds: readonly Kind[]): readonly Searched[] {
   return kinds.flatMap((kind) => {
     if (kind === 'group')
@@ -49,31 +49,31 @@ function searched(
   return { kind, place, emails: distinct(emails), names: distinct(names), attributes }
 }
 
-/** Attributes are the same in upper and lower case. */
+/** Attributes are equal in upper and lower case. */
 function distinct(attributes: readonly string[]): string[] {
   return [...new Map(attributes.map((name) => [name.toLowerCase(), name])).values()]
 }
 
-/** The filter of the entries with this id; `undefined` where the text can be no value of the id attribute. */
+/** `undefined` where the text can be no value of the id attribute. */
 export function byId({ place: { map } }: Searched, id: string): Filter | undefined {
   const values = valueBytes(map.id, id)
   return values.length === 0 ? undefined : anyOf(map.id, values)
 }
 
-/** The filter of those who have the text as their e-mail, login or name. */
+/** Matches e-mail, login or name. */
 export function byValue({ emails, names }: Searched, who: string): Filter | undefined {
   if (!who.includes('@')) return anyIn(names, [who])
   return emails.length === 0 ? undefined : anyIn(emails, spellingsOf(who))
 }
 
-/** An e-mail may be made of a login by the mapping; Exchange writes the protocol before it. */
+/** A mapping may make an e-mail of a login; Exchange writes the protocol before it. */
 function spellingsOf(email: string): string[] {
   return [email, `smtp:${email}`, email.slice(0, email.lastIndexOf('@'))]
 }
 
 /**
- * The filter of those whose name is written in parts: each word of it is a value, or its begin and its end are, as given
- * names and surnames of several words. `undefined` for a single word.
+ * Matches names that are stored in parts: each word of it is a value, or its begin and its end are, as given names and
+ * surnames of several words. `undefined` for a single word.
  */
 export function byParts({ names }: Searched, who: string): Filter | undefined {
   const words = who.split(/\s+/).filter((word) => word !== '')

@@ -7,7 +7,6 @@ import { type LdapEntry, lookupIn } from '../entry.ts'
 import { findEntry, type Search, searchAll } from '../search.ts'
 import type { Searched } from './places.ts'
 
-/** An entry that was found, and as what. */
 export interface Hit extends Searched {
   readonly entry: LdapEntry
 }
@@ -15,7 +14,7 @@ export interface Hit extends Searched {
 export interface Finding {
   readonly connection: LdapConnection
   readonly pageSize: number | undefined
-  /** The DNs at or below which it was searched, and what the server refused. */
+  /** The DNs of the searches, and what the server refused. */
   readonly searched: Set<string>
 }
 
@@ -73,7 +72,9 @@ export async function searchElsewhere(
   return hits
 }
 
-/** A server may refuse a search by an attribute without an index; then it has found nobody, and the story says so. */
+/**
+ * A server may refuse a search by an attribute without an index; it then counts as no match, and the report names it.
+ */
 async function search(
   { connection, pageSize, searched }: Finding,
   place: Searched,

@@ -38,7 +38,7 @@ const CONTAINERS: readonly (readonly [objectClass: string, what: string])[] = [
   ['country', 'a country'],
 ]
 
-/** Nothing for what may be a person or a group, whatever else it is. */
+/** Undefined for a possible user or group, whatever its other classes. */
 function containerText(classes: readonly string[]): string | undefined {
   if (classes.some((name) => /person|group|account|user/i.test(name))) return undefined
   const names = new Map(classes.map((name) => [name.toLowerCase(), name]))
@@ -92,7 +92,7 @@ async function countMembers(
   return map.members.reduce((count, attribute) => count + lookup(attribute).length, 0)
 }
 
-/** Only what is within bases and filter is read by a sync. */
+/** A sync reads only what is within bases and filter. */
 export function collect(collector: Collector, hit: Hit, standing: Standing | undefined): void {
   const { place, entry } = hit
   if (standing === undefined || !standing.inBase || !standing.inFilter) return

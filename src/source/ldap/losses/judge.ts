@@ -7,10 +7,9 @@ import { isMemberUid } from '../membership/members.ts'
 import type { MemberList, Unresolved } from './second-look.ts'
 import { showsAll, type SecondReading } from './read-again.ts'
 
-/** A group that would lose members. */
 export interface LosingGroup {
   readonly id: string
-  /** Where it was in the first read. */
+  /** Its DN in the first read. */
   readonly dn: string
   /** The ids of the users that it would lose. */
   readonly lost: readonly string[]
@@ -18,15 +17,15 @@ export interface LosingGroup {
   readonly members: readonly string[]
 }
 
-/** What is known of the server besides the entries. */
+/** Facts about the server. */
 export interface ServerFacts {
-  /** The attribute of members that a list does not show although the schema demands it. */
+  /** The attribute of members that the schema requires of a list and the list does not show. */
   readonly demanded: (list: MemberList) => string | undefined
-  /** Whether this reader is shown `memberOf`. */
+  /** Whether the bind account can read `memberOf`. */
   readonly memberOfShown: boolean
 }
 
-/** What the second reading says of one group. */
+/** Judges one group by the recheck. */
 export function judge(
   group: LosingGroup,
   place: GroupPlace,
@@ -82,7 +81,7 @@ function whyUnresolved(which: string, reason: Unresolved): string {
   return `${which} lists "${reason.dn}", which the server does not show and which may be a renamed user or group`
 }
 
-/** Whoever the list lost since the first read was not looked up. */
+/** Members that the list lost since the first read were not looked up. */
 function whyMoving(
   { id, members }: LosingGroup,
   { dn }: GroupRecord,
@@ -101,7 +100,7 @@ function listsNames(lists: readonly MemberList[], { listed }: SecondReading): bo
   return listed.length === 1 || lists.some(({ silent }) => !silent.includes(attribute))
 }
 
-/** Where a group lists uids, whoever shows none may be any of them. */
+/** Where a group lists uids, a user without a uid may be any of them. */
 function whyNameless(dn: string, nameless: readonly string[]): string {
   return `"${dn}" lists uids, and ${examples(nameless)} ${nameless.length === 1 ? 'shows' : 'show'} none, so perhaps the reader may not see it`
 }
@@ -110,7 +109,7 @@ function listsOf(within: readonly GroupRecord[], { lists }: SecondReading): read
   return within.flatMap(({ dn }) => lists.get(dnKey(dn)) ?? [])
 }
 
-/** Why the list of the group, or of one within it, may only be hidden: something else says that there are members. */
+/** Why the list of the group, or of one within it, may be hidden: something else shows members. */
 function whyHidden(
   dn: string,
   lists: readonly MemberList[],
@@ -135,8 +134,8 @@ function whyHidden(
 }
 
 /**
- * Every list is there and names no user, or the users show what they are in, and it is none of these groups. Where the
- * users alone tell who is in a group, that is no second witness; and they do not tell which groups list their names.
+ * Every list is there and names no user, or the users name their groups, and none of these is among them. Where the
+ * users alone define the members, that is no second witness; and they do not tell which groups list their names.
  */
 function isProvedEmpty(
   within: readonly GroupRecord[],

@@ -8,8 +8,8 @@ import { membersDemanded } from './schema.ts'
 import { isMemberOfShown, readAgain, showsAll } from './read-again.ts'
 
 /**
- * Looks again at groups that would lose members. Their lists are read first and the lost users next, by id: somebody
- * who is renamed in between is still known by the DN of the first read. Throws like `readPlace`.
+ * Rechecks groups that would lose members. Their lists are read first and the lost users next, by id: a user who is
+ * renamed in between is still known by the DN of the first read. Throws like `readPlace`.
  */
 export async function lookAtLosses(
   reading: Reading,

@@ -28,22 +28,21 @@ import { UsersNow } from './users-now.ts'
 
 const IDS_PER_SEARCH = 100
 
-/** What a second reading found. */
 export interface SecondReading {
   /** The losing groups by id, as they are now: none, or several of one id. */
   readonly groups: ReadonlyMap<string, readonly GroupRecord[]>
   readonly membership: Membership
-  /** The attributes with the members; none where the server is asked otherwise. */
+  /** The attributes with the members; empty where members are read otherwise. */
   readonly listed: readonly string[]
-  /** Every group that was read again, by DN in its normal form. */
+  /** Every reread group, by normal DN. */
   readonly lists: ReadonlyMap<string, MemberList>
-  /** The groups that each user who was looked up names, by DN in its normal form. */
+  /** The groups that each looked-up user names, by normal DN. */
   readonly memberOf: ReadonlyMap<string, readonly string[]>
-  /** Why a group's list is not understood, by DN in its normal form. */
+  /** Why a group's list is not understood, by normal DN. */
   readonly unresolved: ReadonlyMap<string, Unresolved>
-  /** The ids of users who do not show the name by which groups list them. */
+  /** Users without the attribute by which groups list them. */
   readonly nameless: ReadonlySet<string>
-  /** The ids of groups that were renamed during this reading. */
+  /** Groups that were renamed during the recheck. */
   readonly renamed: ReadonlySet<string>
 }
 
@@ -79,12 +78,12 @@ export async function readAgain(
   }
 }
 
-/** Whether each attribute with the members shows somebody. */
+/** Whether each attribute with the members has a value. */
 export function showsAll({ silent }: MemberList, { listed }: Pick<SecondReading, 'listed'>): boolean {
   return listed.length > 0 && silent.length === 0
 }
 
-/** Where groups list `uid`s, whoever shows none may be any of them. */
+/** Where groups list `uid`s, a user without a uid may be any of them. */
 function namelessOf({ records }: People, listed: readonly string[]): ReadonlySet<string> {
   if (!listed.some(isMemberUid)) return new Set()
   const nameless = records.filter(({ uids }) => uids.length === 0)
@@ -120,7 +119,7 @@ async function readPeople({ reading, compiled, losses, records }: SecondLook): P
   return { records: found, memberOf, missing }
 }
 
-/** Reads the entries with these ids, whatever else the sync's filter wants. */
+/** Ignores the sync's filter. */
 async function readByIds(
   reading: Reading,
   place: UserPlace | GroupPlace,
@@ -145,8 +144,8 @@ async function readByIds(
 }
 
 /**
- * The group with the users whom its list names now. A DN of the first read still stands for its user, who may have been
- * renamed after the list was read, unless somebody else has it now.
+ * The group with the current users of its list. A DN of the first read still stands for its user, who may have been
+ * renamed after the list was read, unless another entry has it now.
  */
 function withUsersNow(group: GroupRecord, now: MemberIndex, people: UsersNow): GroupRecord {
   const { users, nonUsers } = now.resolve(group.nonUsers)
@@ -166,14 +165,14 @@ async function withChains(
   return chained
 }
 
-/** The groups of the first read that were not read again; only groups within groups need them. */
+/** The groups of the first read that were not read again; only nested groups need them. */
 function untouched({ losses: { image, lost }, compiled, lists }: SecondLook): readonly GroupRecord[] {
   if (compiled.groups.nested !== 'flatten') return []
   const isOld = ({ dn, ids }: GroupRecord) => lists.has(dnKey(dn)) || ids.some((id) => lost.has(id))
   return [...image.others, ...image.groups].filter((group) => !isOld(group))
 }
 
-/** What users say of a group is by its DN: a group that has another one now was read twice for nothing. */
+/** Users name groups by DN: a group whose DN has changed was read twice for nothing. */
 async function renamedSince(
   { reading, compiled: { groups: place } }: SecondLook,
   groups: readonly GroupRecord[],
@@ -186,7 +185,7 @@ async function renamedSince(
   return renamed
 }
 
-/** Whether this reader is shown `memberOf` at all, of the users that were looked up or of any other. */
+/** Whether the bind account can read `memberOf` of any user. */
 export async function isMemberOfShown(
   { connection, pageSize }: Reading,
   users: UserPlace,

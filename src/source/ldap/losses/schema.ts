@@ -4,9 +4,9 @@ import { namesIn, namesOfAttribute, readSchema, wordsBehind } from '../schema.ts
 import type { MemberList } from './second-look.ts'
 
 /**
- * Tells of a list the attribute of members that it does not show although the server's schema demands it of such an
- * entry: the group is then unreadable and not empty. Reads the schema only when there are such groups; Active Directory
- * demands members of no group. Throws like `searchAll`.
+ * The attribute of members that the server's schema requires of a list and the list does not show: the group is then
+ * unreadable and not empty. Reads the schema only when there are such groups; Active Directory requires members of no
+ * group. Throws like `searchAll`.
  */
 export async function membersDemanded(
   connection: LdapConnection,
@@ -26,7 +26,7 @@ export async function membersDemanded(
   }
 }
 
-/** What a class demands, and the classes above it; names and OIDs in lower case. */
+/** Names and OIDs in lower case. */
 export interface ClassDemands {
   readonly must: readonly string[]
   readonly above: readonly string[]
@@ -47,7 +47,7 @@ function withAbove(
   demands: ReadonlyMap<string, ClassDemands>,
 ): readonly ClassDemands[] {
   const names = new Set(classes.map((name) => name.toLowerCase()))
-  // A set hands out what is added to it while it is gone through, and never anything twice.
+  // A set iterates over values that are added during the loop, and never twice.
   for (const name of names) for (const above of demands.get(name)?.above ?? []) names.add(above)
   return [...names].flatMap((name) => demands.get(name) ?? [])
 }

@@ -7,15 +7,15 @@ import type { MemberIndex } from '../membership/members.ts'
 import type { Reading } from '../read-place.ts'
 import type { Records } from '../records.ts'
 
-/** What the second look is about: the first read, and what it takes from each group. */
+/** The first read, and the removals from each group. */
 export interface Losses {
   readonly image: LdapImage
   readonly snapshot: SourceSnapshot
-  /** For each id of a group, the ids of the users that it would lose. */
+  /** By group, the ids of the users that it would lose. */
   readonly lost: ReadonlyMap<string, readonly string[]>
 }
 
-/** What the parts of a second reading share. */
+/** Shared by the parts of a recheck. */
 export interface SecondLook {
   readonly reading: Reading
   readonly compiled: CompiledOptions & { readonly groups: GroupPlace }
@@ -26,7 +26,7 @@ export interface SecondLook {
   readonly lists: Map<string, MemberList>
 }
 
-/** The users of a second look. */
+/** The users of a recheck. */
 export interface People {
   readonly records: readonly UserRecord[]
   readonly memberOf: ReadonlyMap<string, readonly string[]>
@@ -34,24 +34,22 @@ export interface People {
   readonly missing: ReadonlySet<string>
 }
 
-/** What the list of a group that was read again is like, besides who is in it. */
+/** Properties of the list of a reread group, besides its members. */
 export interface MemberList {
   readonly dn: string
-  /** Of the attributes with the members those that show no value; the empty DN is one. */
+  /** The attributes with the members that have no value; the empty DN is one. */
   readonly silent: readonly string[]
   /** The classes of the group's entry. */
   readonly classes: readonly string[]
 }
 
-/** Why the list of a group is not understood: too many unknown DNs, or one that the server does not show. */
+/** Too many unresolved DNs, or one that the server does not show. */
 export type Unresolved = { readonly why: 'too-many' } | { readonly why: 'not-shown'; readonly dn: string }
 
-/** What a group is asked for in the second look. */
 export function attributesOfGroups({ records, compiled: { groups } }: SecondLook): readonly string[] {
   return [...new Set([groups.map.id, 'objectClass', ...records.groupAttributes, records.listed].flat())]
 }
 
-/** The record of a group, whose list is noted too. */
 export function takeGroup(look: SecondLook, entry: LdapEntry): GroupRecord {
   const { records, index, lists } = look
   const lookup = lookupIn(entry)

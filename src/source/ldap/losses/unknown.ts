@@ -11,22 +11,22 @@ import {
   type Unresolved,
 } from './second-look.ts'
 
-/** How many DNs that the first read does not know are looked at in one run, each with a request of its own. */
+/** The most DNs unknown to the first read that are looked up in one run, one request each. */
 const MOST_UNKNOWN = 1000
 
 interface Resolution {
   /** Groups within the losing ones, as they are now. */
   readonly found: readonly GroupRecord[]
-  /** Users who were renamed, at the DNs that the lists name. */
+  /** Renamed users, at the DNs in the lists. */
   readonly renamedUsers: readonly UserRecord[]
-  /** By the group's DN in its normal form. */
+  /** By the group's normal DN. */
   readonly unresolved: ReadonlyMap<string, Unresolved>
 }
 
 /**
- * Reads what the lists of groups name: groups within them, where they are flattened, and DNs that were in no list of
- * the first read, because users may have got them meanwhile. Strangers of the first read are looked at only when a lost
- * user is not found below the bases, because somebody who has left the bases has such a DN.
+ * Reads what the lists of groups name: nested groups, where they are flattened, and DNs that were in no list of the
+ * first read, because users may have got them meanwhile. Unresolved members of the first read are looked up only when a
+ * lost user is not found below the bases, because a user who has left the bases has such a DN.
  */
 export function resolveUnknown(
   look: SecondLook,
@@ -40,10 +40,10 @@ class Resolver {
   readonly #secondLook: SecondLook
   readonly #people: People
   readonly #isFlat: boolean
-  /** All groups of the first read, by DN in its normal form, and those of the sync by id. */
+  /** All groups of the first read, by normal DN, and those of the sync by id. */
   readonly #before: ReadonlyMap<string, GroupRecord>
   readonly #byId: ReadonlyMap<string | undefined, GroupRecord>
-  /** The DNs, in their normal form, of the people who were read again. */
+  /** The normal DNs of the users who were read again. */
   readonly #peopleDns: ReadonlySet<string>
   readonly #userAt: (entry: LdapEntry) => UserRecord | undefined
   readonly #outcomes = new Map<string, Unresolved | undefined>()
@@ -69,7 +69,7 @@ class Resolver {
       if (outcome?.why === 'too-many') for (const { dn } of losing) this.#unresolved.set(dnKey(dn), outcome)
     }
     for (const group of losing) await this.#lookUpAll(group)
-    // The list grows while it is gone through.
+    // The list grows during the loop.
     for (const group of this.#found) await this.#lookUpAll(group)
     return { found: this.#found, renamedUsers: this.#renamedUsers, unresolved: this.#unresolved }
   }
@@ -89,7 +89,7 @@ class Resolver {
     }
   }
 
-  /** @param wasStranger the group named it in the first read, and it was nobody then */
+  /** @param wasStranger the group named it in the first read, where it matched no entry */
   async #lookUp(key: string, wasStranger: boolean): Promise<Unresolved | undefined> {
     const known = this.#before.get(key)
     const isSettled =
@@ -115,7 +115,7 @@ class Resolver {
   }
 }
 
-/** What a group names that is no user: its members, and the groups that it is in. */
+/** The members of a group that are no users, and the groups that it is in. */
 function keysIn(group: GroupRecord | undefined): readonly string[] {
   const members = (group?.nonUsers ?? []).map(normalizeDn)
   return [...members.filter((key) => key !== undefined), ...(group?.memberOf ?? [])]
@@ -127,7 +127,6 @@ function isGroup({ records: { listed } }: SecondLook, entry: LdapEntry): boolean
   return listed.length === 0 || listed.some((attribute) => lookup(attribute).length > 0)
 }
 
-/** Finds the user of the first read that an entry is. */
 function createUserFinder({ compiled, losses: { image }, records }: SecondLook) {
   let numbers: ReadonlyMap<string | undefined, number> | undefined
   return (entry: LdapEntry): UserRecord | undefined => {

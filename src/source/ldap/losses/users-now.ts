@@ -1,8 +1,8 @@
 import type { ImageUsers, UserRecord } from '../image.ts'
 
 /**
- * The users of a second look: those of the first read by the same numbers, and those who were read again, or found at
- * another DN, behind them. Whoever was read again is what the second look says, and not what the first read said.
+ * The users of a recheck: those of the first read by the same numbers, and behind them those who were read again, or
+ * found at another DN. For the latter, only the recheck counts.
  */
 export class UsersNow implements ImageUsers {
   readonly #before: ImageUsers
@@ -23,13 +23,13 @@ export class UsersNow implements ImageUsers {
     return this.#before.size + this.#moved.length
   }
 
-  /** Those who were read after the first read, with their numbers. */
+  /** Users who were read after the first read, with their numbers. */
   *moved(): Generator<[number: number, user: UserRecord], undefined> {
     for (const [index, user] of this.#moved.entries()) yield [this.#before.size + index, user]
     return undefined
   }
 
-  /** Who is at a DN now, spelled as the server does, of those who were read after the first read. */
+  /** The user at a DN, spelled as the server does, of those who were read after the first read. */
   movedTo(dn: string): number | undefined {
     return this.#byDn.get(dn)
   }

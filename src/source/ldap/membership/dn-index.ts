@@ -4,28 +4,27 @@ import type { ImageUsers } from '../image.ts'
 
 const FIRST_SLOTS = 2048
 
-/** The number of the user whom a name is of. */
+/** The number of the user with a name. */
 export type Found = number | 'several' | undefined
 
 /**
- * Users by their DNs, in any spelling. It keeps hashes and no texts: whatever is found is compared with the user's own
- * DN. A DN of several users, who differ in what counts here for nothing, is nobody's.
+ * Users by their DNs, in any spelling. It keeps hashes and no texts: a match is compared with the user's own DN. A DN
+ * of several users, who differ in what is insignificant here, matches none.
  */
 export class DnIndex {
   readonly #users: Pick<ImageUsers, 'dnOf' | 'idOf'>
-  /** Open addressing by the hash of the DN's normal form: a user's number and one, or 0. */
+  /** Open addressing by the hash of the normal DN: a user's number and one, or 0. */
   #slots = new Int32Array(FIRST_SLOTS)
-  /** The hash of each slot that is taken. */
   #hashes = new Int32Array(FIRST_SLOTS)
   #count = 0
-  /** Those of the users whose DN others have too. */
+  /** Users whose DN others have too. */
   readonly #ambiguous = new Set<number>()
 
   constructor(users: Pick<ImageUsers, 'dnOf' | 'idOf'>) {
     this.#users = users
   }
 
-  /** Adds a user with a usable id, and this DN. */
+  /** Only for users with a usable id. */
   add(number: number, dn: string): void {
     const normal = normalizeDn(dn)
     if (normal === undefined) return

@@ -7,20 +7,18 @@ import { type Reading, readPlace } from '../read-place.ts'
 import { valueBytes } from '../values.ts'
 import type { PrimaryGroupRule } from './primary-group.ts'
 
-/** LDAP_MATCHING_RULE_IN_CHAIN: Active Directory follows links through every group within a group. */
+/** LDAP_MATCHING_RULE_IN_CHAIN: Active Directory follows links through nested groups. */
 const IN_CHAIN = '1.2.840.113556.1.4.1941'
 
-/** What the server finds in a group and in all groups within it. */
 export interface Chain {
-  /** The ids of the users who are listed. */
+  /** The ids of the listed users. */
   readonly ids: readonly string[]
-  /** What users call the primary groups within the group: no chain leads to users whom no group lists. */
+  /** What users call the primary groups within the group: the chain does not contain users that no group lists. */
   readonly primaryNames: readonly string[]
 }
 
 /**
- * Asks the server who is in the group with a DN. Rejects like `readPlace`.
- *
+ * Asks the server for the members of the group with a DN. Rejects like `readPlace`.
  * @param names what users call their primary groups, each once
  */
 export async function createChain(
@@ -37,7 +35,7 @@ export async function createChain(
   }
 }
 
-/** The users of the sync's filter who are listed. */
+/** The listed users within the sync's filter. */
 async function usersInChain(reading: Reading, users: UserPlace, group: string): Promise<string[]> {
   const ids: string[] = []
   const filterText = `for the members of "${group}" and of the groups within it`
@@ -49,10 +47,9 @@ async function usersInChain(reading: Reading, users: UserPlace, group: string): 
 }
 
 /**
- * The primary groups within each group. A search for each primary group finds the groups around it. Primary groups
- * count that are below the bases of the groups, as all groups within groups do.
- *
- * @returns a group's DN in its normal form → what users call the primary groups within it
+ * The primary groups within each group. A search for each primary group finds the groups around it. Only primary groups
+ * below the bases of the groups count, like all nested groups.
+ * @returns a group's normal DN → what users call the primary groups within it
  */
 async function primaryInChain(
   reading: Reading,

@@ -5,8 +5,8 @@ import { DnIndex, type Found } from './dn-index.ts'
 
 /**
  * Finds the users that a group's members name: by DN, or for `memberUid` by the users' `uid`. A `memberUid` in another
- * case than the `uid` counts where only one user has it in any case, and one that is a DN counts as a DN: directories
- * that have grown for long hold all of these.
+ * case than the `uid` counts where only one user has it in any case, and one that is a DN counts as a DN: old
+ * directories contain all of these.
  */
 export interface MemberIndex {
   /** Only users with a usable id can be members. */
@@ -19,11 +19,10 @@ export interface Resolved {
   readonly users: readonly number[]
   /** As the group spells them. */
   readonly nonUsers: readonly string[]
-  /** Those of them that name several users, so that it is not known who is meant. */
+  /** Those of them that name several users, so that the member is ambiguous. */
   readonly shared: readonly string[]
 }
 
-/** The users of the numbers. */
 type Users = Pick<ImageUsers, 'idOf' | 'dnOf'>
 
 /** `listed` are the group's attributes with the members; without any nothing is kept in memory. */
@@ -34,12 +33,12 @@ export function createMemberIndex(listed: readonly string[], users: Users): Memb
   return indexByUid(users, listed.every(isMemberUid))
 }
 
-/** The attribute whose values are the names of users. */
+/** Its values are names of users. */
 export function isMemberUid(attribute: string): boolean {
   return attribute.toLowerCase() === 'memberuid'
 }
 
-/** Everybody whom a group lists in these attributes, as it spells them. */
+/** As the group spells them. */
 export function membersIn(listed: readonly string[], lookup: Lookup): readonly string[] {
   const [first = '', ...others] = listed
   if (others.length === 0) return valuesOf(first, lookup)
@@ -61,7 +60,7 @@ function indexByDn(users: Users): MemberIndex {
   }
 }
 
-/** Users by name. A name of several users is nobody's. */
+/** Users by name. A name of several users matches none. */
 function createNames({ idOf }: { readonly idOf: (number: number) => string | undefined }): {
   add(name: string, number: number): void
   get(name: string): Found
@@ -78,7 +77,9 @@ function createNames({ idOf }: { readonly idOf: (number: number) => string | und
   }
 }
 
-/** Where other attributes hold DNs, whatever looks like a DN is one: a uid may be chosen to look like another's. */
+/**
+ * Where other attributes hold DNs, any value that looks like a DN is one: a uid may be chosen to look like another's.
+ */
 function indexByUid(users: Users, alone: boolean): MemberIndex {
   const idOf = (number: number) => users.idOf(number)
   const exact = createNames({ idOf })
@@ -132,7 +133,7 @@ function resolveWith(members: readonly string[], find: (value: string) => Found)
   return { users, nonUsers: nonUsers.toSorted(), shared: shared.toSorted() }
 }
 
-/** The empty DN is nobody: OpenLDAP has it in groups without members, because their schema wants one. */
+/** OpenLDAP has the empty DN in groups without members, because their schema requires one. */
 function isNobody(member: string): boolean {
   return member.trim() === ''
 }

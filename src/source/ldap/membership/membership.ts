@@ -4,27 +4,27 @@ import { dnKey, normalizeDn } from '../dn.ts'
 import type { GroupRecord, ImageUsers, LdapImage, UserRecord } from '../image.ts'
 import { flatten, type GroupNode, groupsWithin } from './nested.ts'
 
-/** Who is in the groups of an image, by the options' rules. */
+/** The members of groups, by the options' rules. */
 export interface Membership {
-  /** The ids of the users who are in the group; an id may come twice. */
+  /** User ids; an id may come twice. */
   membersOf(group: GroupRecord): Iterable<string>
-  /** Members that are neither users nor known groups, as the group spells them. */
+  /** Unresolved members, as the group spells them. */
   strangersIn(group: GroupRecord): readonly string[]
-  /** How many of these are groups of the sync, where groups within groups do not count. */
+  /** How many of these are groups of the sync, where nested groups do not count. */
   nestedIn(group: GroupRecord): number
-  /** The DNs of these, in their normal form, of the group and all groups within it. */
+  /** The normal DNs of unresolved members of the group and all groups within it. */
   strangersWithin(group: GroupRecord): readonly string[]
-  /** Where groups are flattened, all known groups by DN in its normal form. */
+  /** Where groups are flattened, all known groups by normal DN. */
   readonly known: ReadonlyMap<string, GroupRecord>
-  /** The known groups that a known group lists, by DN in its normal form. */
+  /** The known groups that a known group lists, by normal DN. */
   nested(): ReadonlyMap<string, GroupRecord>
-  /** The DNs, in their normal form, of the known groups that list a known group. */
+  /** The normal DNs of the known groups that list a known group. */
   nesting(): readonly string[]
-  /** The DNs, in their normal form, that this known group itself lists and that are neither users nor known groups. */
+  /** The normal DNs of unresolved members that this known group itself lists. */
   strangersOf(dn: string): readonly string[]
   /** The group and, where groups are flattened, all known groups within it. */
   within(group: GroupRecord): readonly GroupRecord[]
-  /** Whether the server named anybody as its member, apart from users whose primary group it is. */
+  /** Whether the group has members, apart from users whose primary group it is. */
   readonly hasListed: (group: GroupRecord) => boolean
 }
 
@@ -82,7 +82,6 @@ export function membershipOf(image: LdapImage, place: GroupPlace): Membership {
   }
 }
 
-/** Counts the members of a group that are these groups. */
 function createNestedCount(groups: readonly GroupRecord[]) {
   let dns: ReadonlySet<string> | undefined
   return ({ nonUsers }: GroupRecord): number => {
@@ -92,7 +91,7 @@ function createNestedCount(groups: readonly GroupRecord[]) {
   }
 }
 
-/** Who is in a group itself, leaving out the groups within it. */
+/** Without the groups within it. */
 function directMembership({ users }: LdapImage, nested: GroupPlace['nested']) {
   const naming = membersBy(users, ({ memberOf }) => (nested === 'in-chain' ? [] : memberOf))
   const primary = membersBy(users, ({ primaryGroup }) => (primaryGroup === undefined ? [] : [primaryGroup]))
@@ -111,7 +110,7 @@ function directMembership({ users }: LdapImage, nested: GroupPlace['nested']) {
   }
 }
 
-/** The members who name a group, by what they call it. */
+/** The members that name a group, by their name of it. */
 function membersBy(
   users: ImageUsers,
   namesOf: (user: UserRecord) => readonly string[],
@@ -119,7 +118,7 @@ function membersBy(
   return byName(namingMembers(users, namesOf), ({ names }) => names)
 }
 
-/** Of a record that is made when it is asked for only what is needed is kept. */
+/** A record is built on access, so only what is needed is kept. */
 interface NamingMember {
   readonly id: string
   readonly names: readonly string[]

@@ -1,9 +1,8 @@
 export const MEMBER_OF = 'memberOf'
 
-/** Gives texts their form and keeps each form once: a million users name the same few groups. */
+/** Normalizes texts and keeps each form once: a million users name the same few groups. */
 export interface Interner {
   readonly of: (text: string) => string
-  /** All forms so far. */
   readonly forms: () => Iterable<string>
 }
 

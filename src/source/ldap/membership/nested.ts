@@ -1,12 +1,12 @@
-/** What a group has of its own. Groups are named by their DN in its normal form. */
+/** Groups are named by normal DN. */
 export interface GroupNode {
   readonly users: readonly string[]
   readonly groups: readonly string[]
 }
 
 /**
- * The users of a group and of all groups within it, each once, however deep and in whatever circles. Groups that are
- * not in `nodes` have nobody.
+ * The users of a group and of all groups within it, each once, also in circles. Groups that are not in `nodes` have no
+ * users.
  */
 export function flatten(nodes: ReadonlyMap<string, GroupNode>, name: string): ReadonlySet<string> {
   const users = new Set<string>()
@@ -16,10 +16,10 @@ export function flatten(nodes: ReadonlyMap<string, GroupNode>, name: string): Re
   return users
 }
 
-/** A group and all groups within it, each once, those that are not in `nodes` included. */
+/** A group and all groups within it, each once, including those that are not in `nodes`. */
 export function groupsWithin(nodes: ReadonlyMap<string, GroupNode>, name: string): ReadonlySet<string> {
   const within = new Set([name])
-  // A set hands out what is added to it while it is gone through, and never anything twice.
+  // A set iterates over values that are added during the loop, and never twice.
   for (const group of within) for (const child of nodes.get(group)?.groups ?? []) within.add(child)
   return within
 }

@@ -1,16 +1,14 @@
 import type { Lookup } from '../../mapping.ts'
 
 /**
- * How users name their primary group. Such a group does not list them: only the user says so, with the last part of the
- * group's SID (Active Directory) or the group's number (POSIX).
+ * A primary group does not list its users: only the user names it, with the last part of the group's SID (Active
+ * Directory) or the group's number (POSIX).
  */
 export interface PrimaryGroupRule {
-  /** What users and groups must be asked for. */
+  /** The attributes to request. */
   readonly userAttributes: readonly string[]
   readonly groupAttributes: readonly string[]
-  /** What a user calls the primary group. */
   nameIn(user: Lookup): string | undefined
-  /** What users call this group. */
   namesOf(group: Lookup): readonly string[]
 }
 
@@ -32,7 +30,7 @@ export function primaryGroupRule(by: 'sid' | 'gid' | undefined): PrimaryGroupRul
   }
 }
 
-/** The group is in the user's own domain: another domain of the forest has the same last parts. */
+/** Only for the user's own domain: another domain of the forest has the same last parts. */
 function primaryGroupSid(lookup: Lookup): string | undefined {
   const [rid] = lookup('primaryGroupID')
   const [sid] = lookup('objectSid')

@@ -9,7 +9,7 @@ const NUMBER = /^\d{1,20}$/
 
 /**
  * A domain controller numbers its own changes, under an invocation id that is new after a restore. The head of a naming
- * context has the vector of what the controller got from the others.
+ * context has the vector of changes from the others.
  */
 export async function readActiveDirectory(ask: Ask, contexts: readonly string[]): Promise<ServerState> {
   const root = await ask.values('', HINTS)
@@ -34,7 +34,7 @@ interface OwnChanges {
   readonly highest: string
 }
 
-/** What the controller itself wrote last. */
+/** The controller's own last change. */
 async function readOwn(
   ask: Ask,
   { dsServiceName, highestCommittedUSN }: Partial<Record<string, string>>,
@@ -52,7 +52,7 @@ function headState(head: LdapEntry, own: OwnChanges | undefined): Omit<ContextSt
   const [database] = lookup('objectGUID')
   const [hex] = lookup('replUpToDateVector')
   const vector = hex === undefined ? undefined : Buffer.from(hex, 'hex')
-  // Without a vector the head is of the only controller, or this reader may not see it.
+  // Without a vector, there is one controller only, or this account cannot read it.
   const isAlone = lookup('msDS-masteredBy').length === 1
   const others =
     vector === undefined ? (isAlone ? new Map<string, string>() : undefined) : decodeUpToDateVector(vector)

@@ -6,17 +6,16 @@ import { isOutage, resultInWords, SUCCESS } from '../connection/result.ts'
 import { type LdapEntry, lookupIn } from '../entry.ts'
 import { type Search, tryPage } from '../search.ts'
 
-/** Reads what a server says of itself. A refusal is no error: the server then says nothing. */
+/** Reads the server's facts about itself. A refusal is no error: the fact is then missing. */
 export interface Ask {
-  /** The entry with this DN; `undefined` where it is not shown. */
+  /** `undefined` where the entry is not shown. */
   entry(dn: string, attributes: readonly string[]): Promise<LdapEntry | undefined>
-  /** The texts of the attributes of this entry, none where it is not shown. */
+  /** Empty where the entry is not shown. */
   values(dn: string, attributes: readonly string[]): Promise<Lookup>
-  /** The entries of this object class below a DN. */
   below(dn: string, objectClass: string, attributes: readonly string[]): Promise<readonly LdapEntry[]>
 }
 
-/** Each question rejects with `source-incomplete` where the connection fails, or the server cannot answer now. */
+/** Each request rejects with `source-incomplete` where the connection fails, or the server cannot answer now. */
 export function createAsk(connection: LdapConnection): Ask {
   async function search(
     base: string,
@@ -47,7 +46,7 @@ export function createAsk(connection: LdapConnection): Ask {
   }
 }
 
-/** Not the same as a refusal: the next run may well be told. */
+/** Not the same as a refusal: the next run may get an answer. */
 function busy({ endpoint }: LdapConnection, code: number): DirsyncdError {
   const what = `${endpoint.url}: the server ended with ${resultInWords(code, '')} when it was asked how new its data is`
   return new DirsyncdError('source-incomplete', `${what}; the next run reads again from the beginning`)

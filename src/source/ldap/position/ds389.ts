@@ -9,8 +9,8 @@ const MAPPING_TREE = 'cn=mapping tree,cn=config'
 const HINTS = ['netscapemdsuffix', 'dataversion', 'lastusn'] as const
 
 /**
- * 389-ds and FreeIPA keep the newest change of each replica below `cn=config`, where ordinary readers see it only if an
- * administrator lets them. The hints in the root DSE are there for everybody.
+ * 389-ds and FreeIPA keep the newest change of each replica below `cn=config`, which ordinary accounts can read only if
+ * an administrator lets them. All accounts can read the hints in the root DSE.
  */
 export async function readDs389(ask: Ask, contexts: readonly string[]): Promise<ServerState> {
   const root = await ask.entry('', HINTS)

@@ -3,7 +3,7 @@ import { type LdapEntry, lookupIn } from '../entry.ts'
 
 /**
  * The naming contexts of the server that hold these bases, each once, as normal DNs; `undefined` where one of the bases
- * is in none that the server shows.
+ * is in none of them.
  */
 export function namingContextsOf(
   bases: readonly string[],
@@ -14,7 +14,7 @@ export function namingContextsOf(
   const holding = new Set<string>()
   for (const base of bases) {
     const dn = normalizeDn(base)
-    // A context may be below another one; the longest one that fits has the entries.
+    // A context may be below another one; the longest match has the entries.
     const [context] = all
       .filter((each) => dn === each || dn?.endsWith(`,${each}`) === true)
       .toSorted((a, b) => b.length - a.length)

@@ -1,14 +1,12 @@
 import type { Ask } from './ask.ts'
 import { type ContextState, type ServerState, unite } from './server-state.ts'
 
-/**
- * A change sequence number: when, the how manieth of that moment, at which server id, the how manieth of that change.
- */
+/** A change sequence number: time, count within that moment, server id, count within that change. */
 const CSN = /^\d{14}(?:\.\d{6})?Z#[0-9a-f]{6}#([0-9a-f]{2,3})#[0-9a-f]{6}$/i
 
 /**
  * OpenLDAP keeps `contextCSN` at the suffix, one value for each server id, where the overlay `syncprov` or a `syncrepl`
- * keeps it. The suffix's `entryUUID` is the same on all replicas and another one in another database.
+ * is configured. The suffix's `entryUUID` is the same on all replicas and another one in another database.
  */
 export async function readOpenLdap(ask: Ask, contexts: readonly string[]): Promise<ServerState> {
   const states: ContextState[] = []

@@ -11,7 +11,7 @@ import { namingContextsOf } from './naming-contexts.ts'
 import { readOpenLdap } from './openldap.ts'
 import type { ServerState } from './server-state.ts'
 
-/** Reads, and proves that one server answered from the first entry to the last, with data that became no older. */
+/** Proves that one server answered the whole read, with data that became no older. */
 export async function readWithEvidence<T>(
   connection: OpenServer,
   compiled: CompiledOptions,
@@ -29,8 +29,8 @@ export async function readWithEvidence<T>(
 }
 
 /**
- * Asks the server for its database and position, in at most two requests and one for each naming context. What it does
- * not show to this reader is left out. Rejects with `source-incomplete` where the connection fails.
+ * Reads database and position, in at most two requests and one for each naming context. Facts that this account cannot
+ * read are left out. Rejects with `source-incomplete` where the connection fails.
  */
 export async function readServerState(
   connection: OpenServer,

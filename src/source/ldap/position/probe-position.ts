@@ -4,7 +4,7 @@ import type { CompiledOptions } from '../compile.ts'
 import type { OpenServer } from '../connection/servers.ts'
 import { readServerState } from './position.ts'
 
-/** What `dirsyncd check` says of how many servers there are, and of how new the data of this one is. */
+/** The lines of `dirsyncd check` about the number of servers and the replication state of this one. */
 export async function probePosition(
   connection: OpenServer,
   compiled: CompiledOptions,
@@ -33,7 +33,7 @@ function serversLine({ address, addresses }: OpenServer): ProbeLine {
   return { label, detail, level: 'info' }
 }
 
-/** With one server it is a loss only after a restore. With several, deletes have to wait. */
+/** With one server, only a restore matters. With several, deletes have to wait. */
 function hiddenLine(
   { addresses, rootDse }: OpenServer,
   { profile }: CompiledOptions,

@@ -1,18 +1,16 @@
 import type { Position, ServerEvidence } from '../../../core/entries/evidence.ts'
 
-/** What a server says of its data at one moment. */
 export type ServerState = Pick<ServerEvidence, 'database' | 'position' | 'hints'>
 
-/** What a server says of one naming context. */
 export interface ContextState {
   /** As a normal DN. */
   readonly context: string
   readonly database: string | undefined
-  /** For each origin of changes the newest one; `undefined` where the server does not show it. */
+  /** The newest change of each origin; `undefined` where it is not shown. */
   readonly origins: ReadonlyMap<string, string> | undefined
 }
 
-/** Of several naming contexts only the whole is something: a part would hide what the others lack. */
+/** Several naming contexts count only together: a part would hide what the others lack. */
 export function unite(states: readonly ContextState[], hints: ServerState['hints'] = {}): ServerState {
   return { database: databaseOf(states), position: positionOf(states), hints }
 }

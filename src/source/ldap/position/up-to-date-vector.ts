@@ -9,7 +9,7 @@ const CURSOR = new Map([
 
 /**
  * Decodes `replUpToDateVector` (MS-DRSR, `UPTODATE_VECTOR_V1_EXT` and `_V2_EXT`): for each invocation id, as text, the
- * greatest update sequence number of it that the server has. `undefined` where the bytes are something else.
+ * greatest update sequence number that the server has of it. `undefined` for other bytes.
  */
 export function decodeUpToDateVector(bytes: Buffer): ReadonlyMap<string, string> | undefined {
   if (bytes.length < HEADER) return undefined
