@@ -59,10 +59,7 @@ export async function readCaFiles(raw: unknown, folder: string): Promise<Authori
   return { texts, faults }
 }
 
-/**
- * Node silently accepts a text without any certificate, trusts nothing then, and fails with a misleading error; of
- * several certificates it skips broken ones.
- */
+/** Node trusts nothing, silently, where a text has no certificate; of several certificates it skips broken ones. */
 function whyNoCertificates(pem: string, file: string): string | undefined {
   const begun = pem.split(BEGIN_CERTIFICATE).length - 1
   const certificates = certificatesIn(pem)

@@ -5,10 +5,7 @@ import type { Fault } from '../base/yaml/document.ts'
 import { network } from '../base/yaml/values.ts'
 import { isCron } from './schedule.ts'
 
-/**
- * Looks at raw values, and each check only at the options that it needs, so that these faults are reported together
- * with those of single options.
- */
+/** Each check needs raw values only, so its faults are reported together with those of single options. */
 export function crossFaults(raw: unknown): Fault[] {
   const syncs = listOf(raw, 'syncs')
   return [

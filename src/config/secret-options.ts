@@ -5,8 +5,8 @@ interface SecretOptions {
   /** Each is a secret in some section. */
   readonly names: ReadonlySet<string>
   /**
-   * An option that is a secret in one section is one in all, because operators misplace options. The schema can declare
-   * the same name as something else for the `type` of a section.
+   * Operators misplace options, so a secret of one section is one in all. The `type` of a section may declare
+   * otherwise.
    */
   isIn(section: object, name: string): boolean
 }

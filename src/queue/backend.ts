@@ -172,16 +172,10 @@ const WORKER_DEFAULTS = {
   maxStalledCount: 10,
 }
 
-/**
- * In seconds and milliseconds. The one process of an embedded store is notified of each job and has no jobs of others
- * to take over.
- */
+/** In seconds and milliseconds. An embedded store has one process, which is notified and takes over no jobs. */
 const EMBEDDED_WAITS = { drainDelay: 60, stalledInterval: 60_000 }
 
-/**
- * Whether a worker's job is lost or belongs to another worker, as after an outage of the queue's server. The store has
- * the outcomes, and gives out the rest again.
- */
+/** After an outage, a job may be lost or another worker's. The store has the outcomes, and gives out the rest again. */
 function isLostJob(error: Error): boolean {
   return /^(Missing (key|lock) for|Lock mismatch for|could not renew lock for) job |^Job \S+ is not in the /.test(
     error.message,

@@ -4,10 +4,7 @@ import { createRequestBudget, type RequestBudget } from './request-budget.ts'
 
 type Limit = (signal: AbortSignal | undefined) => Promise<void>
 
-/**
- * The request budget of a directory's origin and token, shared by all syncs and processes that use both. The first
- * request reads the token, and fails when that fails.
- */
+/** Shared by all syncs and processes with the same origin and token. The first request fails without the token. */
 export function createLimit(
   directory: DirectoryConfig,
   stores: Parameters<typeof createRequestBudget>[0],

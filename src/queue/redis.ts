@@ -14,10 +14,7 @@ export type RedisLink = {
   giveUp(): void
 }
 
-/**
- * Connects to Redis, and reconnects by itself.
- * @throws DirsyncdError `queue-unavailable` when the first connection fails
- */
+/** Reconnects by itself. Throws `queue-unavailable` when the first connection fails. */
 export async function openRedis(
   { url, password }: RedisPlace,
   log: Log | undefined,

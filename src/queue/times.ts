@@ -19,10 +19,7 @@ export interface FenceTimes {
   readonly look: number
   /** Without an answer of the store for so long, the run may not be the current one any more: nothing is sent. */
   readonly blind: number
-  /**
-   * How long after it was overtaken a run may have requests in flight: `blind`, the client's write time-out and a
-   * margin.
-   */
+  /** An overtaken run may have requests in flight for so long: `blind`, the write time-out and a margin. */
   readonly settle: number
   /** The same for a dead process: only requests that it had sent may be in flight. */
   readonly settleDead: number

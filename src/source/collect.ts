@@ -63,10 +63,7 @@ export interface GroupCandidate extends Candidate {
   readonly sharedNames?: readonly string[]
 }
 
-/**
- * Builds the snapshot with the same rules for every source. The order of the entries changes neither the snapshot nor
- * its notices.
- */
+/** The same rules for every source. The order of the entries changes neither the snapshot nor its notices. */
 export class Collector {
   readonly #covers: Coverage
   readonly #users: EntriesById<UserEntry, SourceUsers, number>
@@ -131,10 +128,7 @@ export class Collector {
     this.#groups.addUnwritten(id, group.from)
   }
 
-  /**
-   * Adds a user that cannot log in: the sync does not write it. With `gone` it counts as missing; otherwise the
-   * directory keeps it, and a usable id is returned.
-   */
+  /** The sync does not write the user. With `gone` it counts as missing; otherwise a usable id is returned. */
   addDisabled({ gone, ...user }: Candidate & { readonly gone: boolean }): string | undefined {
     // Without a usable id it is unknown which user is gone.
     const isGone = gone && usableId(user) !== undefined

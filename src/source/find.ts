@@ -86,10 +86,7 @@ function foldedName(name: string): string {
   return canonicalName(name).toLowerCase()
 }
 
-/**
- * Reads everything once. If entries were found by a name or an e-mail, and others have the same id, it reads a second
- * time, by the id.
- */
+/** Reads everything. If a name or e-mail matched and other entries have the same id, reads again by the id. */
 export async function findInRead(
   wanted: Wanted,
   searched: string,

@@ -17,15 +17,9 @@ export interface ReadOptions {
 
 /** An LDAP server, CSV files or the output of a program. */
 export interface Source {
-  /**
-   * Resolves with a complete snapshot or throws a `DirsyncdError` (`source-unreachable`, `source-refused`,
-   * `source-incomplete`), but never returns a part.
-   */
+  /** A complete snapshot, never a part. Throws `source-unreachable`, `source-refused` or `source-incomplete`. */
   read(signal: AbortSignal, options?: ReadOptions): Promise<SourceSnapshot>
-  /**
-   * The recheck: reads these ids again, ignoring the sync's filter. The result has an entry for each of the ids. Throws
-   * like `read`.
-   */
+  /** The recheck, ignoring the sync's filter. The result has an entry for each of the ids. Throws like `read`. */
   lookAgain(kind: Kind, ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Sighting>>
   /**
    * Rechecks groups that would lose members, because users may have been renamed while users and groups were read one
@@ -80,10 +74,7 @@ export interface FoundEntry {
   readonly from: string
   /** `undefined` for sources that have no filter. */
   readonly standing: Standing | undefined
-  /**
-   * The kind of an entry outside of the filter that is neither a user nor a group, such as `an organizational unit
-   * (objectClass organizationalUnit)`.
-   */
+  /** Of an entry that is no user and no group: such as `an organizational unit (objectClass organizationalUnit)`. */
   readonly container?: string | undefined
   readonly fields: readonly FieldTrace[]
   /** The number of listed members; `undefined` where the group does not list them itself. */

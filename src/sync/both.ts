@@ -1,7 +1,4 @@
-/**
- * Runs two tasks at once. When one fails, the other is aborted and awaited, so that nothing continues in the
- * background. Throws the first failure.
- */
+/** When one task fails, the other is aborted and awaited; nothing continues. Throws the first failure. */
 export async function bothOrNeither<A, B>(
   start: (signal: AbortSignal) => readonly [Promise<A>, Promise<B>],
   signal: AbortSignal,

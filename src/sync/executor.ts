@@ -50,10 +50,7 @@ export class Executor {
     this.#times = deps.times ?? TIMES
   }
 
-  /**
-   * Takes the sync's lease and makes its waiting runs, one after the other. Returns at once when another process has
-   * the lease: that process sees the waiting runs.
-   */
+  /** Makes the waiting runs, one by one. Returns at once when another process has the lease: it sees these runs. */
   async work(name: string, { scheduled }: WorkOptions): Promise<void> {
     const { db, syncs } = this.#deps
     const setup = syncs.get(name)
@@ -103,10 +100,7 @@ export class Executor {
     return leases.take(sync, owner, this.#times.lease)
   }
 
-  /**
-   * Ends the runs of dead processes and starts one new run from the read: that is the resume. A full run that waits
-   * already serves as the new run.
-   */
+  /** Ends the runs of dead processes. The resume is one new run from the read, or a full run that waits already. */
   async #resume({ name: sync, target }: SyncSetup, lease: Lease): Promise<void> {
     await withLease(this.#deps.db, lease, 0, (trx) =>
       interruptRuns(trx, sync, async ({ mode, trigger, only_entries: only, undo, part, approval_of: of }) => {

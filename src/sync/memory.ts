@@ -149,10 +149,7 @@ function unjudgedIn({ source, plan }: Planned): Unjudged {
   return { user: [...ids.user], group: [...ids.group] }
 }
 
-/**
- * Saves the replication state before a run adds what only a doubtful server has: an interrupted run has added some of
- * it.
- */
+/** Called before a run adds what only a doubtful server has: an interrupted run has added some of it. */
 export async function rememberAdditions(db: Db, run: RunRecord, planned: Planned): Promise<void> {
   const server = additionsOf(planned)
   if (server !== undefined) await storeServer(db, run, server)

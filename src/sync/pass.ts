@@ -96,10 +96,7 @@ function hasApproved({ changes }: Plan, approved: ReadonlySet<string>): boolean 
   return false
 }
 
-/**
- * One run of its owner: every write is in a transaction of the `FencedRun`. Its reads stay in memory until it is
- * disposed of.
- */
+/** One run of its owner: every write is in a transaction of the `FencedRun`. Disposing frees its reads. */
 export class Pass implements Disposable {
   readonly #deps: PassDeps
   readonly #times: Times

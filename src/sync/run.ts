@@ -178,10 +178,7 @@ function withApprovals(guards: readonly Breach[], { approved }: Memory): readonl
   return guards.map((guard) => (isApproved([guard], approved) ? { ...guard, decided: 'approved' } : guard))
 }
 
-/**
- * A list that is empty after a run with entries, or much shorter than after the last good run, may be a broken answer,
- * so entries that seem new are looked up first.
- */
+/** An empty or much shorter list may be a broken answer, so entries that seem new are looked up first. */
 export function doubtIfShort(
   directory: DirectorySnapshot,
   { lastGood, directoryBefore }: Memory,

@@ -42,10 +42,7 @@ export interface UndoDeps extends Omit<
   readonly laterAttempts: () => Promise<readonly LaterAttempt[]>
 }
 
-/**
- * Reverts an earlier run: a plan whose source is the directory as it was before, with the same guards and the same way
- * to apply it. Its deletes are always held.
- */
+/** The source is the directory as it was before; guards and apply are the same. Deletes are always held. */
 export async function runUndo(deps: UndoDeps, signal: AbortSignal): Promise<RunEnd> {
   await deps.settle(signal)
   const listed = await deps.readDirectory(signal, deps.table)

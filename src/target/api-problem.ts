@@ -3,10 +3,7 @@ import type { AccessManagementClient } from '../api/client/client.ts'
 import { WEB_PAGE } from '../api/client/failure.ts'
 import { DirsyncdError, type ErrorCode } from '../base/errors.ts'
 
-/**
- * Turns an `ApiError` into a `DirsyncdError`, and an aborted call into `interrupted`. Returns any other error
- * unchanged.
- */
+/** Turns `ApiError` into `DirsyncdError`, and an abort into `interrupted`. Returns any other error unchanged. */
 export function apiProblem(error: unknown): unknown {
   if (!isApiError(error)) return error
   if (isPageOfAnother(error)) {

@@ -56,8 +56,7 @@ export function requireEntryOf<Found extends Identified>(id: string, found: Foun
 }
 
 /**
- * `undefined` on the service's 404; the user may have another id. A 429 is thrown, because a worker frees its slot
- * instead of waiting.
+ * `undefined` on a 404; the user may have another id. Throws a 429, because a worker frees its slot instead of waiting.
  */
 export async function findUser(context: RequestContext, id: string): Promise<User | undefined> {
   return orMissing(context.client.getUser(paramsOf(context, id), lookupOptions(context)))

@@ -6,10 +6,7 @@ import { apiProblem } from './api-problem.ts'
 import { findGroup, findUser, requireEntryOf } from './entries.ts'
 import { requireDirectory } from './read-directory.ts'
 
-/**
- * Reads the entry by id; `undefined` where the directory does not have it. Throws a `DirsyncdError`, also where the
- * service answers with an entry that has another id.
- */
+/** `undefined` on a 404. Throws a `DirsyncdError`, also where the service answers with another id. */
 export async function lookUp(
   client: AccessManagementClient,
   directoryId: number,

@@ -73,10 +73,7 @@ function retryAfterOf({ retryAfterMs = 0 }: ApiError): number {
   return Math.max(retryAfterMs, SHORTEST_PAUSE_MS)
 }
 
-/**
- * A retry of an uncertain write begins with a lookup. So if the write failed, the lookups were answered. A 503 is the
- * exception: the whole service is unavailable.
- */
+/** An uncertain write is retried after a lookup, so the lookups were answered. A 503 is about the whole service. */
 function lookupsAnswered({ destination, maybeDone, status }: ApiError): boolean {
   return destination.method !== 'GET' && maybeDone && status !== 503
 }

@@ -58,10 +58,7 @@ export function tryMembers(
   })
 }
 
-/**
- * Finds out which domains the service accepts e-mails of, with one e-mail of each on a user that it creates and
- * deletes. Rejects as `tryMembers` does.
- */
+/** Creates and deletes a user, with one e-mail of each domain. Rejects as `tryMembers` does. */
 export function tryDomains(where: TryingOut, domains: readonly string[]): Promise<Tried<readonly string[]>> {
   const doing = 'Making the user ID, writing an e-mail of each domain to it, and deleting it …'
   return tryOut(where, doing, async ({ id, apply }) => {

@@ -13,8 +13,7 @@ export interface ServerEvidence {
   /** Addresses behind the configured URLs; with more than one, the next read may reach another server. */
   readonly addresses: number
   /**
-   * The server's names of its databases: `dc=example,dc=org ID`, each behind its naming context, joined by `; `.
-   * Positions are comparable within one database only.
+   * `dc=example,dc=org ID` for each naming context, joined by `; `. Positions are comparable within one database only.
    */
   readonly database: string | undefined
   /** At the end of the read, so the read has no later change; `undefined` where this account cannot read it. */

@@ -31,23 +31,23 @@ export type NoticeCode =
   | 'duplicate-email' // the e-mail belongs to another user: the rest of the user is written
   | 'email-swap' // users exchange their e-mails, which a service may refuse
   | 'id-moved' // the id seems to belong to another person now
-  | 'new-id' // a user whom the plan deletes seems to be created under another id
+  | 'new-id' // a user that the plan deletes seems to be created under another id
   | 'other-id-form' // the plan deletes an entry whose id is not like those of the source
   | 'unknown-id' // the run is limited to this id, and neither side has it
   | 'excluded' // by the sync's list `include` or `exclude`
   | 'protected' // would be deleted, but is on the sync's list `protected`
   | 'value-kept' // missing in the source, kept in the directory
-  | 'seen-again' // missing in the first look, there in the second: not deleted
+  | 'seen-again' // missing in the read, there in the recheck: not deleted
   | 'kept-by-policy'
   | 'kept-unproved' // would be deleted, but the source had unreadable entries
   | 'membership-differs'
   | 'in-grace' // is absent, and will be deleted when it has been absent for long enough
-  | 'unproved' // the evidence of the read does not prove this change: it waits
+  | 'unproved' // the read does not prove this change: it waits
   | 'reborn' // was deleted by this sync within the last day and is back: it waits
-  | 'members-kept' // the group would lose members, and the second look did not prove it
+  | 'members-kept' // the group would lose members, and the recheck did not prove it
   | 'quarantined'
   | 'does-not-converge'
-  | 'rejected' // a person rejected this change
+  | 'rejected' // an operator rejected this change
   // undoing a run
   | 'changed-since' // is not as the run left it, so it is left as it is
   | 'not-restored' // cannot be put back, or not all of it
@@ -89,19 +89,13 @@ export interface SourceSnapshot {
   /** Entries whose id could not be read. If it is not 0, the run deletes nothing. */
   readonly unreadable: number
   readonly notices: readonly Notice[]
-  /**
-   * Groups with at least one member, users or not, where the source covers members: a fall to 0 means that the members
-   * became unreadable.
-   */
+  /** Where the source covers members: groups with any member. A fall to 0 means that members became unreadable. */
   readonly groupsWithMembers?: number | undefined
   /** The ids of groups within other groups, by normal DN; empty for groups outside of the filter. */
   readonly nestedGroups?: ReadonlyMap<string, string> | undefined
   /** The groups that list another group of this read: by id, or by normal DN where the id is unusable. */
   readonly nestingGroups?: readonly string[] | undefined
-  /**
-   * The unresolved member DNs, normal, that a group itself lists. The group is named as in `nestingGroups`; `undefined`
-   * where this read does not have it.
-   */
+  /** A group's own unresolved member DNs, normal. Named as in `nestingGroups`; `undefined` if not in this read. */
   readonly strangersOf?: ((group: string) => readonly string[] | undefined) | undefined
   /** The unresolved member DNs, normal, of a group and the groups within it, by the group's id. */
   readonly strangersWithin?: ((group: string) => readonly string[]) | undefined
@@ -114,8 +108,7 @@ export interface SourceSnapshot {
     | ((group: string) => readonly { readonly key: string; readonly dn: string }[])
     | undefined
   /**
-   * Visits all values of the id attribute of every entry that was read, also of disabled accounts that count as gone,
-   * with the normal parent DN.
+   * Visits every value of the id attribute, also of disabled accounts that count as gone, with the normal parent DN.
    */
   readonly eachPlace?:
     | ((kind: Kind, visit: (id: string, container: string) => void) => Steps<undefined>)
@@ -129,10 +122,7 @@ export interface DirectorySnapshot {
   readonly users: ReadonlyMap<string, DirectoryUser>
   readonly groups: ReadonlyMap<string, DirectoryGroup>
   readonly notices: readonly Notice[]
-  /**
-   * The directory changed during the read, or its lists do not prove that they are complete: look up an entry that
-   * seems missing before creating it.
-   */
+  /** The directory changed, or its lists may be incomplete: look up an entry that seems missing before creating it. */
   readonly moved: boolean
   /** Lists that were empty and came without a total: a broken answer looks the same. */
   readonly unprovedEmpty: readonly Kind[]

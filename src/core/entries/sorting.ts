@@ -1,10 +1,7 @@
 import { byCodeUnit } from '../../base/order.ts'
 import { forEachInSteps, PART, type Steps } from '../../base/steps.ts'
 
-/**
- * Sorts the numbers from 0 to `count` in steps by merging: a sort of a million items at once takes a second. Equal
- * numbers keep their order.
- */
+/** Sorts 0 to `count` by merging, stable, in steps: sorting a million items at once takes a second. */
 export function* sortInSteps(
   count: number,
   compare: (a: number, b: number) => number,

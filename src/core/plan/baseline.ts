@@ -10,10 +10,7 @@ const [LOW, HIGH] = new Uint32Array(BigUint64Array.of(1n).buffer)[0] === 1 ? [0,
 /** Calls `visit` with the id of every entry and its normal parent DN. */
 export type EachPlace = (visit: (id: string, container: string) => void) => Steps<undefined>
 
-/**
- * The containers of the entries of the last good read, 8 bytes each. A container that lost all its entries may have
- * become unreadable.
- */
+/** The containers of the last good read, 8 bytes per entry. An empty one may have become unreadable. */
 export interface Baseline {
   /** A container is named by so many parts of a DN, from its end. Deeper containers count as their parent. */
   readonly depth: number
@@ -25,10 +22,7 @@ export interface Baseline {
   readonly emptied: readonly string[]
 }
 
-/**
- * Makes the baseline of a read. Absent entries that were not deleted count in their old container, so that a container
- * does not look smaller than it was.
- */
+/** Absent entries that were not deleted count in their old container, so that it does not look smaller than it was. */
 export function* takeBaseline(
   eachPlace: EachPlace,
   kept?: {
@@ -77,10 +71,7 @@ class Places {
     this.#count += 1
   }
 
-  /**
-   * Sorts in buckets of the hash's highest bits: hashes are spread evenly, and sorting a million entries at once would
-   * take too long.
-   */
+  /** In buckets of the hash's highest bits, evenly filled: sorting a million entries at once would take too long. */
   *sorted(renumbered: readonly number[]): Steps<BigUint64Array> {
     const bucketOf = (index: number): number => this.#high[index]! >>> BUCKET_SHIFT
     const ends = new Uint32Array(BUCKETS + 1)

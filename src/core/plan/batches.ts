@@ -3,10 +3,7 @@ import type { Change, CreateGroup, CreateUser } from './change.ts'
 
 export type Create = CreateUser | CreateGroup
 
-/**
- * The most bytes of entries in one request. Without a configured limit, services accept bodies of 100 kB and more, and
- * forms of 1,000 fields; 100 entries have at most 400.
- */
+/** Without a configured limit, services accept bodies of 100 kB and forms of 1,000 fields; 100 entries have 400. */
 const MOST_BYTES = 64 * 1024
 
 /** The name of a field in a form, such as `users%5B%5D%5Bemployee_id%5D=`. */

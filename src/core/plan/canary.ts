@@ -13,10 +13,7 @@ export type CanaryChange = Exclude<Change, { readonly op: 'delete-user' | 'delet
 
 export const CANARY_CHANGES = 20
 
-/**
- * After a failure, only so many changes are sent and read back: a service that mixes up entries would otherwise mix up
- * 20 more in every run of a night.
- */
+/** Few, because a service that mixes up entries would otherwise mix up 20 more in every run of a night. */
 export const FIRST_AFTER_FAILURE = 2
 
 /** A single change cannot show that the service mixes up entries, so it proves nothing about the next ones. */
@@ -305,10 +302,7 @@ function bare(names: readonly string[]): readonly string[] {
 
 const PLAIN_LETTERS: Readonly<Record<string, string>> = { ß: 'ss', æ: 'a', œ: 'o', ø: 'o', ł: 'l', đ: 'd' }
 
-/**
- * Whether the entry shows its old values only. A service that always cuts or changes names shows the old value, too: it
- * stores names in its own form.
- */
+/** Only old values are shown. A service that always changes names shows them too: it stores its own form. */
 function isIgnored(readBack: ReadBack): boolean {
   const { shown, change } = readBack
   if (shown === undefined || shown.id !== change.id) return false

@@ -21,15 +21,9 @@ export interface PlannedChange {
   readonly change: Change
   readonly phase: Phase
   readonly fingerprint: string
-  /**
-   * The fingerprint of the change as the source wants it, whatever user has the e-mail now; a rejection covers it too.
-   * Left out where it is the same.
-   */
+  /** The fingerprint whatever user has the e-mail now; a rejection covers it too. Left out where it is the same. */
   readonly wish?: string
-  /**
-   * How many deletes the change counts as: 1 for a deleted entry; for a member list, the removed members without users
-   * that the plan deletes.
-   */
+  /** Deletes: 1 for an entry; for a member list, the removed members without users that the plan deletes. */
   readonly removes: number
 }
 
@@ -62,10 +56,7 @@ export type MakeAgain = (op: UserOp, id: string) => Change
 const [PRINT, ADDRESS, PHASE, OP, ROW_BYTES] = [0, 16, 20, 21, 24] as const
 const FIRST_ROWS = 1024
 
-/**
- * The changes of a plan in order. Those of users, up to a million, are rows of some bytes, rebuilt from source and
- * directory on access. Those of groups are kept as they are.
- */
+/** In order. Changes of users, up to a million, are rows of some bytes, rebuilt on access; those of groups are kept. */
 export class PlannedChanges implements Iterable<PlannedChange> {
   readonly #makeAgain: MakeAgain
   readonly #ids = new TextArena()

@@ -74,10 +74,7 @@ export function choices(
   return before.filter(({ decided }) => decided === undefined)
 }
 
-/**
- * The fingerprints that a decision on the chosen breaches covers. An approval releases nothing that another breach of
- * the hold names, unless that one was approved before.
- */
+/** An approval releases nothing that another breach of the hold names, unless that one was approved before. */
 export function decidedChanges(
   { state, breaches }: Hold,
   decision: Decision,

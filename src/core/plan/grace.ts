@@ -16,10 +16,7 @@ export type Absences = Readonly<Record<Kind, ReadonlyMap<string, Absence>>>
 export interface Grace {
   /** Left out: deleted at once. */
   readonly deleteAfter: Readonly<Partial<Record<Kind, DeleteAfter>>>
-  /**
-   * For servers without a replication state: an absence counts only when two good reads, so many milliseconds apart,
-   * found it.
-   */
+  /** Without a replication state, an absence counts only when two good reads, so many milliseconds apart, found it. */
   readonly confirmAfterMs: number
   /** Whether one address may lead to several servers, so that every absence needs a second read. */
   readonly hidesServers: boolean

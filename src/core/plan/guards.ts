@@ -64,10 +64,7 @@ export interface Breach {
   readonly guard: string
   readonly detail: string
   readonly changes: readonly string[]
-  /**
-   * Set by anomalies: only these changes wait, and the others are applied. They wait for an operator, or for a better
-   * read, which may come by itself.
-   */
+  /** Set by anomalies: only these changes wait, for an operator or for a better read, which may come by itself. */
   readonly waitsFor?: 'person' | 'better-read'
 }
 

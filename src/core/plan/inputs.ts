@@ -26,10 +26,7 @@ export interface PlanInputs {
   readonly rules: PlanRules
   /** By fingerprint, the changes not to make now: in quarantine, not persisted, or rejected. */
   readonly withheld: ReadonlyMap<string, Withheld>
-  /**
-   * Users whose change the service refused in the last run. It may refuse it again, so no other user waits for their
-   * e-mail.
-   */
+  /** The service refused their change in the last run and may do so again: no other user waits for their e-mail. */
   readonly refused?: ReadonlySet<string> | undefined
   /** Blocks on what the source wants. */
   readonly waits?: Waits | undefined

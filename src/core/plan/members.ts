@@ -127,10 +127,7 @@ function* wantedMembers(
   }
 }
 
-/**
- * Members on both sides whom the directory has in the group but not in its list of users: the list may be incomplete,
- * so they stay members.
- */
+/** Members that the directory has in the group but not in its list of users, which may be incomplete: they stay. */
 function* unlistedMembers(
   { source, directory }: PlanInputs,
   group: GroupEntry,

@@ -16,10 +16,7 @@ export type Outcome =
       /** Why the run must stop: the service gave the entry the values of another one. */
       readonly mixedUp?: string
     }
-  /**
-   * The API accepted it in a batch and shows no entry of it, perhaps yet; or it shows an entry with another id. It is
-   * not sent again in this run.
-   */
+  /** The API accepted the batch and shows none of it yet, or another id. It is not sent again in this run. */
   | { readonly result: 'not-shown'; readonly status: number | undefined; readonly detail: string }
   /** The API answered 429 and did nothing. */
   | { readonly result: 'rate-limited'; readonly retryAfterMs: number }

@@ -65,8 +65,7 @@ function writesEmail(change: Change | undefined): boolean {
 }
 
 /**
- * The users who wait for none of the others. A change that waits for a held one loses its e-mail and gets another
- * fingerprint, so it must be checked again.
+ * Users who wait for no other. Changes behind a held one lose the e-mail and get another fingerprint: checked again.
  */
 function foremost(ids: readonly string[], rulings: EmailRulings): readonly string[] {
   const all = new Set(ids)

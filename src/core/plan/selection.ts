@@ -24,10 +24,7 @@ export interface EntryRules {
 export interface Selection {
   /** Whether no list excludes an entry. */
   readonly isAll: boolean
-  /**
-   * `undefined` for an entry that is not excluded. The `from` of an entry that is not in the source is unknown, so only
-   * the id decides.
-   */
+  /** `undefined`: not excluded. For an entry that is not in the source only the id decides, as `from` is unknown. */
   whyExcluded(id: string, from: string | undefined): string | undefined
   isProtected(id: string): boolean
 }

@@ -61,10 +61,7 @@ export interface Circumstances {
 
 const NEEDS_PERSON_AFTER_MS = 24 * 60 * 60 * 1000
 
-/**
- * Judges how much a read of this server may change. Only a position that has all of the known one, or an operator's
- * approval, replaces the known position.
- */
+/** Only a position that has all of the known one, or an operator's approval, replaces the known position. */
 export function judgeServer(
   memory: ServerMemory | undefined,
   seen: ServerEvidence,

@@ -16,10 +16,7 @@ export interface Lines {
   readonly lines: readonly string[]
 }
 
-/**
- * Keeps no more than one line and one chunk. For a line that is too long, too many bytes or invalid UTF-8 it throws the
- * error of `fail`.
- */
+/** Keeps one line and one chunk at most. Too long a line, too many bytes or invalid UTF-8 throw the error of `fail`. */
 export async function* splitLines(
   chunks: AsyncIterable<Buffer>,
   limits: LineLimits,

@@ -1,7 +1,4 @@
-/**
- * A repeated name in an object. JSON allows it, and a parser silently takes the last value: after a join of two tables
- * with a column `id`, that may be the wrong id.
- */
+/** JSON parsers take the last of repeated names: after a join of two tables, `id` may be the wrong one. */
 export function repeatedName(line: string, value: object): string | undefined {
   // Every name ends like this. Strings may contain it too, so only a higher count needs the slow search.
   const most = line.match(/"\s*:/g)?.length ?? 0

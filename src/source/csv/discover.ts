@@ -39,10 +39,7 @@ const DELIMITERS = [';', ',', '\t', '|']
 /** The file, and the known parts of its format. */
 export type Wanted = Pick<CsvFormat, 'path'> & Partial<Pick<CsvFormat, 'delimiter' | 'encoding'>>
 
-/**
- * Reads the beginning of a file: its format, columns and values. `key` names it in the configuration. Rejects like
- * `Source.read`.
- */
+/** Reads the beginning of a file. `key` names it in the configuration. Rejects like `Source.read`. */
 export async function discoverCsv(wanted: Wanted, key: string, signal: AbortSignal): Promise<FoundCsv> {
   const { delimiter: tried, first } = await readHeader(wanted, key, signal)
   const delimiter = wanted.delimiter ?? (tried === ',' ? delimiterOf(first.columns.join(',')) : tried)

@@ -11,10 +11,7 @@ function continuation(encoding: string): string {
   return new TextDecoder(encoding).decode(Uint8Array.from({ length: 64 }, (_, byte) => 0x80 + byte))
 }
 
-/**
- * Most European letters in UTF-8, decoded as two characters. For windows-1250 the second one is not a letter, because
- * such pairs of letters exist, as in "VĂŞCAN".
- */
+/** Most European letters of UTF-8 as two characters. In windows-1250, "VĂŞCAN" is real: the second is no letter. */
 const MOJIBAKE = new RegExp(
   `[ÂÃÄÅ][${continuation('windows-1252')}]|` +
     `[ĂĹ][${continuation('windows-1250').replaceAll(/[\p{Lu}\p{Ll}]/gu, '')}]`,

@@ -8,10 +8,7 @@ export interface CsvFormat {
   readonly delimiter: string
   /** One character; `null` where quotes are ordinary characters. `"` when it is left out. */
   readonly quote?: string | null
-  /**
-   * Any label of the WHATWG's Encoding Standard, `utf16le` or `utf16be`. `auto` is UTF-16 where a byte order mark or
-   * zero bytes show it, and UTF-8 otherwise.
-   */
+  /** A WHATWG label, `utf16le` or `utf16be`. `auto`: UTF-16 by byte order mark or zero bytes, otherwise UTF-8. */
   readonly encoding: string
   /** An RE2 pattern of the last line of every file; its first group, if any, is the number of rows. */
   readonly trailer?: { readonly pattern: string }

@@ -48,19 +48,13 @@ export interface CompiledOptions {
 /** For an unknown vendor: has every feature. */
 const SOME_VENDOR: VendorProfile = { ...PROFILES['active-directory'], disabledBy: [] }
 
-/**
- * Checks all that can be checked before the server is known. Throws `config-invalid` with a sentence that begins with
- * the wrong key.
- */
+/** All checks before the server is known. Throws `config-invalid` with a sentence that begins with the wrong key. */
 export function checkOptions(options: LdapSourceOptions): readonly Endpoint[] {
   const profile = options.vendor === undefined ? SOME_VENDOR : PROFILES[options.vendor]
   return compileOptions(options, profile).endpoints
 }
 
-/**
- * Throws like `checkOptions`, also for options without a value that the vendor has no default for.
- * @param now the value of `now()` in filters
- */
+/** Throws like `checkOptions`, also for options that the vendor has no default for. `now` is `now()` in filters. */
 export function compileOptions(
   options: LdapSourceOptions,
   profile: VendorProfile,

@@ -18,10 +18,7 @@ import { type FirstPage, searchSome, tryPage } from './search.ts'
 import { refuseAliases } from './unseen.ts'
 import { digits } from '../../base/wording.ts'
 
-/**
- * The lines of `dirsyncd check`: the connection, the server, the identity of the bind account, and samples of users and
- * groups. Throws when a base does not exist.
- */
+/** Throws when a base does not exist. */
 export async function probe(
   connection: OpenServer,
   compiled: CompiledOptions,

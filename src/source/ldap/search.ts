@@ -231,10 +231,7 @@ function decoded(connection: LdapConnection, search: Search, onEntry: (entry: Ld
   return (sent: SentEntry) => onEntry(connection.wire.decode(sent, reading(search)))
 }
 
-/**
- * Each search below a whole domain of Active Directory refers to the controllers' other trees: the configuration of the
- * forest, and the zones of its name servers.
- */
+/** Searches below a domain of Active Directory also refer to the forest's configuration and the DNS zones. */
 function isWithoutPeople(url: string): boolean {
   return /^ldaps?:\/\/[^/]*\/(?:CN=Configuration|DC=DomainDnsZones|DC=ForestDnsZones),DC=/i.test(url)
 }

@@ -10,10 +10,7 @@ import type { GroupRecord, LdapImage } from './image.ts'
 import type { ReadImage } from './read-image.ts'
 import { type Membership, membershipOf } from './membership/membership.ts'
 
-/**
- * Makes the snapshot in steps; the collector has the users, and gets the groups. Throws `source-incomplete` when not
- * one of many entries has an id.
- */
+/** The collector has the users, and gets the groups. Throws `source-incomplete` when none of many entries has an id. */
 export function* snapshotOf(
   image: ReadImage,
   { groups }: Pick<CompiledOptions, 'groups'>,

@@ -2,8 +2,7 @@ import type { Lookup } from '../mapping.ts'
 import type { Vendor } from './options.ts'
 
 /**
- * The defaults of a kind of server; the configuration goes first. How an id is written and searched depends on its
- * attribute and not on the vendor: see values.ts.
+ * Defaults; the configuration goes first. How an id is written depends on its attribute, not the vendor (values.ts).
  */
 export interface VendorProfile {
   readonly vendor: Vendor

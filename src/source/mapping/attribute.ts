@@ -3,10 +3,7 @@ import { DirsyncdError } from '../../base/errors.ts'
 /** Returns why this source cannot have an attribute of this name; `undefined` when it can. */
 export type NameCheck = (attribute: string) => string | undefined
 
-/**
- * The name of a single attribute, trimmed. Throws `config-invalid` with a sentence that begins with the key, such as
- * `users.map.external_id: …`.
- */
+/** Trimmed. Throws `config-invalid` with a sentence that begins with the key, such as `users.map.external_id: …`. */
 export function compileAttribute(attribute: string, key: string, check: NameCheck): string {
   const name = attribute.trim()
   if (name === '') throw invalid(key, 'the name of an attribute is missing')

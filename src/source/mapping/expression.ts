@@ -27,10 +27,7 @@ export function isExpression(text: string): boolean {
   return text.trimStart().startsWith('=')
 }
 
-/**
- * An expression begins with `=`. Throws `config-invalid` with the key, the column (in the whole text, from 1) and the
- * problem.
- */
+/** Throws `config-invalid` with the key, the column (in the whole text with its `=`, from 1) and the problem. */
 export function compileExpression(text: string, key: string, check: NameCheck): Formula {
   const expression = { text, key, check }
   if (text.length > MAX_SOURCE) throw invalid(key, `an expression may have at most ${MAX_SOURCE} characters`)

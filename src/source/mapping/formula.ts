@@ -105,10 +105,7 @@ export function noteChoice(
   })
 }
 
-/**
- * The attribute's first value by code unit, of those of the highest rank. Servers return values in any order, and the
- * same entry must have the same value in every run.
- */
+/** By code unit, of the highest rank: servers return values in any order, and each run needs the same one. */
 export function readFirst(context: Context, attribute: string): string | null {
   const values = context.lookup(attribute)
   const rankOf = values.length > 1 ? context.rankOf : undefined

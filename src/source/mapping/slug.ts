@@ -13,10 +13,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   ŋ: 'n',
 }
 
-/**
- * Lower-case ASCII letters and digits, with one separator in place of anything else between them. Removes accents;
- * letters of other scripts are lost.
- */
+/** Lower-case ASCII letters and digits, separators in between. Removes accents; letters of other scripts are lost. */
 export function slug(text: string, separator: string): string {
   const ascii = text
     .normalize('NFKD')

@@ -1,7 +1,4 @@
-/**
- * `text` is a complete description for operators; the other fields have the same content for programs. A value of
- * `undefined` is "no value".
- */
+/** `text` is complete for operators; the other fields repeat it for programs. `undefined` is "no value". */
 export type TraceStep = AttributeStep | CallStep | ChoiceStep | FaultStep | ResultStep
 
 export interface AttributeStep {

@@ -165,10 +165,7 @@ export async function workersOfEndedRuns(db: Kysely<Tables>, sync: string): Prom
   return rows.map(({ worker }) => worker)
 }
 
-/**
- * Closes the open chunks of the sync's ended runs. The outcomes of their changes stay unknown: the journal says so, and
- * the next plan looks the entries up.
- */
+/** Closes the chunks of ended runs. Their changes get the outcome `unknown`; the next plan looks the entries up. */
 export async function closeChunksOfEndedRuns(db: Kysely<Tables>, sync: string): Promise<void> {
   await sql`WITH closed AS (
       DELETE FROM dirsyncd.chunks AS k USING dirsyncd.runs AS r

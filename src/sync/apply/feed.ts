@@ -78,10 +78,7 @@ export class Feed {
     this.#size = Math.min(LARGEST, Math.max(1, Math.round(changesPerMs * BUSY_MS)))
   }
 
-  /**
-   * Decides about changes of the part that the service refused twice: where it accepted others with the same operation,
-   * the refusal is about their content.
-   */
+  /** Where the service accepted other changes with the same operation, a second refusal is about the content. */
   async decide(): Promise<void> {
     const { db, fenced } = this.#deps
     for (const op of await undecidedOps(db, fenced.run, this.#part)) {

@@ -148,10 +148,7 @@ function refused(change: Claimed, { status, detail }: Answer): Settled {
   return { ...again(change, false), state: 'quarantined', status, detail }
 }
 
-/**
- * A 403 may be about the entry or about the token, so the change is retried once in the retry stage. The refusal of a
- * probe does not count as the second one.
- */
+/** A 403 may be about the token, so one retry follows in the retry stage. A probe's refusal does not count as it. */
 function forbidden(
   { findings, isProbe, retry }: JudgeDeps,
   change: Claimed,

@@ -181,10 +181,7 @@ async function journal(
   return settled.filter(({ number }) => stored.has(number))
 }
 
-/**
- * Has groups that were not created looked up before their members are sent: a service that takes two ids for one would
- * add these members to the group of the other id.
- */
+/** A service that takes two ids for one would add the members of a group that was not created to another group. */
 async function doubtMembers(trx: Fenced, run: number, groups: readonly string[]): Promise<void> {
   if (groups.length === 0) return
   await trx

@@ -57,10 +57,7 @@ export interface Probe {
   readonly attempts: number
 }
 
-/**
- * The next change of the part to send alone, of those that are due: one that was not refused yet, or the one with the
- * fewest attempts.
- */
+/** Of the changes that are due: one that was not refused yet, or the one with the fewest attempts. */
 export async function nextProbe(db: Db, run: number, part: Part): Promise<Probe | undefined> {
   return allWaitingIn(db, run, part)
     .select(['number', 'op', 'attempts'])

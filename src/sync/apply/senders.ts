@@ -22,10 +22,7 @@ export interface HowToSendList extends HowToSend {
   readonly patience: CanaryTimes['look']
 }
 
-/**
- * Creates several entries of one kind with different ids, with as few requests as the service allows, and yields the
- * outcome of each. Never throws for an answer of the API.
- */
+/** Creates entries of one kind with different ids, yielding each outcome. Never throws for an answer of the API. */
 export type CreateTogether = (
   changes: readonly Create[],
   how: HowToSendList,

@@ -20,10 +20,7 @@ export interface Part {
 /** No retry waits longer: a later time comes from a clock that was set back since. */
 const LONGEST_WAIT = sql`interval '15 minutes'`
 
-/**
- * Whether a change `c` may be sent now. A user gets an e-mail only after its owner has lost it: a lenient service would
- * show it on two users. In a circle, no change can be first.
- */
+/** An e-mail waits until its owner lost it: a lenient service would show it twice. In a circle, none can be first. */
 export const isDue = sql<boolean>`c.chunk IS NULL AND (c.next_at IS NULL
     OR c.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + ${LONGEST_WAIT})
   AND (c.phase <> 'take-emails' OR c.change #> '{takes,after}' = 'null' OR NOT EXISTS (
@@ -56,10 +53,7 @@ export async function countWaiting(trx: Fenced, run: number, part: Part): Promis
   return pending
 }
 
-/**
- * Marks the first changes of an operation that may be claimed now, unless some that were marked before still wait.
- * Returns how many marked changes wait.
- */
+/** Marks the first changes that are due, unless earlier marked ones still wait. Returns how many marked ones wait. */
 export async function markCanary(
   trx: Fenced,
   run: number,

@@ -155,10 +155,7 @@ class Creating<Found extends Identified> {
     return listsOf(missing, true).flatMap((each) => this.#halve(each, error))
   }
 
-  /**
-   * Completes the entries that existed before they were sent in this attempt. Returns the others; none where a lookup
-   * fails.
-   */
+  /** Completes entries that existed before. Returns the others; none where a lookup fails. */
   async *#lookUpThoseBefore(changes: readonly Create[]): Telling<readonly Create[]> {
     const looked = await this.#entries.lookAt(changes, { unsent: true })
     for (const { change, found } of looked.found)

@@ -152,10 +152,7 @@ export class ListedEntries<Found extends Identified> {
     }
   }
 
-  /**
-   * Corrects an entry that a batch of this attempt created with other values. It counts as created also where the
-   * service refuses the correction: the next run plans an update.
-   */
+  /** Also where the service refuses the correction, the entry counts as created: the next run plans an update. */
   async correct(change: Create, found: Found, status: number | undefined): Promise<SharedOutcome> {
     const told = await this.complete(change, { found, wasThere: false })
     const isRefused = told.outcome?.result === 'refused' || told.outcome?.result === 'forbidden'

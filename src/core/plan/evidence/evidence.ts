@@ -153,10 +153,7 @@ function* reborn(plan: Plan, { deletedLastDay, approved }: Evidence): Steps<Find
   return findings
 }
 
-/**
- * Groups that keep members because the recheck did not prove the removal: the next run rechecks, or an operator
- * approves.
- */
+/** Groups that keep members after the recheck: the next run rechecks, or an operator approves. */
 function unprovedLosses(first: Plan, { notices }: Plan, findings: readonly Finding[]): Breach[] {
   const losing = findings.flatMap(({ holds }) => holds.filter(({ what }) => what === 'members'))
   const named = new Set(losing.flatMap(({ ids }) => ids))

@@ -122,10 +122,7 @@ function stillWaiting(
   ]
 }
 
-/**
- * The groups that need approval from now on. A group waits until a read shows that it loses no member, or the removals
- * were approved.
- */
+/** A group waits until a read shows that it loses no member, or the removals were approved. */
 export function waitingGroupsAfter(
   inputs: PlanInputs,
   plan: Plan,

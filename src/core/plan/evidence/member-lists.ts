@@ -100,10 +100,7 @@ function silentFinding({ dn, attributes, why, losers }: SilentLists): Finding {
   return losingFinding('group-emptied', detail, losers)
 }
 
-/**
- * What the next run must know. Earlier lists of a group stay known until its removals are decided, and while an absent
- * group is still in the directory.
- */
+/** For the next run. Old lists stay until the removals are decided, and while the directory has an absent group. */
 export function memberListsAfter(
   inputs: PlanInputs,
   plan: Plan,

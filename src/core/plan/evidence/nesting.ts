@@ -122,10 +122,7 @@ function stillListed(
   })
 }
 
-/**
- * Absent groups that may be among the unresolved members of a group around them under a new name: a server with
- * referential integrity renames a group there too.
- */
+/** An absent group may be among a parent's unresolved members: referential integrity renames it there too. */
 function perhapsRenamed(
   { source, directory }: PlanInputs,
   absent: readonly Absent[],
@@ -246,10 +243,7 @@ function groupsListing(
   return listing
 }
 
-/**
- * What the next run must know. An absent group that is still in the directory stays as it was, and so do the unresolved
- * members of the groups around it until it is decided.
- */
+/** For the next run. An absent group that the directory still has stays as it was, with its parents' members. */
 export function nestingAfter(
   inputs: PlanInputs,
   plan: Plan,

@@ -10,10 +10,7 @@ export interface LaterAttempt {
   readonly undoes: number | null
 }
 
-/**
- * Creates and deletes of later runs. An undo cancels the attempts of its run, so that undoing several runs, the newest
- * first, finds each entry as the next run left it.
- */
+/** An undo cancels the attempts of its run, so several runs can be undone, the newest first. */
 export class LaterAttempts {
   readonly #run: number
   readonly #byKind: Readonly<Record<Kind, Map<string, Standing>>> = { user: new Map(), group: new Map() }

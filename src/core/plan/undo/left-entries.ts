@@ -13,10 +13,7 @@ interface LeftFacts {
   readonly say: (kind: Kind, id: string, why: string) => void
 }
 
-/**
- * Entries other than those that the run created, deleted or knew: neither they nor their memberships are changed. Each
- * is named once, and only where it would have been changed.
- */
+/** Entries unknown to the run stay, with their memberships. Each is named once, where it would have changed. */
 export class LeftEntries {
   readonly #facts: LeftFacts
   readonly #why = { user: new Map<string, string>(), group: new Map<string, string>() }

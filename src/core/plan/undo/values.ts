@@ -18,10 +18,7 @@ export interface RestoredFields {
   readonly lost: readonly ('email' | 'name')[]
 }
 
-/**
- * The fields to revert: those that still have what the update wrote. `undefined` where one of them has neither that nor
- * what it had before.
- */
+/** Fields that still have what the update wrote. `undefined` where one has neither that nor what it had before. */
 export function restoredFields(
   now: UserValues,
   have: UserValues,

@@ -17,10 +17,7 @@ export interface Credentials {
   readonly client: { readonly cert?: string; readonly key?: string }
 }
 
-/**
- * Throws `secret-unavailable`, or `config-invalid` where certificate and key do not match.
- * @param fresh reads the password again
- */
+/** Throws `secret-unavailable`, or `config-invalid` where certificate and key do not match. `fresh` reads again. */
 export async function loadCredentials(
   { bind, tls }: Pick<LdapSourceOptions, 'bind' | 'tls'>,
   fresh = false,

@@ -35,10 +35,7 @@ export interface LdapConnection extends Disposable {
   readonly tls: TlsFacts | undefined
   /** As shown to this account; `undefined` where it is hidden. */
   readonly rootDse: LdapEntry | undefined
-  /**
-   * The server's name of this connection's identity: `dn:cn=reader,…` or `u:EXAMPLE\reader`; empty for an anonymous
-   * one, `undefined` where the server does not tell.
-   */
+  /** `dn:cn=reader,…` or `u:EXAMPLE\reader`; empty for an anonymous one, `undefined` where the server does not tell. */
   readonly identity: string | undefined
 }
 

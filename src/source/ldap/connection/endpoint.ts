@@ -42,8 +42,7 @@ export function parseEndpoints(
 }
 
 /**
- * Everyone on the network can read a password in the clear. Throws `config-invalid` unless the connection is encrypted,
- * stays on this machine, or the options allow it by name.
+ * Throws `config-invalid` unless the connection is encrypted, stays on this machine, or the options allow it by name.
  */
 export function requirePrivacy(endpoint: Endpoint, bind: LdapSourceOptions['bind']): void {
   if (bind === undefined || bind.external === true || bind.allowPlainText === true) return

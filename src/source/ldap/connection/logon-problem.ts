@@ -16,10 +16,7 @@ const PROBLEMS = new Map([
   ['775', 'the account is locked after too many wrong passwords; have it unlocked'],
 ])
 
-/**
- * Why Active Directory refused a bind with result 49, from the code behind "data". `undefined` for other servers and
- * reasons.
- */
+/** From the code behind "data" in Active Directory's result 49. `undefined` for other servers and reasons. */
 export function logonProblem(diagnostic: string): string | undefined {
   const code = /AcceptSecurityContext error, data ([0-9a-f]+)/i.exec(diagnostic)?.[1]
   return code && PROBLEMS.get(code.toLowerCase())

@@ -8,8 +8,7 @@ import type { Doing, Wire } from './wire.ts'
 const WHO_AM_I = '1.3.6.1.4.1.4203.1.11.3'
 
 /**
- * Includes operational attributes; `undefined` where this account cannot read it. Rejects with `source-unreachable`
- * where the server cannot answer at all.
+ * With operational attributes; `undefined` where hidden. Rejects with `source-unreachable` if the server cannot answer.
  */
 export async function readRootDse(wire: Wire, url: string, ms: number): Promise<LdapEntry | undefined> {
   const doing = within('reading what the server offers', ms)
@@ -37,8 +36,7 @@ export async function readRootDse(wire: Wire, url: string, ms: number): Promise<
 }
 
 /**
- * "Who am I?" (RFC 4532), where the server offers it: `dn:cn=reader,…`, `u:EXAMPLE\reader`, or empty for an anonymous
- * connection. `undefined` where it does not tell.
+ * RFC 4532: `dn:cn=reader,…`, `u:EXAMPLE\reader`, or empty for anonymous. `undefined` where the server does not tell.
  */
 export async function askWhoAmI(
   wire: Wire,

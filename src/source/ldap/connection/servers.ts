@@ -12,10 +12,7 @@ import { ConnectionLost } from './wire.ts'
 
 /** The servers of one source; a connection uses the first usable one. */
 export interface Servers {
-  /**
-   * Opens a connection, uses it and closes it. When it is lost, everything is repeated with the next server. Rejects
-   * like `open` and `use`.
-   */
+  /** Repeats everything with the next server when the connection is lost. Rejects like `open` and `use`. */
   withOne<T>(
     use: (connection: OpenServer) => Promise<T>,
     signal: AbortSignal,

@@ -141,8 +141,8 @@ export class Wire {
   }
 
   /**
-   * Stops listening and returns the socket for TLS. Throws a `DirsyncdError` when the server has already sent more in
-   * the clear, because a man in the middle could have written it.
+   * Returns the socket for TLS. Throws a `DirsyncdError` if more has come in the clear, perhaps from a man in the
+   * middle.
    */
   release(doing: Doing): Socket {
     if (this.#framer.partial) this.#lose('half a message arrived before TLS began')

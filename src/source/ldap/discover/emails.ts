@@ -42,10 +42,7 @@ export class MailDomains {
   }
 }
 
-/**
- * An address of another kind may be wrong, which is worse than none: the first proposal is `mail` where any entry has
- * it.
- */
+/** A wrong address is worse than none: the first proposal is `mail` where any entry has it. */
 export function emailProposals(tally: Tally, domains: MailDomains): readonly Proposal[] {
   return proposalsOf(tally, EMAILS).flatMap((way) =>
     way.expression === 'mail' ? [way, ...domains.proposals(way.entries)] : [way],

@@ -71,10 +71,7 @@ function spellingsOf(email: string): string[] {
   return [email, `smtp:${email}`, email.slice(0, email.lastIndexOf('@'))]
 }
 
-/**
- * Matches names that are stored in parts: each word of it is a value, or its begin and its end are, as given names and
- * surnames of several words. `undefined` for a single word.
- */
+/** Each word is a value, or its begin and its end are: names stored in parts. `undefined` for a single word. */
 export function byParts({ names }: Searched, who: string): Filter | undefined {
   const words = who.split(/\s+/).filter((word) => word !== '')
   if (words.length < 2 || words.length > MOST_WORDS || who.includes('@')) return undefined

@@ -1,9 +1,6 @@
 import type { ImageUsers, UserRecord } from '../image.ts'
 
-/**
- * The users of a recheck: those of the first read by the same numbers, and behind them those who were read again, or
- * found at another DN. For the latter, only the recheck counts.
- */
+/** Users of the first read keep their numbers; reread users follow, and only the recheck counts for these. */
 export class UsersNow implements ImageUsers {
   readonly #before: ImageUsers
   readonly #again: readonly UserRecord[]

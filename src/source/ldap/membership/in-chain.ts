@@ -17,10 +17,7 @@ export interface Chain {
   readonly primaryNames: readonly string[]
 }
 
-/**
- * Asks the server for the members of the group with a DN. Rejects like `readPlace`.
- * @param names what users call their primary groups, each once
- */
+/** `names` are what users call their primary groups, each once. Rejects like `readPlace`. */
 export async function createChain(
   reading: Reading,
   users: UserPlace,

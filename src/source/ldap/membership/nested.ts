@@ -4,10 +4,7 @@ export interface GroupNode {
   readonly groups: readonly string[]
 }
 
-/**
- * The users of a group and of all groups within it, each once, also in circles. Groups that are not in `nodes` have no
- * users.
- */
+/** The users of a group and its nested groups, each once, also in circles. Groups not in `nodes` have no users. */
 export function flatten(nodes: ReadonlyMap<string, GroupNode>, name: string): ReadonlySet<string> {
   const users = new Set<string>()
   for (const group of groupsWithin(nodes, name)) {

@@ -1,9 +1,6 @@
 import type { Lookup } from '../../mapping.ts'
 
-/**
- * A primary group does not list its users: only the user names it, with the last part of the group's SID (Active
- * Directory) or the group's number (POSIX).
- */
+/** Only the user names it: by the last part of the group's SID (Active Directory) or the group's number (POSIX). */
 export interface PrimaryGroupRule {
   /** The attributes to request. */
   readonly userAttributes: readonly string[]

@@ -7,10 +7,7 @@ import { decodeUpToDateVector } from './up-to-date-vector.ts'
 const HINTS = ['dsServiceName', 'highestCommittedUSN'] as const
 const NUMBER = /^\d{1,20}$/
 
-/**
- * A domain controller numbers its own changes, under an invocation id that is new after a restore. The head of a naming
- * context has the vector of changes from the others.
- */
+/** The controller's own changes have an invocation id, new after a restore; the context's head has those of others. */
 export async function readActiveDirectory(ask: Ask, contexts: readonly string[]): Promise<ServerState> {
   const root = await ask.values('', HINTS)
   const hints: Record<string, string> = {}

@@ -1,10 +1,7 @@
 import { normalizeDn } from '../dn.ts'
 import { type LdapEntry, lookupIn } from '../entry.ts'
 
-/**
- * The naming contexts of the server that hold these bases, each once, as normal DNs; `undefined` where one of the bases
- * is in none of them.
- */
+/** The contexts that hold these bases, each once, as normal DNs; `undefined` where one of the bases is in none. */
 export function namingContextsOf(
   bases: readonly string[],
   rootDse: LdapEntry | undefined,
