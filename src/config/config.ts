@@ -61,9 +61,7 @@ export interface SyncConfig {
   /** How long a held plan can be approved, in milliseconds. */
   readonly holdMs: number
   readonly grace: Grace
-  /**
-   * Every option as written, by key, and the certificates in its CA files: equal only where the sync did not change.
-   */
+  /** Options as written, by key, and the CA files' certificates: equal only where the sync did not change. */
   readonly written: Options
 }
 
@@ -106,7 +104,6 @@ export interface Config {
     readonly people: boolean
   }
   readonly notifications: {
-    /** So many failed runs in a row are notified. */
     readonly failuresInRow: number
     readonly channels: readonly ChannelConfig[]
   }

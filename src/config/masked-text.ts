@@ -51,7 +51,6 @@ export function maskOrigin(text: string, hide: Hide): string {
 
 /** Parts of a DN whose values are domains and branches of a tree, never names of users. */
 const BRANCHES: ReadonlySet<string> = new Set(['dc', 'ou', 'domaincomponent', 'organizationalunitname'])
-/** Containers that every server has. */
 const CONTAINERS: ReadonlySet<string> = new Set(
   'users builtin computers groups accounts compat schema configuration person group'.split(' '),
 )

@@ -8,9 +8,7 @@ const WITHOUT_EFFECT = new RegExp(
     '|timeoutMs|maxOutput|maxEntries|folder|secretNames)(\\.|$)|\\.(maxAgeMs|rows|sha256)$',
 )
 
-/**
- * Options that change scope or mapping, by key. Changing one may change many entries without any change in the source.
- */
+/** Options that change scope or mapping, by key: many entries may change without any change in the source. */
 export function decisiveOptions({ source, directory, entries, policy }: SyncConfig): Options {
   const { baseUrl, organizationId, directoryId, allowedDomains, membership, emails } = directory
   // Keeps runs of older versions, which did not have the option, comparable.

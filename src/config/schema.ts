@@ -289,5 +289,4 @@ export function configJsonSchema(): object {
   return { ...schema, title: 'dirsyncd' }
 }
 
-/** A sync as written, valid or not. */
 export type RawSync = z.input<typeof sync>

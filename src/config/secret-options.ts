@@ -1,12 +1,10 @@
 import { configJsonSchema } from './schema.ts'
 
-/** The options that the schema declares as secrets. */
 interface SecretOptions {
   /** Each is a secret in some section. */
   readonly names: ReadonlySet<string>
   /**
-   * Operators misplace options, so a secret of one section is one in all. The `type` of a section may declare
-   * otherwise.
+   * Operators misplace options: a secret in one section is one in all, unless the section's `type` declares otherwise.
    */
   isIn(section: object, name: string): boolean
 }

@@ -119,7 +119,6 @@ async function lacksTables({ pool }: Store, rights: TableRights): Promise<boolea
   )
 }
 
-/** `undefined` where the queue has no tables yet. */
 async function queueVersion(pool: Pool): Promise<number | undefined> {
   try {
     return await assertSchemaCompatibility(pool, 'bullmq')

@@ -7,7 +7,6 @@ export type RequestLimit = {
 export type Pace = {
   /** Between two slots. */
   readonly interval: number
-  /** The most slots that are taken at once. */
   readonly batch: number
   /** A request that is at most so late does not delay the next ones. */
   readonly tolerance: number

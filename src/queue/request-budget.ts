@@ -102,7 +102,6 @@ class WaitingRequests {
     this.#hand.add(Array.from({ length: count }, (_, n) => start + n * interval - offset))
   }
 
-  /** Waits for the next slot, and releases as many requests as have slots by then. */
   async #handOut(): Promise<void> {
     const began = performance.now()
     const opens = this.#hand.opensAt(began)

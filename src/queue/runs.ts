@@ -10,7 +10,6 @@ export interface WakeJob {
   readonly scheduled: boolean
 }
 
-/** BullMQ's form of a schedule. */
 export type RepeatOptions = { pattern: string; tz?: string } | { every: number; offset: number }
 
 const QUEUE = 'runs'

@@ -23,9 +23,7 @@ export interface FenceTimes {
   readonly settle: number
   /** The same for a dead process: only requests that it had sent may be in flight. */
   readonly settleDead: number
-  /**
-   * A process that is frozen within a transaction keeps rows locked; the server ends the transaction after this time.
-   */
+  /** A process frozen within a transaction keeps rows locked; the server ends the transaction after this time. */
   readonly idle: number
 }
 

@@ -32,7 +32,6 @@ interface Named {
 
 interface Candidate {
   readonly ids: readonly string[]
-  /** For the notices. */
   readonly idName: string
   readonly from: string
   /** One sentence for each value that could not be computed; it begins with the key of the mapping. */
@@ -87,7 +86,6 @@ export class Collector {
     )
   }
 
-  /** `undefined` when the user has no usable id. */
   addUser(user: UserCandidate): AddedUser | undefined {
     const id = this.#identify(this.#users, user)
     if (id === undefined) return undefined
@@ -193,7 +191,6 @@ export class Collector {
     return undefined
   }
 
-  /** The value, or `undefined` with a notice when it holds a control character. */
   #withoutControl(
     { kind, id, from }: Named,
     field: 'e-mail' | 'name' | 'employee id',
@@ -252,7 +249,6 @@ interface EntriesById<E extends LocatedEntry, Kept extends KeptEntries<E>, Place
   /** `undefined` when the id is not new. */
   add(entry: E): Place | undefined
   addUnwritten(id: string, from: string): void
-  /** For an entry without a usable id. */
   addUnusable(id: string): void
   duplicates(): Notice[]
 }
@@ -268,7 +264,6 @@ function createEntriesById<E extends LocatedEntry, Kept extends KeptEntries<E>, 
   keep: (entry: E) => Place | undefined,
 ): EntriesById<E, Kept, Place> {
   const unwritten = new Map<string, Unwritten>()
-  /** By dropped id, the origins of its entries. */
   const conflicts = new Map<string, Set<string>>()
   const unusable = new Set<string>()
   const hasEntry = (id: string) => entries.has(id) || unwritten.has(id) || conflicts.has(id)

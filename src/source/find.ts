@@ -28,7 +28,6 @@ export function traceGroup(lookup: Lookup, map: GroupMapping): readonly FieldTra
   return [{ field: 'name', steps: map.name.trace(lookup), value: map.name.valueOf(lookup) }]
 }
 
-/** Selects the wanted entries from a full read. */
 export class Finder {
   readonly #wanted: Wanted
   readonly #email: string
@@ -81,7 +80,6 @@ function foundEntry(
   return { kind, ids, from, standing: undefined, fields, members }
 }
 
-/** For the comparison with typed names. */
 function foldedName(name: string): string {
   return canonicalName(name).toLowerCase()
 }

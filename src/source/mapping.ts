@@ -29,7 +29,6 @@ export interface UserMap {
 export interface GroupMap {
   readonly external_id: string
   readonly name: ValueExpression
-  /** One or several attributes that list the members. */
   readonly members?: string | readonly string[]
 }
 

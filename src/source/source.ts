@@ -5,7 +5,6 @@ import type { UserTable } from '../core/entries/user-table.ts'
 import type { TraceStep } from './mapping/trace.ts'
 
 export interface ReadOptions {
-  /** The server to ask first, where there are several. */
   readonly preferred?: PreferredServer | undefined
   /** An operator waits for the result, so a refused login is tried again at once. */
   readonly isAsked?: boolean

@@ -12,7 +12,6 @@ export interface SourceCounts {
   readonly groupsWithoutMembers: number
 }
 
-/** A problem that the operator should check. */
 export interface Finding {
   readonly code: 'nobody' | 'no-email' | 'no-name' | 'duplicate-email' | NoticeCode
   readonly count: number

@@ -40,7 +40,6 @@ export interface WorkOptions {
   readonly scheduled: boolean
 }
 
-/** Makes the runs of syncs while it holds their leases. */
 export class Executor {
   readonly #deps: ExecutorDeps
   readonly #times: Times

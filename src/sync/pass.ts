@@ -56,7 +56,6 @@ import type { UndoDeps } from './undo.ts'
 
 export interface SyncSetup {
   readonly name: string
-  /** The URL of the directory. */
   readonly target: string
   readonly source: Source
   readonly readDirectory: (
@@ -88,7 +87,6 @@ export interface PassDeps {
   readonly onPhase?: (sync: string, phase: RunPhase, seconds: number) => void
 }
 
-/** Whether an operator approved a removal in the plan. */
 function hasApproved({ changes }: Plan, approved: ReadonlySet<string>): boolean {
   if (approved.size === 0) return false
   for (const { removes, fingerprint } of changes.of('delete-user', 'delete-group', 'set-members'))

@@ -1,6 +1,4 @@
-/**
- * `read`: source and directory. `plan`: until the guards have passed. `apply`: until the last change has its outcome.
- */
+/** `read`: source and directory. `plan`: until the guards have passed. `apply`: until the last outcome. */
 export type RunPhase = 'read' | 'plan' | 'apply'
 
 export class PhaseClock {

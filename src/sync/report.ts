@@ -19,7 +19,6 @@ export function countRun(planned: Planned, outcomes: Partial<Record<ChangeState,
   }
 }
 
-/** What a run's report says of its reads, besides their numbers. */
 export function evidenceIn({ source, directory, server, absent, plan }: Planned): ReadEvidence {
   return {
     server: server?.detail ?? null,

@@ -59,7 +59,6 @@ export interface Planned extends Omit<ProvedPlan, 'findings'> {
   readonly server: ServerJudgement | undefined
   /** Blocks of guards on the whole plan, and of anomalies on single changes, which are not in the plan. */
   readonly breaches: readonly RecordedBreach[]
-  /** Whether guards hold the whole plan. */
   readonly isHeld: boolean
   readonly configurationChange: ConfigurationChange | undefined
   readonly approved: ReadonlySet<string>
@@ -70,7 +69,6 @@ export interface Planned extends Omit<ProvedPlan, 'findings'> {
 export interface RunDeps {
   readonly mode: 'sync' | 'plan'
   readonly only: Only | undefined
-  /** Set where only a part of the plan is applied. */
   readonly part: Part | undefined
   /** An operator asked for the run, not the schedule. */
   readonly isAsked: boolean
@@ -88,7 +86,6 @@ export interface RunDeps {
   readonly recall: () => Promise<Memory>
   /** Where the entries of the last good run were. Called only when containers may have lost all entries. */
   readonly recallBaseline: (kind: Kind) => Promise<Baseline | undefined>
-  /** The ids that this sync deleted within the last day. */
   readonly recallDeleted: () => Promise<Evidence['deletedLastDay']>
   readonly enter: (state: 'planning' | 'applying') => Promise<void>
   readonly keep: (planned: Planned) => Promise<void>

@@ -6,7 +6,6 @@ import { apiProblem } from './api-problem.ts'
 import { requireDirectory } from './read-directory.ts'
 import { amount } from '../base/wording.ts'
 
-/** One line of `dirsyncd check`. */
 export interface AccessLine {
   readonly label: string
   readonly ok: boolean

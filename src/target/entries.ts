@@ -55,9 +55,7 @@ export function requireEntryOf<Found extends Identified>(id: string, found: Foun
   return found
 }
 
-/**
- * `undefined` on a 404; the user may have another id. Throws a 429, because a worker frees its slot instead of waiting.
- */
+/** `undefined` on a 404; the user may have another id. Throws a 429: a worker frees its slot instead of waiting. */
 export async function findUser(context: RequestContext, id: string): Promise<User | undefined> {
   return orMissing(context.client.getUser(paramsOf(context, id), lookupOptions(context)))
 }

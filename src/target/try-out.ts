@@ -15,11 +15,9 @@ export interface Tried<Found> {
   readonly found: Found | undefined
   /** The service's answer instead, in a sentence. */
   readonly detail: string | undefined
-  /** Entries that still exist, or may appear, in sentences. */
   readonly left: readonly string[]
 }
 
-/** How long the delete of one entry may take, in milliseconds. */
 const DELETING_MS = 30_000
 /** After an abort: for all that is left to do, within the eight seconds after which the program ends. */
 const ENDING_MS = 6000
@@ -227,7 +225,6 @@ async function isShown(
   return shown !== undefined && isEntryOf(id, shown)
 }
 
-/** Returns why it may be left, in a sentence. */
 async function deleteOne(deleting: Deleting, kind: Kind): Promise<string | undefined> {
   const { client, directoryId, signal, ending, id } = deleting
   const limited = AbortSignal.any([

@@ -1,4 +1,3 @@
-/** Each name with the records that have it. */
 export function byName<R>(
   records: Iterable<R>,
   namesOf: (record: R) => readonly string[],

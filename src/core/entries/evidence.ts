@@ -8,13 +8,10 @@ export type Position = Readonly<Record<string, string>>
 export interface ServerEvidence {
   /** As configured: scheme, host and port. */
   readonly url: string
-  /** The IP address that was reached. */
   readonly address: string
   /** Addresses behind the configured URLs; with more than one, the next read may reach another server. */
   readonly addresses: number
-  /**
-   * `dc=example,dc=org ID` for each naming context, joined by `; `. Positions are comparable within one database only.
-   */
+  /** `dc=example,dc=org ID` per naming context, joined by `; `. Positions are comparable within one database only. */
   readonly database: string | undefined
   /** At the end of the read, so the read has no later change; `undefined` where this account cannot read it. */
   readonly position: Position | undefined
@@ -27,7 +24,6 @@ export interface ServerEvidence {
 /** The server of the last good read, which is asked first. */
 export type PreferredServer = Pick<ServerEvidence, 'url' | 'address'>
 
-/** The recheck of a group that would lose members. */
 export interface LossLook {
   /** Members after all, of those that the group would lose: they were renamed during the read. */
   readonly stillMembers: readonly string[]

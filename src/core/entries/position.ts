@@ -57,7 +57,6 @@ function contextOf(key: string): string {
   return key.slice(0, Math.max(0, key.lastIndexOf(' ')))
 }
 
-/** The first key of `known` that is not in `seen`, or smaller there. */
 function firstLack(known: Position, seen: Position): Difference | undefined {
   for (const [key, value] of Object.entries(known).toSorted(byKey)) {
     const other = Object.hasOwn(seen, key) ? seen[key] : undefined

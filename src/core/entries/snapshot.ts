@@ -107,9 +107,7 @@ export interface SourceSnapshot {
   readonly listsWithin?:
     | ((group: string) => readonly { readonly key: string; readonly dn: string }[])
     | undefined
-  /**
-   * Visits every value of the id attribute, also of disabled accounts that count as gone, with the normal parent DN.
-   */
+  /** Visits every id value, also of disabled accounts that count as gone, with the normal parent DN. */
   readonly eachPlace?:
     | ((kind: Kind, visit: (id: string, container: string) => void) => Steps<undefined>)
     | undefined
@@ -117,7 +115,6 @@ export interface SourceSnapshot {
   readonly server?: ServerEvidence | undefined
 }
 
-/** A complete read of the directory. */
 export interface DirectorySnapshot {
   readonly users: ReadonlyMap<string, DirectoryUser>
   readonly groups: ReadonlyMap<string, DirectoryGroup>

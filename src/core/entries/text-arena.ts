@@ -22,7 +22,6 @@ type Text = string | undefined
  */
 export class TextArena {
   #blocks: Buffer[] = []
-  /** Where the next record begins in the last block. */
   #end = 0
 
   /** Returns the address of the new record. Throws `RangeError` beyond 16 GiB. */
@@ -114,9 +113,7 @@ export class TextArena {
   }
 }
 
-/**
- * Bits of a record's first byte, shifted left by the number of the field. The fields follow, each behind its length.
- */
+/** Bits of a record's first byte, shifted by the number of the field. The fields follow, each behind its length. */
 const WIDE = 1
 const ABSENT = 8
 

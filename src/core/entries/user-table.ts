@@ -3,7 +3,6 @@ import { PART, type Steps } from '../../base/steps.ts'
 import { TextArena } from './text-arena.ts'
 import { textHash } from './text-hash.ts'
 
-/** Source and directory as bits. */
 export const SOURCE = 1
 export const DIRECTORY = 2
 export type Side = typeof SOURCE | typeof DIRECTORY
@@ -48,7 +47,6 @@ export class UserTable {
     return (this.#cell(row, SIDES) & side) !== 0
   }
 
-  /** Whether both sides have this row. */
   isOnBoth(row: number): boolean {
     return this.#cell(row, SIDES) === (SOURCE | DIRECTORY)
   }

@@ -120,9 +120,7 @@ export function containerOf({ entries, containers }: Baseline, id: string): stri
   return containers[Number(found & CONTAINER_MASK)]
 }
 
-/**
- * A container that has lost all its entries, now or in an earlier read, and those that are absent from the whole read.
- */
+/** A container that lost all its entries, now or before, and those that are absent from the whole read. */
 export interface EmptiedContainer {
   readonly container: string
   readonly ids: readonly string[]
@@ -202,7 +200,6 @@ function foundBefore({ emptied, depth }: Baseline, container: string): string | 
 
 /** By the DN of a branch: a container and everything below it. */
 interface Branches {
-  /** The branches that still have entries. */
   readonly left: ReadonlySet<string>
   readonly absent: ReadonlyMap<string, number>
   readonly before: ReadonlyMap<string, number>

@@ -52,7 +52,6 @@ function mayShare(change: Change): change is Create {
   return change.op === 'create-group' || (change.op === 'create-user' && change.takes === undefined)
 }
 
-/** The operation and the fields of the request. */
 export function shapeOf({ op, want }: Create): string {
   const fields = Object.entries(want).filter(([, value]) => value !== undefined)
   return [op, ...fields.map(([name]) => name).toSorted()].join(' ')

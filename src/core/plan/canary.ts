@@ -32,7 +32,6 @@ export const CANARY_OPS: Readonly<Record<Phase, readonly CanaryChange['op'][]>> 
   'delete-users': [],
 }
 
-/** What the service shows of an entry by id. */
 export interface Shown {
   readonly id: string | null | undefined
   readonly email: string | null
@@ -50,7 +49,6 @@ export type Look =
 /** An accepted change, and the entry as the service shows it since. */
 export interface ReadBack {
   readonly change: CanaryChange
-  /** The HTTP status of the change. */
   readonly status: number | null
   /** `undefined`: the service has no such entry. */
   readonly shown: Shown | undefined
@@ -59,7 +57,6 @@ export interface ReadBack {
 export interface CanaryVerdict {
   /** Why nothing more may be sent, in a sentence. */
   readonly failure: string | undefined
-  /** Whether the rest of the operation may be sent. */
   readonly passed: boolean
   /** Which values differ from what was sent, and which operations passed. */
   readonly notices: readonly Notice[]
@@ -117,7 +114,6 @@ export function whyMixedUp(
   return failureOf([first!, ...others], all)
 }
 
-/** Whether the service shows each value that was sent, or a form of it. */
 export function isStored(change: CanaryChange, shown: Shown): boolean {
   return fieldsOf(change, shown).every((values) => !isOther(values) || isOwnForm(values))
 }

@@ -86,7 +86,6 @@ export function membersDifference({ have, want }: Pick<SetMembers, 'have' | 'wan
   return { added: want.filter((id) => !before.has(id)), removed: have.filter((id) => !after.has(id)) }
 }
 
-/** One create, update or delete of an entry, or one change of a group's members. */
 export type Change =
   | CreateUser
   | UpdateUser

@@ -30,7 +30,6 @@ export interface PlannedChange {
 export interface Plan {
   readonly changes: PlannedChanges
   readonly notices: readonly Notice[]
-  /** Users and groups that are equal on both sides. */
   readonly unchanged: number
   /** The fingerprints of the withheld changes of this plan. */
   readonly withheld: readonly string[]
@@ -63,7 +62,6 @@ export class PlannedChanges implements Iterable<PlannedChange> {
   #rows = Buffer.alloc(FIRST_ROWS * ROW_BYTES)
   #count = 0
   readonly #ofGroups = new Map<number, Pick<PlannedChange, 'change' | 'removes'>>()
-  /** By the row. */
   readonly #wishes = new Map<number, string>()
   readonly #counts = new Map<Op, number>()
   #order = new Int32Array(0)
@@ -106,9 +104,7 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     return undefined
   }
 
-  /**
-   * Selects changes in the same order; those of groups may be replaced, those of users are as `ofUser` returns them.
-   */
+  /** In the same order; changes of groups may be replaced, those of users are as `ofUser` returns them. */
   *select(
     choose: (planned: PlannedChange) => PlannedChange | undefined,
     ofUser: (change: Change) => Change,
@@ -149,7 +145,6 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     return undefined
   }
 
-  /** The keys that decisions are looked up by. */
   *decidable(): Generator<Pick<PlannedChange, 'fingerprint' | 'wish'>, undefined> {
     for (const row of this.#order) yield { fingerprint: this.#fingerprintOf(row), ...this.#wishOf(row) }
     return undefined

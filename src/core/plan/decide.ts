@@ -3,7 +3,6 @@ import { type Breach, heldChanges } from './guards.ts'
 export type Decision = 'approved' | 'rejected'
 
 export interface RecordedBreach extends Breach {
-  /** The decision about it, and the operator. */
   readonly decided?: Decision
 }
 

@@ -61,7 +61,6 @@ export function mayHaveEmail(
   return allowedDomains.length === 0 || isInDomains(email, allowedDomains)
 }
 
-/** Without the members. */
 export function diffGroup(want: GroupEntry, have: DirectoryGroup | undefined): Difference {
   if (have === undefined) return { change: { op: 'create-group', id: want.id, want: { name: want.name } } }
   if (canonicalName(want.name) === canonicalName(have.name)) return SAME

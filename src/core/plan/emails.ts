@@ -3,7 +3,6 @@ import { canonicalEmail, sortedUnique } from '../entries/normalize.ts'
 import { byCodeUnit } from '../../base/order.ts'
 import type { Takes } from './change.ts'
 
-/** Whether the directory may hold one e-mail address for several users. */
 export type Emails = 'unique' | 'shared'
 
 /** Only users with a conflict have a ruling. */

@@ -43,7 +43,6 @@ export const GUARDED: Readonly<Record<Op, Guarded>> = {
   'set-members': 'memberships',
 }
 
-/** The facts besides the plan. */
 export interface GuardFacts {
   readonly source: { readonly users: number; readonly groups: number }
   /** Absent entries that wait for the evidence: the source may not have lost them. */
@@ -80,9 +79,7 @@ interface Tallies {
   /** Deletes that are often mistakes: of a changed filter, and of a changed id attribute. */
   readonly leftFilter: Record<Guarded, number>
   readonly renewed: Record<Guarded, number>
-  /** Users whose id seems to belong to another person now. */
   readonly moved: Tally
-  /** The fingerprints of deletes that are not due yet. */
   readonly waiting: Readonly<Record<Guarded, readonly string[]>>
   /** The fingerprints of all changes, where a guard may hold the whole plan. */
   readonly all: readonly string[]

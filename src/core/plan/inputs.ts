@@ -43,7 +43,6 @@ export interface Waits {
   readonly allButNew?: string | undefined
   readonly whyNotDeleted?: ((kind: Kind, id: string) => DeleteWait | undefined) | undefined
   readonly whyNotCreated?: ((kind: Kind, id: string) => string | undefined) | undefined
-  /** The rechecks of groups that would lose members, by id. */
   readonly losses?: ReadonlyMap<string, LossLook> | undefined
 }
 

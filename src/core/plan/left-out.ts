@@ -10,7 +10,6 @@ export function leftOut(changes: readonly string[], by: string, run: number): Br
   return { guard: LEFT_OUT, detail: `left out when ${by} approved a part of run ${run}`, changes }
 }
 
-/** The changes that were left out before and are still planned. */
 export function* stillLeftOut(plan: Plan, before: Breach | undefined): Steps<readonly Breach[]> {
   if (before === undefined) return []
   const left = new Set(before.changes)

@@ -43,7 +43,6 @@ export function* planMembers(
   })
 }
 
-/** An estimate of the work. */
 export function sizeOf({ members }: Pick<GroupEntry, 'members'>): number {
   return members.length
 }

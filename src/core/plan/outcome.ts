@@ -38,7 +38,6 @@ export type Outcome =
   | { readonly result: 'forbidden'; readonly status: number | undefined; readonly detail: string }
   | { readonly result: 'stop'; readonly code: ErrorCode; readonly detail: string }
 
-/** The outcome of some creates of a batch. */
 export interface SharedOutcome {
   readonly changes: readonly Create[]
   /** `undefined`: they were not sent. */
@@ -50,7 +49,6 @@ export interface ListFault {
   /** The largest size of a batch; 1 ends batches. */
   readonly entries: number
   readonly id: string | undefined
-  /** What was sent, and what the service did. */
   readonly detail: string
   /** Only one entry of the batch was missing, which may be its own fault. */
   readonly isSingle?: boolean

@@ -64,9 +64,7 @@ function writesEmail(change: Change | undefined): boolean {
   return change?.op === 'update-user' && change.want.email !== undefined
 }
 
-/**
- * Users who wait for no other. Changes behind a held one lose the e-mail and get another fingerprint: checked again.
- */
+/** Users who wait for no other. Changes behind a held one get another fingerprint, so they are checked again. */
 function foremost(ids: readonly string[], rulings: EmailRulings): readonly string[] {
   const all = new Set(ids)
   const first = ids.filter((id) => {

@@ -22,7 +22,6 @@ export interface EntryRules {
 }
 
 export interface Selection {
-  /** Whether no list excludes an entry. */
   readonly isAll: boolean
   /** `undefined`: not excluded. For an entry that is not in the source only the id decides, as `from` is unknown. */
   whyExcluded(id: string, from: string | undefined): string | undefined

@@ -55,7 +55,6 @@ export interface Circumstances {
   readonly confirmAfterMs: number
   /** Whether one address may lead to several servers. */
   readonly hidesServers: boolean
-  /** Whether an operator has accepted the trouble with this token. */
   readonly isAccepted: (token: string) => boolean
 }
 
@@ -89,7 +88,6 @@ export function serverFindings({ detail, trouble }: ServerJudgement): Breach[] {
 
 interface Doubt {
   readonly scope: 'additions' | 'nothing'
-  /** What is wrong, and its effect. */
   readonly sentence: string
 }
 

@@ -10,13 +10,10 @@ import {
   updatesOfOneValue,
 } from './change.ts'
 
-/** A change with rejected parts. */
 export interface Parted {
   /** The rest to do; `undefined` where nothing is left. */
   readonly change: Change | undefined
-  /** What is not done. */
   readonly left: Change
-  /** The fingerprints of the rejected parts. */
   readonly rejected: readonly [string, ...string[]]
 }
 

@@ -5,7 +5,6 @@ export interface CommandSourceOptions {
   readonly allowedDomains?: readonly string[]
   /** The program and its arguments; run without a shell. */
   readonly command: readonly string[]
-  /** The working directory. */
   readonly folder: string
   /** In milliseconds. */
   readonly timeoutMs: number

@@ -73,7 +73,6 @@ async function start(
   }
 }
 
-/** The values that no message may show. */
 export function secretsOf(
   { secretNames }: Pick<CommandSourceOptions, 'secretNames'>,
   environment: Readonly<Record<string, string>>,
@@ -150,7 +149,6 @@ function endingOf(child: ChildProcess): Promise<Ending> {
   })
 }
 
-/** `undefined` when the output can be used. */
 function exitProblem(
   options: CommandSourceOptions,
   { ending, stopped, stderrTail }: { ending: Ending; stopped: 'no' | 'timeout' | 'enough'; stderrTail: Tail },

@@ -4,7 +4,6 @@ const KEPT_BYTES = 8192
 const SHOWN_LINES = 5
 const SHOWN_CHARACTERS = 600
 
-/** The end of the program's standard error. */
 export interface Tail {
   /** ` and said: "…"` with the last lines, or nothing. */
   describe(): string

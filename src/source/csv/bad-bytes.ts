@@ -3,7 +3,6 @@ import { advance, type TextPosition, formatPosition, START } from './text-positi
 
 const LINE_FEED = 0x0a
 
-/** Shown bytes on each side of the bad ones. */
 const SHOWN_BYTES = 80
 
 /** In the order in which messages propose them. */

@@ -17,7 +17,6 @@ export interface Compiled {
   readonly users: CsvInput & { readonly map: UserMapping }
   readonly groups: (CsvInput & { readonly map: GroupMapping }) | undefined
   readonly members: (CsvInput & { readonly map: MembersMap }) | undefined
-  /** Instead of files of groups and members. */
   readonly groupColumn: CompiledGroupColumn | undefined
   readonly badRows: 'skip' | 'refuse'
   readonly settleMs: number

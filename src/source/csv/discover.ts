@@ -13,13 +13,11 @@ export interface FoundCsv {
   readonly repeated: readonly string[]
   /** At most `MOST_ROWS`. */
   readonly rows: number
-  /** Whether there may be more rows. */
   readonly isCut: boolean
 }
 
 export interface FoundColumn {
   readonly name: string
-  /** Rows with a value. */
   readonly filled: number
   /** Every row has a value, and no value comes twice. */
   readonly isUnique: boolean
@@ -36,7 +34,6 @@ const MOST = 0.5
 
 const DELIMITERS = [';', ',', '\t', '|']
 
-/** The file, and the known parts of its format. */
 export type Wanted = Pick<CsvFormat, 'path'> & Partial<Pick<CsvFormat, 'delimiter' | 'encoding'>>
 
 /** Reads the beginning of a file. `key` names it in the configuration. Rejects like `Source.read`. */
@@ -93,7 +90,6 @@ function isUsable(name: string, _at: number, all: readonly string[]): boolean {
   return name !== '' && !name.startsWith('=') && all.indexOf(name) === all.lastIndexOf(name)
 }
 
-/** The delimiter that yields the most columns. */
 function delimiterOf(header: string): string {
   const [most = ','] = DELIMITERS.toSorted((a, b) => header.split(b).length - header.split(a).length)
   return header.includes(most) ? most : ','
@@ -109,7 +105,6 @@ interface Some {
   readonly addresses: ReadonlyMap<string, number>
 }
 
-/** Ends the reading of a file after enough rows. */
 class Enough extends DirsyncdError {}
 
 async function readSome(
@@ -162,7 +157,6 @@ const EMPLOYEE = /^(employee|personnel|staff)[ _-]?(id|no|nr|number)$/i
 export interface ProposedColumns {
   /** Unique columns, those with a typical name of an id first. */
   readonly id: readonly string[]
-  /** The first of them has a typical name of an id. */
   readonly isIdLikely: boolean
   /** Columns with a typical name whose values are no ids, with the reason. */
   readonly noIds: readonly (readonly [name: string, because: string])[]

@@ -6,7 +6,6 @@ export interface Header {
   readonly columns: readonly string[]
   /** A sentence when a wanted column is missing or not unique. */
   readonly problem: string | undefined
-  /** By wanted column. */
   readonly positions: ReadonlyMap<string, number>
   /** The ids, and the groups of a user: every row must have these columns. */
   readonly idPositions: readonly number[]
@@ -67,7 +66,6 @@ function columnProblem(columns: readonly string[], input: CsvInput, name: string
   return `${problem}; try ${input.key}.delimiter ${JSON.stringify(other)}`
 }
 
-/** The key of the configuration that names these columns. */
 function keyOf(columns: readonly string[], { key, groupColumn }: CsvInput): string {
   return columns.length === 1 && columns[0] === groupColumn ? 'groups.column' : `${key}.map`
 }

@@ -3,7 +3,6 @@ import { columnKey } from './header.ts'
 
 /** The ids of the users or of the groups, in their own file. */
 export interface KnownIds {
-  /** The name of their column there. */
   readonly column: string
   /** Left out where not all of them are known. */
   readonly values: ReadonlySet<string> | undefined

@@ -16,7 +16,6 @@ export interface CsvFormat {
   readonly rows?: boolean
   /** Beside every file is `<path>.sha256`, as sha256sum writes it. */
   readonly sha256?: boolean
-  /** An older file is refused. */
   readonly maxAgeMs?: number
 }
 
@@ -49,6 +48,5 @@ export interface CsvSourceOptions {
   readonly badRows?: 'skip' | 'refuse'
   /** How long the files must be unchanged before the read, in milliseconds. Default 0. */
   readonly settleMs?: number
-  /** Whether a change of the files starts a run. */
   readonly watch?: boolean
 }

@@ -24,7 +24,6 @@ export interface DisabledRule {
 }
 
 export interface UserPlace extends Place<UserMapping> {
-  /** `undefined` where disabled accounts are treated like others. */
   readonly disabled: DisabledRule | undefined
 }
 

@@ -89,7 +89,6 @@ function nameIn(filter: Filter): string {
   return 'attribute' in filter && typeof filter.attribute === 'string' ? filter.attribute : ''
 }
 
-/** The filter that every entry meets, with its text. */
 export const ANYTHING: { readonly filter: Filter; readonly filterText: string } = {
   filter: new PresenceFilter({ attribute: 'objectClass' }),
   filterText: '(objectClass=*)',
@@ -97,7 +96,6 @@ export const ANYTHING: { readonly filter: Filter; readonly filterText: string } 
 
 interface Parsed {
   readonly filter: Filter
-  /** The position behind the filter. */
   readonly end: number
 }
 

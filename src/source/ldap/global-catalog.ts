@@ -31,7 +31,6 @@ export function globalCatalogOf(
   return { domain: context === undefined ? undefined : normalizeDn(context) }
 }
 
-/** For a global catalog, knows what the catalog lacks. */
 export function recordsOf(
   { catalog }: { readonly catalog: GlobalCatalog | undefined },
   options: Pick<CompiledOptions, 'users' | 'groups'>,

@@ -21,7 +21,6 @@ export interface ImageUsers extends Iterable<UserRecord> {
 
 /** Fields that no group needs for its members are empty. */
 export interface UserRecord extends UserFields {
-  /** All values of the id attribute. */
   readonly ids: readonly string[]
   /** The one usable id; `undefined` without one, and for an account that is treated as gone. */
   readonly id: string | undefined

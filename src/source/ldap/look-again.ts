@@ -10,13 +10,11 @@ import { valueBytes } from './values.ts'
 
 const IDS_PER_SEARCH = 100
 
-/** The most DNs in a run. */
 const MOST_DNS = 1000
 
 /** How many entries are read to find one with a usable id. */
 const SAMPLE = 20
 
-/** The page size belongs to the place. */
 type Place = (UserPlace | GroupPlace) & Pick<CompiledOptions, 'pageSize'>
 
 /**

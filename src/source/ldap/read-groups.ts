@@ -14,7 +14,6 @@ import { reportUnseen } from './unseen.ts'
 interface Context extends Pick<CompiledOptions, 'users'> {
   readonly groups: GroupPlace
   readonly records: Records
-  /** The users of this read. */
   readonly index: MemberIndex
 }
 

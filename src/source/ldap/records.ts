@@ -79,9 +79,7 @@ export class Records {
     }
   }
 
-  /**
-   * The users must be in the index. Throws `source-incomplete` for an entry that is torn, where no members are read.
-   */
+  /** The users must be in the index. Throws `source-incomplete` for a torn entry, where no members are read. */
   groupOf(entry: LdapEntry, index: MemberIndex): GroupRecord {
     if (entry.isTorn && this.#groups?.membersFrom === undefined) throw torn(entry)
     const lookup = lookupIn(entry)

@@ -18,7 +18,6 @@ export function namesOfAttribute(name: string, attributeTypes: readonly string[]
   return new Set([wanted, ...(type ?? [])])
 }
 
-/** The OID and the names of a description. */
 export function namesIn(text: string): readonly string[] {
   const oid = /^\(\s*(\S+)/.exec(text)?.[1]?.toLowerCase()
   return [...(oid === undefined ? [] : [oid]), ...wordsBehind('NAME', text)]

@@ -177,7 +177,6 @@ export async function findEntry(
 
 export interface FirstPage {
   readonly entries: number
-  /** Search references to other servers. */
   readonly references: number
   readonly code: number
   readonly more: boolean
@@ -226,7 +225,6 @@ function reading(search: Search): Doing {
   return { code: 'source-incomplete', what: `reading ${describe(search)}` }
 }
 
-/** Decodes each entry on arrival. */
 function decoded(connection: LdapConnection, search: Search, onEntry: (entry: LdapEntry) => void) {
   return (sent: SentEntry) => onEntry(connection.wire.decode(sent, reading(search)))
 }

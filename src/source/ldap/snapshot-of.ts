@@ -92,7 +92,6 @@ function evidenceOf(
   }
 }
 
-/** The group's id, or its normal DN. */
 function keyIn(group: GroupRecord): string {
   return usableId(group) ?? dnKey(group.dn)
 }

@@ -17,7 +17,6 @@ const ODD = -1
  * are users without a usable id, with an id that another entry has too, and disabled accounts.
  */
 export class ReadUsers implements ImageUsers {
-  /** Has all users of the read. */
   readonly collector: Collector
   readonly #idName: string
   #rows = new Int32Array(FIRST)

@@ -7,7 +7,6 @@ const GUIDS = new Set(['objectguid', 'ms-ds-consistencyguid', 'invocationid'])
 /** Attributes that are always bytes, even where the bytes of one entry happen to be UTF-8. */
 const BINARY = new Set(['guid', 'jpegphoto', 'repluptodatevector', 'userpassword'])
 
-/** Security identifiers of Microsoft. */
 const SIDS = new Set(['objectsid', 'sidhistory'])
 
 const GUID_TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

@@ -1,9 +1,7 @@
 import type { Lookup } from '../mapping.ts'
 import type { Vendor } from './options.ts'
 
-/**
- * Defaults; the configuration goes first. How an id is written depends on its attribute, not the vendor (values.ts).
- */
+/** Defaults; the configuration goes first. How an id is written depends on its attribute only: see values.ts. */
 export interface VendorProfile {
   readonly vendor: Vendor
   /** A permanent attribute, also through renames and moves. */
@@ -11,9 +9,7 @@ export interface VendorProfile {
   /** People only: no computers, no contacts, no machine accounts. */
   readonly userFilter: string | undefined
   readonly groupFilter: string | undefined
-  /** The attribute of a group that lists its members. */
   readonly members: string | undefined
-  /** The filter of accounts that cannot log in. */
   readonly disabledWhen: string | undefined
   /** Attributes of `disabledWhen` that every user has: if no user has them, the bind account cannot read them. */
   readonly disabledBy: readonly string[]

@@ -21,7 +21,6 @@ const FORMS: ReadonlyMap<string, CompileForm> = new Map<string, CompileForm>([
 
 export const FORM_NAMES: readonly string[] = [...FORMS.keys()]
 
-/** `undefined` for other functions. */
 export function compileForm(
   scope: Scope,
   node: ASTNode,

@@ -75,7 +75,6 @@ export function boundedList(context: Context, list: readonly string[]): readonly
   return list
 }
 
-/** A blank text counts as no value. */
 export function present(text: string): string | null {
   return text.trim() === '' ? null : text
 }

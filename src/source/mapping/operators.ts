@@ -28,7 +28,6 @@ function sidesOf({ args }: ASTNode): [ASTNode, ASTNode] {
   return args as [ASTNode, ASTNode]
 }
 
-/** An operator that always evaluates both sides. */
 function binary(
   scope: Scope,
   node: ASTNode,

@@ -42,7 +42,6 @@ export function compileAs(scope: Scope, node: ASTNode, wanted: Type, what: strin
   return scope.fail(node, `${what} must be ${TYPE_NAMES[wanted]}, not ${TYPE_NAMES[part.type]}${remedy}`)
 }
 
-/** `undefined` when no type fits both parts. */
 export function commonType(left: Part, right: Part): Type | undefined {
   if (left.type === 'none') return fits('none', right.type) ? right.type : undefined
   return fits(right.type, left.type) ? left.type : undefined

@@ -44,7 +44,6 @@ export interface ChunkDeps {
 /** Called when the store has the outcome; `pending` where the change is retried. */
 export type OnOutcome = (op: Op, outcome: Settled['state']) => void
 
-/** The most outcomes in one write. */
 const GROUP = 500
 
 /** Sends the changes of a chunk and writes their outcomes in groups. Returns when the store has all outcomes. */

@@ -7,7 +7,6 @@ import { isInForce } from '../../store/pause.ts'
 import { REFUSED_IN_ROW } from './refusals.ts'
 import { isDue, MOST_REFUSALS } from './waiting.ts'
 
-/** A change that only this worker may send now. */
 export interface Claimed {
   readonly number: number
   readonly change: Change
@@ -35,9 +34,7 @@ export interface Claimer {
   readonly target: string
   /** A lease older than this is free, in milliseconds. */
   readonly leaseMs: number
-  /**
-   * Called where the run writes to another directory than this worker: the worker's configuration is older or newer.
-   */
+  /** Called where the run writes to another directory: the worker's configuration is older or newer. */
   readonly onOtherTarget: () => void
 }
 

@@ -13,14 +13,11 @@ const MOST_MISSING = 20
 
 /** Consecutive results of a target, over all chunks of one sync. */
 export class Streaks {
-  /** Failures without an answer. */
   outages = 0
   /** The changes that failed since the last success. */
   readonly failing = new Set<number>()
   missing = { run: 0, inRow: 0 }
-  /** Whether the last result was an outage. */
   isOut = false
-  /** The last failure, in a sentence. */
   failure = ''
 }
 
@@ -97,7 +94,6 @@ function judgeOne(deps: JudgeDeps, change: Claimed, outcome: Outcome, isOut: boo
   }
 }
 
-/** A change that was claimed and not sent. */
 export function notTried(change: Claimed): Settled {
   return { ...again(change, change.unsure), attempts: change.attempts - 1 }
 }
@@ -148,7 +144,7 @@ function refused(change: Claimed, { status, detail }: Answer): Settled {
   return { ...again(change, false), state: 'quarantined', status, detail }
 }
 
-/** A 403 may be about the token, so one retry follows in the retry stage. A probe's refusal does not count as it. */
+/** A 403 may be about the token, so one retry follows in the retry stage. A probe's refusal does not count. */
 function forbidden(
   { findings, isProbe, retry }: JudgeDeps,
   change: Claimed,

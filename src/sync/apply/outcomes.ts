@@ -46,7 +46,6 @@ export interface Findings {
   stop: Stop | undefined
   pause: { readonly why: 'limited'; readonly ms: number } | { readonly why: 'outage' } | undefined
   answers: boolean
-  /** Why the run sends smaller batches. */
   notice: CanaryVerdict['notices'][number] | undefined
 }
 

@@ -16,9 +16,7 @@ export async function lastRefusal(db: Db, run: number): Promise<string> {
 export interface RefusedOp {
   readonly op: Op
   readonly changes: number
-  /** The entry of the last refused change. */
   readonly id: string
-  /** The answer to the last refused change. */
   readonly answer: string
 }
 

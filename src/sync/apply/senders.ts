@@ -16,7 +16,6 @@ export type ApplyChange = (change: Change, how: HowToSend, signal: AbortSignal) 
 export interface HowToSendList extends HowToSend {
   /** Called before each batch; on `false`, the rest is not sent. */
   readonly maySend: () => boolean
-  /** Called when batches must be smaller, or end. */
   readonly onListFault: (fault: ListFault) => void
   /** How long to wait, in milliseconds, for entries that the service claims to have created. */
   readonly patience: CanaryTimes['look']

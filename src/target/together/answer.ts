@@ -5,7 +5,6 @@ import type { ListFault } from '../../core/plan/outcome.ts'
 import type { Identified } from '../entries.ts'
 import type { ListedEntries, Looked, Patience, Telling } from './entries.ts'
 
-/** A batch that was answered with 2xx. */
 export interface AnsweredList<Found> {
   readonly changes: readonly Create[]
   readonly status: number

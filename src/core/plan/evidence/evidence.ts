@@ -26,7 +26,6 @@ export type { Evidence } from './finding.ts'
 export interface ProvedPlan {
   readonly plan: Plan
   readonly findings: readonly Breach[]
-  /** Containers that lost all their entries. */
   readonly emptied: Readonly<Record<Kind, readonly string[]>>
   /** The groups whose members need approval, since this run or an earlier one. */
   readonly waitingGroups: readonly string[]

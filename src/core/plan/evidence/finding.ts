@@ -39,16 +39,13 @@ export interface Evidence {
 /** An objection, and the changes of the plan that wait for it. */
 export interface Finding extends Required<Breach> {
   readonly holds: readonly Held[]
-  /** The container that lost all its entries. */
   readonly container?: string
 }
 
-/** Entries with one kind of waiting change. */
 export interface Held {
   readonly kind: Kind
   readonly ids: readonly string[]
   readonly what: 'delete' | 'create' | 'members'
-  /** The notice of each entry. */
   readonly notice: string
 }
 

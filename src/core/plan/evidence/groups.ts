@@ -52,7 +52,6 @@ export function isEmptied({ source }: PlanInputs, group: string): boolean {
   return source.groups.get(group)?.members.length === 0
 }
 
-/** By id, the fingerprints of unapproved deletes of groups. */
 function openDeletes(plan: Plan, { approved }: Evidence): ReadonlyMap<string, string> {
   const deletes = [...deletesById(plan, 'group')]
   return new Map(deletes.filter(([, print]) => isUnapproved(print, approved)))

@@ -9,7 +9,6 @@ import type { Finding, Held } from './finding.ts'
 /** A smaller group may well lose all its members at once. */
 export const MIN_EMPTIED = 5
 
-/** A change that removes members from a group. */
 export type Losing = PlannedChange & { readonly change: SetMembers }
 
 /** Notices of a group whose removals are undecided, whatever the read shows. */
@@ -67,7 +66,6 @@ export function decidesNoLoss({ source, waits, rules }: PlanInputs): boolean {
   return isUnproved || !source.covers.members || rules.membership !== 'write' || !mayDelete(rules.policy)
 }
 
-/** Whether the source lacks a group that the directory has after the plan. */
 export function absentAfter({ source, directory }: PlanInputs, { changes }: Plan): (id: string) => boolean {
   const deleted = changes.idsOf('delete-group')
   return (id) => directory.groups.has(id) && !source.seen.group.has(id) && !deleted.has(id)

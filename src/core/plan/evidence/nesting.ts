@@ -37,7 +37,6 @@ interface ChangedParent {
   readonly around: readonly string[]
 }
 
-/** Why an absent group may still exist. */
 interface Doubt {
   readonly group: Absent
   /** The changes that remove its members from the groups around it. */
@@ -162,9 +161,7 @@ function whoLists({ groups }: SourceSnapshot, keys: readonly string[], still = '
   return `${names} ${still}${keys.length === 1 ? 'lists' : 'list'}`
 }
 
-/**
- * Examples of the DNs that differ from this one in the first part or in the rest alone; of all where there are none.
- */
+/** Examples of DNs that differ from this one in the first part or in the rest alone; else of all. */
 function examplesLike(dn: string, others: readonly string[]): string {
   const comma = dn.indexOf(',')
   const alike = others.filter(
@@ -173,9 +170,7 @@ function examplesLike(dn: string, others: readonly string[]): string {
   return examples(sortedUnique(alike.length === 0 ? others : alike))
 }
 
-/**
- * The DNs any of which may be the new one of an absent nested group. The entries at these DNs decide whether it waits.
- */
+/** The DNs that may be the new one of an absent nested group. The entries at these DNs decide whether it waits. */
 export function doubtfulDns({ source }: PlanInputs, nesting: Nesting): readonly string[] {
   if (absentIds(source, nesting).length === 0) return []
   return sortedUnique(changedParents(source, nesting, new Set()).flatMap(({ strangers }) => strangers))

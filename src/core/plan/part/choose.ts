@@ -89,7 +89,6 @@ function withNeeds(id: string, needs: ReadonlyMap<string, readonly string[]>): R
 
 interface ChosenGroups {
   readonly chosen: ReadonlySet<string>
-  /** Whether the group exists, or the part creates it. */
   readonly mayHaveMembers: (id: string) => boolean
 }
 

@@ -8,7 +8,6 @@ export type PartName = (typeof PART_NAMES)[number]
 export interface Part {
   readonly names?: readonly PartName[] | undefined
   readonly kinds?: readonly Kind[] | undefined
-  /** External ids of users and groups. */
   readonly ids?: readonly string[] | undefined
 }
 

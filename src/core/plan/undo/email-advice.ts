@@ -10,7 +10,6 @@ interface AdviceFacts {
   readonly part: Part
   readonly directory: Pick<DirectorySnapshot, 'users'>
   readonly later: LaterAttempts
-  /** The users as the undo wants them. */
   readonly users: PlanInputs['source']['users']
 }
 
@@ -64,7 +63,6 @@ export class EmailAdvice {
     return email === undefined ? undefined : canonicalEmail(email)
   }
 
-  /** Whether the run's user has the e-mail. */
   #hasNow(id: string, email: string): boolean {
     if (this.#facts.later.of('user', id) !== undefined) return false
     return canonicalEmail(this.#facts.directory.users.get(id)?.email ?? '') === email

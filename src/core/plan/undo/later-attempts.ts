@@ -6,7 +6,6 @@ export interface LaterAttempt {
   readonly id: string
   readonly run: number
   readonly does: 'create' | 'delete'
-  /** The run that this one undid. */
   readonly undoes: number | null
 }
 
@@ -53,7 +52,6 @@ interface Standing {
   last: LaterAttempt
 }
 
-/** Why an existing entry is left alone after such an attempt. */
 export function laterText({ does, run }: LaterAttempt): string {
   return does === 'create'
     ? `run ${run} created it since: left as it is; dirsyncd undo ${run} is about it`

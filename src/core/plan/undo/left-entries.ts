@@ -9,7 +9,6 @@ interface LeftFacts {
   readonly run: number
   readonly directory: DirectorySnapshot
   readonly later: LaterAttempts
-  /** Reports that an entry is left alone. */
   readonly say: (kind: Kind, id: string, why: string) => void
 }
 

@@ -1,4 +1,3 @@
-/** The members to add and to remove, by group. */
 export class Memberships {
   readonly #added = new Map<string, Set<string>>()
   readonly #removed = new Map<string, Set<string>>()

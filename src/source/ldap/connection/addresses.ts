@@ -8,7 +8,6 @@ import type { Endpoint } from './endpoint.ts'
 /** Rejects like `lookup` of `node:dns/promises`. */
 export type LookUp = (host: string) => Promise<readonly string[]>
 
-/** One address of an endpoint, or why its host has none. */
 export type Target = { readonly endpoint: Endpoint & { readonly address: string } } | Unresolved
 
 export interface Unresolved {

@@ -1,7 +1,6 @@
 /** A longer length would be of a message that does not fit into memory. */
 const MOST_LENGTH_BYTES = 4
 
-/** Decodes the bytes from `start` up to `end`. */
 export type Decode<T> = (bytes: Buffer, start: number, end: number) => T
 
 /**
@@ -12,7 +11,6 @@ export type Decode<T> = (bytes: Buffer, start: number, end: number) => T
 export class BerReader {
   readonly #bytes: Buffer
   #at: number
-  /** The end of the current element. */
   #end: number
 
   constructor(bytes: Buffer, start = 0, end = bytes.length) {
@@ -80,7 +78,6 @@ export class BerReader {
     this.decode(tag, nothing)
   }
 
-  /** The next element must have this tag. */
   decode<T>(tag: number, decode: Decode<T>): T {
     const length = this.next(tag)
     const start = this.#at

@@ -10,7 +10,6 @@ import type { Doing, Wire } from './wire.ts'
 
 /** Loaded once for all servers of a source. */
 export interface Credentials {
-  /** Whether the password was read just now. */
   readonly isFresh: boolean
   readonly password: string | undefined
   /** PEM texts; empty without a client certificate. */

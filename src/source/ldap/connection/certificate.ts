@@ -16,7 +16,6 @@ export interface ServerCertificate {
   /** ISO 8601, UTC. */
   readonly validFrom: string
   readonly validTo: string
-  /** Host names and addresses. */
   readonly names: readonly string[]
   /** SHA-256, as `openssl x509 -fingerprint` writes it: `AB:CD:…`. */
   readonly fingerprint: string

@@ -43,7 +43,6 @@ interface Step {
   readonly option: string
 }
 
-/** Destroys a socket that cannot be used. */
 export async function established<S extends Socket>(
   socket: S,
   { event, what, option }: Step,

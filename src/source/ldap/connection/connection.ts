@@ -19,7 +19,6 @@ const START_TLS = '1.3.6.1.4.1.1466.20037'
 export interface TlsFacts {
   readonly protocol: string
   readonly cipher: string
-  /** The subject and the issuer of the certificate. */
   readonly subject: string
   readonly issuer: string
   /** In milliseconds since 1970; NaN where it is missing. */
@@ -29,9 +28,7 @@ export interface TlsFacts {
 export interface LdapConnection extends Disposable {
   readonly wire: Wire
   readonly endpoint: Endpoint
-  /** The IP address of the server. */
   readonly address: string
-  /** `undefined` without TLS. */
   readonly tls: TlsFacts | undefined
   /** As shown to this account; `undefined` where it is hidden. */
   readonly rootDse: LdapEntry | undefined
@@ -46,9 +43,7 @@ export interface Told {
 
 export type ConnectionOptions = Pick<LdapSourceOptions, 'bind' | 'timeouts'>
 
-/**
- * Connects, encrypts and binds, each once and bounded in time. Rejects with `source-unreachable` or `source-refused`.
- */
+/** Each step once and bounded in time. Rejects with `source-unreachable` or `source-refused`. */
 export async function openConnection(
   endpoint: Endpoint,
   { bind, timeouts }: ConnectionOptions,
@@ -86,7 +81,6 @@ export async function openConnection(
   }
 }
 
-/** With a value for each limit. */
 export function limitsOf({
   connectMs,
   handshakeMs = connectMs,

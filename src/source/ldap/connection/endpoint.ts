@@ -41,9 +41,7 @@ export function parseEndpoints(
   return endpoints
 }
 
-/**
- * Throws `config-invalid` unless the connection is encrypted, stays on this machine, or the options allow it by name.
- */
+/** Throws `config-invalid` unless the connection is encrypted, local, or allowed by name in the options. */
 export function requirePrivacy(endpoint: Endpoint, bind: LdapSourceOptions['bind']): void {
   if (bind === undefined || bind.external === true || bind.allowPlainText === true) return
   if (endpoint.encryption !== 'none' || isThisMachine(endpoint.host)) return
@@ -66,7 +64,6 @@ function checkClientCertificate(
   if (clear !== undefined) throw invalid(`bind.external: it needs TLS, and ${clear.url} has none`)
 }
 
-/** Throws `config-invalid`, naming the key. */
 function parseEndpoint(options: {
   readonly url: string
   readonly tls: Pick<LdapSourceOptions['tls'], 'ca' | 'startTls'>

@@ -8,7 +8,6 @@ export type OnMessage = (bytes: Buffer, start: number, end: number) => void
 export interface Framer {
   /** Passes on the messages that are now whole. Throws when it cannot be LDAP. */
   push(chunk: Buffer): void
-  /** Whether a message has begun and not ended. */
   readonly partial: boolean
 }
 
@@ -51,7 +50,6 @@ interface Header {
   readonly content: number
 }
 
-/** `undefined` while the header is not whole. */
 function headerAt(bytes: Buffer, at: number): Header | undefined {
   const tag = bytes[at]
   const first = bytes[at + 1]

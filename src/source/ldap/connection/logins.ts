@@ -20,7 +20,6 @@ const MOST_SECRETS = 3
 interface Login {
   readonly options: Pick<LdapSourceOptions, 'bind' | 'tls'>
   readonly endpoints: readonly Pick<Endpoint, 'url'>[]
-  /** An operator waits for the result. */
   readonly isAsked: boolean
 }
 
@@ -77,7 +76,6 @@ export class Logins {
   }
 }
 
-/** In memory. */
 function createRefusedLogins(): RefusedLogins {
   const last = new Map<string, RefusedLogin>()
   return {

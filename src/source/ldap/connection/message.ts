@@ -50,7 +50,6 @@ export interface LdapResult {
   readonly code: number
   /** The server's diagnostic message, often empty. */
   readonly diagnostic: string
-  /** The referral's URLs. */
   readonly referral: readonly string[]
   /** The cookie of the paged results control; `undefined` where the server sent no such control. */
   readonly cookie: Buffer | undefined
@@ -135,7 +134,6 @@ function decodeCookie(reader: BerReader): Buffer | undefined {
   return cookie
 }
 
-/** `undefined` for another control. */
 function decodeControl(reader: BerReader): Buffer | undefined {
   const outerEnd = reader.enter(SEQUENCE)
   const type = reader.text(OCTETS)
@@ -162,7 +160,6 @@ interface Attribute {
   /** In lower case. */
   readonly name: string
   readonly decode: Decode<string>
-  /** Whether a value of the present entry is not UTF-8. */
   hasBytes: boolean
   /** The attribute that followed it last time. */
   next: Attribute | undefined

@@ -53,7 +53,6 @@ export function remedyFor(code: number): string | undefined {
   return isLimit ? 'have this limit raised for the bind user' : undefined
 }
 
-/** With the server's own message. */
 export function resultInWords(code: number, diagnostic: string): string {
   const words = `${RESULTS.get(code) ?? 'an unknown result'} (result ${code})`
   return diagnostic === '' ? words : `${words}; the server says "${diagnostic}"`

@@ -7,9 +7,7 @@ import type { Doing, Wire } from './wire.ts'
 
 const WHO_AM_I = '1.3.6.1.4.1.4203.1.11.3'
 
-/**
- * With operational attributes; `undefined` where hidden. Rejects with `source-unreachable` if the server cannot answer.
- */
+/** With operational attributes; `undefined` where hidden. Throws `source-unreachable` if the server cannot answer. */
 export async function readRootDse(wire: Wire, url: string, ms: number): Promise<LdapEntry | undefined> {
   const doing = within('reading what the server offers', ms)
   let root: LdapEntry | undefined
@@ -35,9 +33,7 @@ export async function readRootDse(wire: Wire, url: string, ms: number): Promise<
   return result.code === SUCCESS ? root : undefined
 }
 
-/**
- * RFC 4532: `dn:cn=reader,…`, `u:EXAMPLE\reader`, or empty for anonymous. `undefined` where the server does not tell.
- */
+/** RFC 4532: `dn:cn=reader,…`, `u:EXAMPLE\reader`, or empty for anonymous. `undefined` where there is no answer. */
 export async function askWhoAmI(
   wire: Wire,
   url: string,

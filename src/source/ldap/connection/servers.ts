@@ -30,7 +30,6 @@ export interface Servers {
 export interface OpenServer extends LdapConnection {
   /** The number of servers behind the URLs; more than one where a name has several addresses. */
   readonly addresses: number
-  /** There is no other server. */
   readonly isOnly: boolean
 }
 
@@ -98,7 +97,6 @@ function inOrder(targets: readonly Target[], preferred: PreferredServer | undefi
   return targets.toSorted((a, b) => rank(a) - rank(b))
 }
 
-/** Connects to the first usable one of those that have not failed yet. */
 async function tryEach(
   targets: readonly Target[],
   failed: readonly Failed[],
@@ -139,7 +137,6 @@ function isSame(one: Endpoint, other: Endpoint): boolean {
   return one.url === other.url && one.address === other.address
 }
 
-/** Names the address where the URL has several. */
 function atAddress({ url, address }: Endpoint, targets: readonly Target[]): string {
   const isOnly = targets.filter(({ endpoint }) => endpoint.url === url).length === 1
   return isOnly || address === undefined ? '' : `at ${address}: `

@@ -18,7 +18,6 @@ export interface Doing {
 }
 
 export interface Patience {
-  /** Milliseconds until the first byte of an answer. */
   readonly firstAnswerMs: number
   /** Milliseconds of silence within an answer. */
   readonly answerMs: number
@@ -132,7 +131,6 @@ export class Wire {
     }
   }
 
-  /** After StartTLS. */
   moveTo(line: Line): void {
     this.#socket = line.socket
     this.#ifLost = line.ifLost
@@ -150,7 +148,6 @@ export class Wire {
     return this.#stopListening()
   }
 
-  /** With an optional last message. */
   close(goodbye?: (messageId: number) => Message): void {
     this.#stopWatching()
     const socket = this.#stopListening()

@@ -10,7 +10,6 @@ import { type ServerOptions, withServer } from './server.ts'
 
 export interface Looking {
   readonly vendor: Vendor
-  /** The trees or OUs. */
   readonly bases: readonly string[]
 }
 
@@ -31,7 +30,6 @@ export interface Counting {
   readonly most?: number
 }
 
-/** Ends a search after enough entries. */
 class Enough extends Error {}
 
 /** Passes on the entries of each base. Resolves with why some are missing, if any. */

@@ -36,7 +36,6 @@ function beginningOf(text: string): string | undefined {
   return /\p{L}{3}/u.test(beginning) ? beginning : undefined
 }
 
-/** Without texts that begin with another one. */
 function shortest(beginnings: readonly string[]): readonly string[] {
   const found: string[] = []
   for (const each of beginnings.toSorted((a, b) => a.length - b.length))

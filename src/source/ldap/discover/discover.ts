@@ -26,7 +26,6 @@ export interface FoundEntries {
 }
 
 export interface FoundPeople extends FoundEntries {
-  /** Entries with several addresses in `mail`. */
   readonly severalMails: number
   /** Disabled accounts, where the vendor has a rule for them. */
   readonly disabled: number
@@ -42,11 +41,9 @@ export interface FoundGroups extends FoundEntries {
   readonly ids: readonly Id[]
   /** Groups with a member group, also one that the filter leaves out. */
   readonly nested: number
-  /** Groups of every kind. */
   readonly ofAll: Pick<FoundEntries, 'entries' | 'places' | 'cut'>
 }
 
-/** Operators would not read more. */
 const MOST_PLACES = 100
 
 /** Rejects like `Source.read`. */

@@ -5,12 +5,10 @@ import { PROFILES } from '../vendor.ts'
 import { count, type Looking } from './count.ts'
 import type { ServerOptions } from './server.ts'
 
-/** One kind of users or groups, or all kinds together. */
 export interface EntryKind {
   readonly filter: string
   /** `undefined` where there is no other kind. */
   readonly entries: number | undefined
-  /** Whether there are no others. */
   readonly isAll: boolean
 }
 

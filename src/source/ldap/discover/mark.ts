@@ -8,6 +8,5 @@ export interface Mark {
 export interface MarkValue {
   readonly text: string
   readonly entries: number
-  /** Finds the entries with this value. */
   readonly filter: string
 }

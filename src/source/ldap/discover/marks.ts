@@ -57,7 +57,6 @@ export async function discoverMarks(
   }
 }
 
-/** Attributes with a telling name. */
 function isTelling(attribute: string): boolean {
   return /type|stat|class|kind|categ|critical|active|locked|disabled/i.test(attribute)
 }
@@ -75,7 +74,6 @@ interface Counts {
 }
 
 class Values {
-  /** `undefined` for an attribute that cannot be a mark. */
   readonly #byAttribute = new Map<string, Counts | undefined>()
   readonly #only: ReadonlySet<string> | undefined
   #entries = 0

@@ -58,7 +58,6 @@ interface Odd {
   example: string
 }
 
-/** Counts odd names by the way that makes them. */
 export class NameTally {
   readonly #plain = NAMES.map((): Odd => ({ entries: 0, example: '' }))
   readonly #turned = NAMES.map((): Odd => ({ entries: 0, example: '' }))

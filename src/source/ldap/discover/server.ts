@@ -8,7 +8,6 @@ import { lookupIn } from '../entry.ts'
 import type { LdapSourceOptions, Vendor } from '../options.ts'
 import { vendorOf } from '../vendor.ts'
 
-/** Without what is read there. */
 export type ServerOptions = Pick<LdapSourceOptions, 'url' | 'tls' | 'bind' | 'timeouts'>
 
 export interface ServerFacts {

@@ -37,7 +37,6 @@ export async function find(
   return { entries, snapshot: collector.snapshot(), searched, server: connection.endpoint.url }
 }
 
-/** Searches until an entry is found. */
 async function hitsOf(finding: Finding, places: readonly Searched[], who: string): Promise<readonly Hit[]> {
   const there = await atDn(finding, places, who)
   if (there.length > 0) return there

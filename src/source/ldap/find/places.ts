@@ -12,7 +12,6 @@ export interface Searched {
   readonly place: UserPlace | GroupPlace
   readonly emails: readonly string[]
   readonly names: readonly string[]
-  /** The requested attributes. */
   readonly attributes: readonly string[]
 }
 
@@ -60,7 +59,6 @@ export function byId({ place: { map } }: Searched, id: string): Filter | undefin
   return values.length === 0 ? undefined : anyOf(map.id, values)
 }
 
-/** Matches e-mail, login or name. */
 export function byValue({ emails, names }: Searched, who: string): Filter | undefined {
   if (!who.includes('@')) return anyIn(names, [who])
   return emails.length === 0 ? undefined : anyIn(emails, spellingsOf(who))

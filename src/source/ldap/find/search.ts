@@ -72,9 +72,7 @@ export async function searchElsewhere(
   return hits
 }
 
-/**
- * A server may refuse a search by an attribute without an index; it then counts as no match, and the report names it.
- */
+/** Some servers refuse searches by attributes without an index: counts as no match, and the report names it. */
 async function search(
   { connection, pageSize, searched }: Finding,
   place: Searched,

@@ -11,13 +11,11 @@ export interface LosingGroup {
   readonly id: string
   /** Its DN in the first read. */
   readonly dn: string
-  /** The ids of the users that it would lose. */
   readonly lost: readonly string[]
   /** Its members in the first read. */
   readonly members: readonly string[]
 }
 
-/** Facts about the server. */
 export interface ServerFacts {
   /** The attribute of members that the schema requires of a list and the list does not show. */
   readonly demanded: (list: MemberList) => string | undefined
@@ -25,7 +23,6 @@ export interface ServerFacts {
   readonly memberOfShown: boolean
 }
 
-/** Judges one group by the recheck. */
 export function judge(
   group: LosingGroup,
   place: GroupPlace,

@@ -42,7 +42,6 @@ export interface SecondReading {
   readonly unresolved: ReadonlyMap<string, Unresolved>
   /** Users without the attribute by which groups list them. */
   readonly nameless: ReadonlySet<string>
-  /** Groups that were renamed during the recheck. */
   readonly renamed: ReadonlySet<string>
 }
 
@@ -78,7 +77,6 @@ export async function readAgain(
   }
 }
 
-/** Whether each attribute with the members has a value. */
 export function showsAll({ silent }: MemberList, { listed }: Pick<SecondReading, 'listed'>): boolean {
   return listed.length > 0 && silent.length === 0
 }
@@ -100,7 +98,6 @@ async function readLists(look: SecondLook): Promise<readonly GroupRecord[]> {
   return found
 }
 
-/** The lost users as they are now. */
 async function readPeople({ reading, compiled, losses, records }: SecondLook): Promise<People> {
   const place = compiled.users
   const ids = new Set([...losses.lost.values()].flat())

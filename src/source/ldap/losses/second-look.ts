@@ -7,7 +7,6 @@ import type { MemberIndex } from '../membership/members.ts'
 import type { Reading } from '../read-place.ts'
 import type { Records } from '../records.ts'
 
-/** The first read, and the removals from each group. */
 export interface Losses {
   readonly image: LdapImage
   readonly snapshot: SourceSnapshot
@@ -15,7 +14,6 @@ export interface Losses {
   readonly lost: ReadonlyMap<string, readonly string[]>
 }
 
-/** Shared by the parts of a recheck. */
 export interface SecondLook {
   readonly reading: Reading
   readonly compiled: CompiledOptions & { readonly groups: GroupPlace }
@@ -26,7 +24,6 @@ export interface SecondLook {
   readonly lists: Map<string, MemberList>
 }
 
-/** The users of a recheck. */
 export interface People {
   readonly records: readonly UserRecord[]
   readonly memberOf: ReadonlyMap<string, readonly string[]>
@@ -39,7 +36,6 @@ export interface MemberList {
   readonly dn: string
   /** The attributes with the members that have no value; the empty DN is one. */
   readonly silent: readonly string[]
-  /** The classes of the group's entry. */
   readonly classes: readonly string[]
 }
 

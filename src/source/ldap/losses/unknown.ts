@@ -43,7 +43,6 @@ class Resolver {
   /** All groups of the first read, by normal DN, and those of the sync by id. */
   readonly #before: ReadonlyMap<string, GroupRecord>
   readonly #byId: ReadonlyMap<string | undefined, GroupRecord>
-  /** The normal DNs of the users who were read again. */
   readonly #peopleDns: ReadonlySet<string>
   readonly #userAt: (entry: LdapEntry) => UserRecord | undefined
   readonly #outcomes = new Map<string, Unresolved | undefined>()

@@ -11,7 +11,6 @@ import type { PrimaryGroupRule } from './primary-group.ts'
 const IN_CHAIN = '1.2.840.113556.1.4.1941'
 
 export interface Chain {
-  /** The ids of the listed users. */
   readonly ids: readonly string[]
   /** What users call the primary groups within the group: the chain does not contain users that no group lists. */
   readonly primaryNames: readonly string[]
@@ -32,7 +31,6 @@ export async function createChain(
   }
 }
 
-/** The listed users within the sync's filter. */
 async function usersInChain(reading: Reading, users: UserPlace, group: string): Promise<string[]> {
   const ids: string[] = []
   const filterText = `for the members of "${group}" and of the groups within it`

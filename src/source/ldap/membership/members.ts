@@ -33,7 +33,6 @@ export function createMemberIndex(listed: readonly string[], users: Users): Memb
   return indexByUid(users, listed.every(isMemberUid))
 }
 
-/** Its values are names of users. */
 export function isMemberUid(attribute: string): boolean {
   return attribute.toLowerCase() === 'memberuid'
 }
@@ -77,9 +76,7 @@ function createNames({ idOf }: { readonly idOf: (number: number) => string | und
   }
 }
 
-/**
- * Where other attributes hold DNs, any value that looks like a DN is one: a uid may be chosen to look like another's.
- */
+/** Values that look like DNs are DNs where other attributes hold DNs: a uid may be chosen to look like another's. */
 function indexByUid(users: Users, alone: boolean): MemberIndex {
   const idOf = (number: number) => users.idOf(number)
   const exact = createNames({ idOf })

@@ -4,7 +4,6 @@ import { dnKey, normalizeDn } from '../dn.ts'
 import type { GroupRecord, ImageUsers, LdapImage, UserRecord } from '../image.ts'
 import { flatten, type GroupNode, groupsWithin } from './nested.ts'
 
-/** The members of groups, by the options' rules. */
 export interface Membership {
   /** User ids; an id may come twice. */
   membersOf(group: GroupRecord): Iterable<string>

@@ -2,7 +2,6 @@ import type { Lookup } from '../../mapping.ts'
 
 /** Only the user names it: by the last part of the group's SID (Active Directory) or the group's number (POSIX). */
 export interface PrimaryGroupRule {
-  /** The attributes to request. */
   readonly userAttributes: readonly string[]
   readonly groupAttributes: readonly string[]
   nameIn(user: Lookup): string | undefined

@@ -31,7 +31,6 @@ interface OwnChanges {
   readonly highest: string
 }
 
-/** The controller's own last change. */
 async function readOwn(
   ask: Ask,
   { dsServiceName, highestCommittedUSN }: Partial<Record<string, string>>,

@@ -10,7 +10,6 @@ import { type Search, tryPage } from '../search.ts'
 export interface Ask {
   /** `undefined` where the entry is not shown. */
   entry(dn: string, attributes: readonly string[]): Promise<LdapEntry | undefined>
-  /** Empty where the entry is not shown. */
   values(dn: string, attributes: readonly string[]): Promise<Lookup>
   below(dn: string, objectClass: string, attributes: readonly string[]): Promise<readonly LdapEntry[]>
 }
