@@ -5,7 +5,7 @@ import type { Fault } from '../base/yaml/document.ts'
 import { network } from '../base/yaml/values.ts'
 import { isCron } from './schedule.ts'
 
-/** Each check needs raw values only, so its faults are reported together with those of single options. */
+/** Checks raw values, and only the options it needs, so these faults are reported together with those of single options. */
 export function crossFaults(raw: unknown): Fault[] {
   const syncs = listOf(raw, 'syncs')
   return [
