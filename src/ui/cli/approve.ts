@@ -86,7 +86,7 @@ async function approve(session: Session, number: number, options: ApproveOptions
     by: whoAmI(session.configPlace.env),
     reason: options.reason || undefined,
     ...choice,
-    // What somebody decides after this look is not overruled unseen.
+    // A decision made after this read is not overruled.
     ...((before?.hold === 'open' || before?.hold === 'rejected') && { seen: before.hold }),
   })
   const applying = await approvalRuns(control, approved)
@@ -102,7 +102,6 @@ async function approve(session: Session, number: number, options: ApproveOptions
   return worstExitCode(codes)
 }
 
-/** Whoever approves may not know of it. */
 function rejectionText({ run, decisions }: RunSummary): string {
   const last = decisions.findLast(({ decision }) => decision === 'rejected')
   const why = last?.reason === undefined ? '' : ` ("${printable(last.reason)}")`
@@ -115,7 +114,6 @@ interface Choice {
   readonly part?: Part
 }
 
-/** `--only` names parts of a plan, or guards and findings. */
 function choiceOf(options: ApproveOptions): Choice {
   const { only, users = false, groups = false, id } = options
   const names =
@@ -131,7 +129,7 @@ function choiceOf(options: ApproveOptions): Choice {
   return { part: partOf({ ...options, only: names.length > 0 ? names : undefined }) }
 }
 
-/** The runs that the last decision started; none where nothing is applied yet. */
+/** Runs that the last decision started; empty while another decision is needed first. */
 export async function approvalRuns(control: Control, approved: RunSummary): Promise<readonly number[]> {
   const decided = approved.decisions.at(-1)
   const waits = decided?.part === undefined && isPlanStillHeld(approved)
@@ -151,7 +149,6 @@ async function appliedNothing(control: Control, run: number): Promise<boolean> {
   return part !== null && state === 'done' && total(counts?.planned ?? {}) === 0
 }
 
-/** An undo goes on while its sync is paused. */
 function isPaused({ paused, undo }: RunSummary): boolean {
   return paused !== null && undo === null
 }
@@ -178,7 +175,6 @@ export function whatIsDecided(
   return `${only.join(', ')} of run ${run} of ${sync} ${only.length === 1 ? 'is' : 'are'} ${decision}`
 }
 
-/** What of an open hold can still be decided on. */
 export function whatWaits({ state, hold, breaches }: RunSummary): string {
   if (hold !== 'open') return ''
   const names = undecided(state, breaches).flatMap(({ guard, changes }) => (changes > 0 ? [guard] : []))

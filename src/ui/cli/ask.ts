@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises'
 import type { Readable, Writable } from 'node:stream'
 
-/** Asks a question that a person answers with yes or no. Rejects when the signal is aborted. */
+/** A yes/no question. Rejects when the signal is aborted. */
 export type Ask = (question: string, signal: AbortSignal) => Promise<boolean>
 
-/** Asks on a terminal. Everything but `y` and `yes` is a no. */
+/** Everything but `y` and `yes` is a no. */
 export function askOn(terminal: { readonly input: Readable; readonly output: Writable }): Ask {
   return async (question, signal) => {
     using lines = createInterface(terminal)

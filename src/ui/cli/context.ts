@@ -15,15 +15,14 @@ import type { MovedStore } from '../../store/move.ts'
 import type { Ask } from './ask.ts'
 import type { Prompts } from './init/prompts.ts'
 
-/** What the process passes to the command line. */
 export interface Io extends program.Io {
-  /** Where the operator can answer questions. */
+  /** Undefined without a terminal. */
   readonly ask?: Ask | undefined
-  /** As `ask`, for other questions than those of yes and no. */
+  /** As `ask`, for questions other than yes/no. */
   readonly prompts?: Prompts | undefined
 }
 
-/** What `compose.ts` offers to commands. It is loaded when a command runs, so `--help` does not load it. */
+/** Loaded when a command runs, so that `--help` stays fast. */
 export interface Compose {
   readonly sourceProblem: (source: SourceConfig) => string | undefined
   readonly openControl: (config: Config, log: Log, options: ControlOptions) => Promise<Control>
@@ -42,7 +41,6 @@ export interface Compose {
     readAgain: () => Promise<Config>,
     onReady: () => void,
   ) => Promise<void>
-  /** Has the daemon of this data directory read its file again. */
   readonly reload: (dataDir: string, options: ReloadOptions) => Promise<ReloadReport>
   readonly runCheck: (
     config: Config,
@@ -55,31 +53,27 @@ export interface Compose {
     only: string | undefined,
     signal: AbortSignal,
   ) => AsyncIterable<TestedChannel>
-  /** The steps of `dirsyncd init`. */
   readonly openInit: (log: Log, signal: AbortSignal) => Promise<InitSteps>
   readonly moveStore: (config: Config, log: Log) => Promise<MovedStore>
 }
 
-/** Prints one line for a person, such as where the admin page is. */
+/** Prints one line for the operator, such as the address of the admin page. */
 export type Announce = (line: string) => void
 
-/** What a daemon prints for the person who started it. */
 interface DaemonOutput {
   readonly announce: Announce
   /** The operator at the terminal; undefined where the output is no terminal. */
   readonly operator: string | undefined
-  /** A run has ended; `run` holds its first changes and notices. */
+  /** `run` holds its first changes and notices. */
   readonly onRunEnd: (run: RunView) => void
-  /** Everything is open, and runs are made. */
   readonly onReady: () => void
 }
 
-/** What the commands of dirsyncd use besides those of every program. */
 export interface Parts {
   readonly compose: Compose
-  /** For a command that works with a wrong configuration too. */
+  /** For a command that also works with an invalid configuration. */
   readonly configPlace: ConfigPlace
-  /** Asks the operator at the terminal; `undefined` without a terminal, and where the output is for machines. */
+  /** Undefined without a terminal and with `--json`. */
   readonly ask: Ask | undefined
   readonly prompts: Prompts | undefined
 }

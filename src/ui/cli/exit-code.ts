@@ -2,23 +2,21 @@ import type { BreachView, RunSummary } from '../../operations/control.ts'
 import { digits } from '../../base/wording.ts'
 import { total } from '../../operations/total.ts'
 
-/** The exit codes of commands that ran to their end; those of errors are in `errors.ts`. */
+/** Exit codes of commands that ran to their end; those of errors are in `errors.ts`. */
 export const EXIT = { done: 0, error: 1, changes: 2, held: 3, incomplete: 4 } as const
 
-/** From the least bad to the worst. */
+/** From the least to the most severe. */
 const BY_SEVERITY: readonly number[] = [EXIT.done, EXIT.changes, EXIT.incomplete, EXIT.held, EXIT.error]
 
-/** What of a run decides about the exit code. */
 interface Ending extends Pick<RunSummary, 'state' | 'counts'>, Partial<Pick<RunSummary, 'undo'>> {
   readonly breaches: readonly Pick<BreachView, 'waitsFor'>[] | null
 }
 
 /**
- * The exit code of one finished run: 0 done (a plan: nothing to change), 1 failed, or asked for an id that is on
- * neither side, 2 a plan with changes, also when all of them wait or are in quarantine, or entries share an external id,
- * 3 held, also when only some changes wait for a person, 4 done but some changes wait for a better read, also for one
- * without unreadable entries, or some entries were quarantined, failed, were missing in the directory or share an
- * external id there, or the directory's list was incomplete.
+ * 0 done (a plan: nothing to change); 1 failed, or the requested id is unknown on both sides; 2 a plan with changes,
+ * also if all are blocked or in quarantine, or entries share an external id; 3 held, also if only some changes need
+ * approval; 4 done, but some changes wait for a better read, entries were unreadable, quarantined, failed, missing in
+ * the directory or share an external id there, or the directory's list was incomplete.
  */
 export function runExitCode(run: Ending): number {
   if ((run.counts?.notices['unknown-id'] ?? 0) > 0) return EXIT.error
@@ -42,9 +40,7 @@ export function runExitCode(run: Ending): number {
   }
 }
 
-/**
- * The exit code of a command that did several runs: the worst of them. An unknown code is worse than all known ones.
- */
+/** The worst code. An unknown code is worse than all known ones. */
 export function worstExitCode(codes: readonly number[]): number {
   let worst: number = EXIT.done
   for (const code of codes) {
@@ -64,10 +60,7 @@ const LEFT_NOTICES = [
   'not-restored',
 ] as const
 
-/**
- * What this run did not do, or left alone although the directory differs, by the state of the change or the code of the
- * notice: `2 quarantined`.
- */
+/** What this run did not do although the directory differs, by change state or notice code: `2 quarantined`. */
 export function leftBehind({
   counts,
   undo = null,
@@ -76,7 +69,7 @@ export function leftBehind({
   const add = (what: string, count = 0) => count > 0 && left.set(what, count + (left.get(what) ?? 0))
   for (const state of LEFT_STATES) add(state, counts?.outcomes[state])
   for (const code of LEFT_NOTICES) add(code, counts?.notices[code])
-  // Who came back without an e-mail, or must not be deleted, is not as before.
+  // A restored user without the e-mail, or a protected user, differs from before.
   if (undo !== null)
     for (const code of ['duplicate-email', 'protected'] as const) add(code, counts?.notices[code])
   return [...left].map(([what, count]) => `${digits(count)} ${what}`)

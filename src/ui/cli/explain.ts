@@ -34,7 +34,6 @@ export function addExplain(program: Command, run: Runner): void {
     )
 }
 
-/** Longer than any DN. */
 const LONGEST_WHO = 4000
 
 async function explainEntry(

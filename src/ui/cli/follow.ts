@@ -11,25 +11,20 @@ import { fold } from '../../base/terminal/wrap.ts'
 
 const POLL_MS = 300
 
-/** How long a store may be away while a command waits: the run goes on meanwhile, or when it answers again. */
+/** The run continues during an outage of the store, or after it. */
 const PATIENCE_MS = 10 * 60_000
 
-/** How many changes are read; enough for some of every operation of a usual plan. */
+/** Enough for some changes of every operation in a usual plan. */
 const SOME = 1000
-/** More than any directory holds. */
 export const ALL = 10_000_000
 
 const FINAL: ReadonlySet<RunState> = new Set(['planned', 'held', 'done', 'failed'])
 
 export interface FollowOptions {
-  /** Every change and notice, not only the first of each group. */
   readonly all: boolean
 }
 
-/**
- * Waits for the end of a run, with a progress bar on a terminal, prints its report and returns its exit code. The error
- * of a failed run goes to standard error, as every error does.
- */
+/** Prints the report of a run when it ends and returns its exit code. The error of a failed run goes to stderr. */
 export async function followRun(
   session: Session,
   control: Control,
@@ -44,7 +39,6 @@ export async function followRun(
   return runExitCode(view)
 }
 
-/** Waits for the end of a run, with a progress bar on a terminal. `read` reads it with so many changes. */
 export async function endOfRun(
   session: Session,
   control: Control,
@@ -66,7 +60,7 @@ async function waitForRun(session: Session, run: number, read: Read): Promise<Ru
   }
 }
 
-/** Reads on where the store does not answer, and says so once. */
+/** Retries while the store is unavailable, and says so once. */
 function patiently({ stderr, signal }: Session, run: number, read: Read): Read {
   let awaySince: number | undefined
   return async (limit) => {
@@ -105,14 +99,14 @@ async function pause(signal: AbortSignal, run: number): Promise<void> {
   }
 }
 
-/** One run; throws `run-unknown`. */
+/** Throws `run-unknown`. */
 export async function readRun(control: Control, run: number, limit: number): Promise<RunView> {
   const view = await control.run(run, { limit })
   if (view !== undefined) return view
   throw new DirsyncdError('run-unknown', `There is no run ${run}; dirsyncd runs lists the newest ones.`)
 }
 
-/** How many changes and notices to read: all when something was left undone, because the report names it. */
+/** All changes and notices where something was not applied, because the report names each. */
 export function detailLimit(run: RunSummary): number {
   return leftBehind(run).length > 0 ? ALL : SOME
 }

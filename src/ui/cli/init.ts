@@ -131,12 +131,12 @@ function addCsvOptions(init: Command): void {
     .option('--csv-encoding <label>', 'CSV: the encoding, such as windows-1252 (default: found).')
 }
 
-/** Whoever ends the questions knows it, and what is left behind was told. */
+/** The operator who presses Ctrl-C needs no error message; what is left in the directory was printed. */
 async function initQuietly(
   session: BareSession,
   options: InitOptions & { readonly config?: string },
 ): Promise<number> {
-  // A closed terminal would end the process before it has removed what it has made.
+  // A closed terminal would end the process before it removes its files.
   using _hangup = onHangup(() => {
     if (!session.signal.aborted) process.kill(process.pid, 'SIGTERM')
   })

@@ -6,8 +6,7 @@ import type { Session } from './context.ts'
 import { selectSyncs } from './select-syncs.ts'
 
 /**
- * The names of the syncs that a command is about: the named one, or all. A sync that was removed from the file is there as
- * long as the daemon has not read that. Throws like `selectSyncs`.
+ * One sync, or all. A sync that was removed from the file stays until the daemon reloads. Throws like `selectSyncs`.
  */
 export async function syncNames(session: Session, name: string | undefined): Promise<readonly string[]> {
   try {
@@ -20,7 +19,7 @@ export async function syncNames(session: Session, name: string | undefined): Pro
   }
 }
 
-/** What a command that only reads prints; a store in which no process has made the tables yet has `nothing`. */
+/** What a read-only command prints; `nothing` where the store has no tables yet. */
 export async function readStores<T>(
   session: Session,
   nothing: T,
@@ -36,13 +35,13 @@ export async function readStores<T>(
 }
 
 interface Wishes {
-  /** What else can be done than to wait for a command: a sentence. */
+  /** An alternative to waiting for the other process; one sentence. */
   readonly advice?: (owner: OwnerInWords) => string
   /** `keep` for a command that neither makes runs nor applies changes, `queue` for one that acts on what is there. */
   readonly tables?: ControlOptions['tables']
 }
 
-/** Reaches the daemon, or does its work for this command. Says on standard error whom it waits for. */
+/** Connects to the daemon, or opens the stores in this process. Names the process that it waits for on stderr. */
 export function openControl(session: Session, { advice, tables }: Wishes = {}): Promise<Control> {
   const { compose, config, log, command, signal, stderr } = session
   const onWait = (owner: OwnerInWords) => {

@@ -9,7 +9,6 @@ export interface PartOptions {
   readonly id?: readonly string[]
 }
 
-/** Adds the options that choose a part of a run's changes. */
 export function addPartOptions(command: Command): Command {
   return command
     .addOption(new Option('--only <name...>', 'Only changes of these names.').choices(PART_NAMES))

@@ -38,7 +38,7 @@ Exit codes:
   64  wrong usage
   78  wrong configuration`
 
-/** The whole command line. Wrong usage throws a `CommanderError`; nothing here ends the process. */
+/** Invalid usage throws a `CommanderError`; nothing here ends the process. */
 export function createProgram(io: Io, run: Runner): Command {
   const program = newProgram(
     io,

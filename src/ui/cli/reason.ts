@@ -4,7 +4,7 @@ import { digits } from '../../base/wording.ts'
 /** In characters. */
 const LONGEST_REASON = 500
 
-/** Why the operator decides; an empty text is no reason. Throws `usage` where it is too long to be read in a list. */
+/** Throws `usage` where the reason is too long for a list. */
 export function reasonText(value: string): string {
   const reason = value.trim()
   if (reason.length <= LONGEST_REASON) return reason

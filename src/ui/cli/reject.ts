@@ -58,14 +58,14 @@ async function reject(session: Session, number: number, { only, reason }: Decisi
   return worstExitCode(codes)
 }
 
-/** What was approved before, of a plan that is rejected while the sync is paused. */
+/** Approved changes of a plan that is rejected while the sync is paused. */
 function whatIsForLater(run: RunSummary): string {
   const { sync, paused } = run
   if (paused === null || !isApprovedInPart(run)) return ''
   return ` ${sync} is paused, so a run after dirsyncd resume ${sync} applies what was approved.`
 }
 
-/** The sync itself does not ask what was decided about an undo. */
+/** A sync does not ask about the decisions of an undo. */
 function whatFollows({ undo, sync, state, hold }: RunSummary): string {
   const others = state === 'held' && hold === 'rejected' ? ', and what no guard held is for the next run' : ''
   return undo === null

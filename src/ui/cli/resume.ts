@@ -64,7 +64,6 @@ async function showNextRun(session: Session, control: Control, sync: string): Pr
   )
 }
 
-/** What becomes of an undo that is under way, or waits for a decision, when the sync runs again. */
 async function unfinishedUndo(control: Control, sync: string): Promise<string | undefined> {
   const runs = await control.runs({ sync, limit: NEWEST })
   for (const { run, mode, undo, hold, finishedAt } of runs) {
@@ -78,5 +77,5 @@ async function unfinishedUndo(control: Control, sync: string): Promise<string | 
   return undefined
 }
 
-/** Of a sync that is paused hardly any run is newer than its undo. */
+/** Hardly any run of a paused sync is newer than its undo. */
 const NEWEST = 50

@@ -9,7 +9,7 @@ import { createProgram } from './program.ts'
 export interface CliParts {
   readonly env: Env
   readonly loadCompose: () => Promise<Compose>
-  /** How long a signal lets work in flight finish, in milliseconds. */
+  /** How long a signal lets requests finish, in milliseconds. */
   readonly graceMs?: number
 }
 
@@ -20,7 +20,7 @@ function processParts(): CliParts {
   }
 }
 
-/** Runs one command and returns its exit code. Every error becomes one sentence on standard error. */
+/** Every error becomes one sentence on stderr. */
 export function runCli(io: Io, parts: CliParts = processParts()): Promise<number> {
   const { env, graceMs } = parts
   return runProgram<Config, Parts>(io, {

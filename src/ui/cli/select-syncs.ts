@@ -2,7 +2,7 @@ import type { Config, SyncConfig } from '../../config/config.ts'
 import { nearest } from '../../base/yaml/nearest.ts'
 import { DirsyncdError } from '../../base/errors.ts'
 
-/** The named sync, or all of them. Throws `usage` for an unknown name and `config-invalid` without any sync. */
+/** Throws `usage` for an unknown name and `config-invalid` without any sync. */
 export function selectSyncs(config: Config, name: string | undefined): readonly SyncConfig[] {
   requireSyncs(config)
   if (name === undefined) return config.syncs
@@ -14,7 +14,7 @@ export function selectSyncs(config: Config, name: string | undefined): readonly 
   throw new DirsyncdError('usage', `There is no sync ${name}; ${help}`)
 }
 
-/** The configuration; throws `config-invalid` where it has no sync. */
+/** Throws `config-invalid` where there is no sync. */
 export function requireSyncs(config: Config): Config {
   if (config.syncs.length > 0) return config
   throw new DirsyncdError(

@@ -24,7 +24,7 @@ export function addStart(program: Command, run: Runner): void {
 async function start(session: Session): Promise<number> {
   const { compose, config, log, signal } = session
   requireSyncs(config)
-  // What a terminal does not show is kept by somebody, as a log.
+  // Without a terminal, the output is stored like a log.
   const people = session.isTerminal || config.log.people
   const output = {
     announce: announce(session),
@@ -39,7 +39,6 @@ async function start(session: Session): Promise<number> {
   return 0
 }
 
-/** A run without what may name a person. */
 function countsOf({
   changes: _changes,
   notices: _notices,
@@ -56,7 +55,7 @@ function countsOf({
   }
 }
 
-/** Lines for people become `{ "message": … }` for machines. */
+/** With `--json`, a line becomes `{ "message": … }`. */
 function announce({ json, print, printJson }: Session): Announce {
   return (message) => (json ? printJson({ message }) : print(message))
 }

@@ -53,7 +53,7 @@ export interface SyncRequest {
   readonly only?: Only
 }
 
-/** Runs the syncs one after the other and follows each; one that fails does not stop the next. */
+/** One after the other; a failed sync does not stop the next. */
 export async function runSyncs(session: Session, request: SyncRequest): Promise<number> {
   const syncs = await syncNames(session, request.sync)
   const only = request.only === undefined || isEmpty(request.only) ? undefined : request.only

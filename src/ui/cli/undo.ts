@@ -77,7 +77,7 @@ async function undo(session: Session, number: number, options: UndoOptions): Pro
   return code
 }
 
-/** A sync has one open hold: what becomes of it where this undo has deletes, which are held. */
+/** A sync has one open hold. The deletes of this undo are held, which replaces the open one. */
 async function replacedHold(control: Control, plan: RunSummary): Promise<string | undefined> {
   const { sync, counts } = plan
   const { 'delete-user': users = 0, 'delete-group': groups = 0 } = counts?.planned ?? {}
@@ -91,10 +91,10 @@ async function replacedHold(control: Control, plan: RunSummary): Promise<string 
   return `Run ${open.run} waits for a decision, and this undo takes its place; ${later}.`
 }
 
-/** Hardly any run is newer than the one that waits. */
+/** Hardly any run is newer than the waiting one. */
 const NEWEST = 100
 
-/** What comes after an undo: its sync is paused, unless somebody has resumed it meanwhile. */
+/** The sync stays paused, unless it was resumed meanwhile. */
 export function afterUndo({ sync, paused }: Pick<RunSummary, 'sync' | 'paused'>): string {
   if (paused !== null)
     return `${sync} is paused. dirsyncd resume ${sync} shows what its next run would do, and lets it run again.`

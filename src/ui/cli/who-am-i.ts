@@ -3,19 +3,19 @@ import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import type { Env } from '../../base/secrets/secret.ts'
 
-/** What {@link whoAmI} asks the system. */
 export interface Account {
   readonly uid: number | undefined
-  /** The name of the account of this process. Throws where it has none, as in a container. */
+  /** Throws where the process has no account name, as in a container. */
   readonly name: () => string
-  /** The account that logged in, which neither `sudo` nor `su` changes; undefined outside of a login. */
+  /** The login account, which neither `sudo` nor `su` changes; undefined outside of a login. */
   readonly loginUid: () => number | undefined
   /** Throws where the account is unknown. */
   readonly nameOf: (uid: number) => string
 }
 
 /**
- * The name that is recorded with an operator's decision: the account of the login, also behind `sudo` and `su`. `SUDO_USER` counts for root only: everybody can set it.
+ * The operator's recorded name: the login account, also behind `sudo` and `su`. `SUDO_USER` counts for root only,
+ * because every user can set it.
  */
 export function whoAmI(env: Env, account: Account = THIS_ACCOUNT): string {
   const sudoer = env['SUDO_USER']
@@ -36,7 +36,7 @@ const THIS_ACCOUNT: Account = {
   nameOf: (uid) => execFileSync('id', ['-nu', String(uid)], { encoding: 'utf8', stdio: 'pipe' }).trim(),
 }
 
-/** What the kernel shows of a process outside of a login: -1 as an unsigned number. */
+/** The kernel's value outside of a login: -1 as an unsigned number. */
 const NO_LOGIN = 4_294_967_295
 
 function loginUid(): number | undefined {

@@ -6,13 +6,12 @@ import { isSameToken } from './same-token.ts'
 import { type SessionPlace, sessionUser } from './session.ts'
 import { clientReader, type TrustedProxy } from './trusted-proxy.ts'
 
-/** Who may see what a listener shows. */
 export interface Access {
-  /** Names under which it may be asked for, besides addresses and `localhost`; lower case. */
+  /** Allowed `Host` names besides addresses and `localhost`; lower case. */
   readonly hosts: readonly string[]
-  /** The listener's port. It is part of the cookie's name, because browsers send a cookie to all ports of a host. */
+  /** Part of the cookie's name, because browsers send a cookie to all ports of a host. */
   readonly port: number
-  /** Reads the token that every request needs for which no trusted proxy names a user. */
+  /** Every request needs the token unless a trusted proxy names a user. */
   readonly token: () => Promise<string>
   readonly proxy: TrustedProxy | undefined
   /** Called with the address that showed a wrong token, or as a proxy a wrong secret. */
@@ -21,9 +20,9 @@ export interface Access {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whoever reaches the listener may ask, by any name and without a token. */
+    /** No token, and any `Host` name. */
     readonly isOpen?: boolean
-    /** No token is needed, because nothing is told of anybody. */
+    /** No token: the answers name no user. */
     readonly isPublic?: boolean
   }
 
@@ -33,31 +32,30 @@ declare module 'fastify' {
   }
 }
 
-/** Who asks. */
 export interface Viewer {
   /** Undefined for a program that shows the token without a name, and on public pages. */
   readonly user: string | undefined
-  /** What let the request in; undefined on public pages. */
+  /** Undefined on public pages. */
   readonly by: 'proxy' | 'session' | 'token' | undefined
 }
 
 export const ANYBODY: Viewer = { user: undefined, by: undefined }
 
-/** Of every answer; a page has a policy of its own. */
+/** Of every answer; a page has its own policy. */
 export const HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
-  // With `no-referrer`, a browser without TLS would not say that a form is of this page.
+  // With `no-referrer`, a browser without TLS does not send the origin of a form.
   'referrer-policy': 'same-origin',
   'cache-control': 'no-store',
 }
 
 /**
- * Lets only those in who may come in, and has browsers take nothing for what it is not. A page of a stranger whose name
- * suddenly leads to this machine (DNS rebinding) asks under its own name, which is refused.
+ * Authentication, and the headers against sniffing and framing. In DNS rebinding, a foreign page asks under its own
+ * host name, which is refused.
  *
- * @param signIn the path of the page on which people sign in, where there is one
+ * @param signIn path of the sign-in page, if there is one
  */
 export function guardAccess(app: FastifyInstance, access: Access, signIn?: string): void {
   const clientOf = clientReader(access.proxy, access.wrongToken)
@@ -82,7 +80,7 @@ export function guardAccess(app: FastifyInstance, access: Access, signIn?: strin
   })
 }
 
-/** A browser is led to the page for signing in, and then to what it asked for, or to where its form was. */
+/** A browser goes to the sign-in page, then to the page it asked for, or to the page of its form. */
 function refuse(request: FastifyRequest, reply: FastifyReply, signIn: string | undefined) {
   const { method, url } = request
   if (signIn !== undefined && isBrowser(request))
@@ -105,7 +103,7 @@ function isKnownHost({ host }: FastifyRequest, { hosts }: Access): boolean {
   return isAddress || name === 'localhost' || hosts.includes(name)
 }
 
-/** Who shows the token, in the request itself or when he signed in. */
+/** The token of the request, or a session that it signed in. */
 function viewerBy({ headers }: FastifyRequest, place: SessionPlace): Viewer | undefined {
   const user = sessionUser(headers.cookie, place)
   if (user !== undefined) return { user, by: 'session' }

@@ -7,7 +7,7 @@ import { sentenceOf } from '../../base/issue-sentence.ts'
 import type { Log } from '../../base/log/log.ts'
 import { printable } from '../../base/printable.ts'
 
-/** All other errors are the fault of who asks. */
+/** All other errors are the client's. */
 const STATUSES = new Map<ErrorCode, number>([
   ['run-unknown', 404],
   ['store-unavailable', 503],
@@ -18,14 +18,14 @@ const STATUSES = new Map<ErrorCode, number>([
 export interface Problem {
   readonly status: number
   readonly code: string
-  /** In a sentence. */
+  /** One sentence. */
   readonly message: string
 }
 
 /**
- * Every error becomes a code and a sentence; where it is a fault of this program, only the log has more of it.
+ * Every error becomes a code and a sentence. Internal errors have their details in the log only.
  *
- * @param sendPage shows it to a person; left out where only programs ask
+ * @param sendPage left out for listeners without pages
  */
 export function answerErrors(
   app: FastifyInstance,
@@ -45,7 +45,7 @@ export function answerErrors(
     if (sendPage === undefined) return reply.send({ code, message })
     return isBrowser(request) ? sendPage(problem, request, reply) : reply.send(asJson(problem))
   })
-  // An error behind the first part of an answer only cuts the connection.
+  // After the first part of an answer, an error only cuts the connection.
   app.addHook('onSend', async (request, _reply, payload) => {
     if (payload instanceof Readable) payload.once('error', (error) => logged(error, request))
     return payload
@@ -56,7 +56,7 @@ export function isBrowser({ headers }: FastifyRequest): boolean {
   return headers.accept?.includes('text/html') === true
 }
 
-/** For programs, and for terminals, which a message that repeats a name must not rewrite. */
+/** Escaped for terminals too: a message that repeats a name must not rewrite them. */
 export function asJson({ code, message }: Omit<Problem, 'status'>): object {
   return { code, message: printable(message) }
 }
@@ -70,13 +70,13 @@ function problemOf(error: unknown): Problem {
 
 const INTERNAL = 'dirsyncd failed at this request; its log says where.'
 
-/** About a request that it cannot read. */
+/** An error about a request that Fastify cannot read. */
 function isOfFastify(error: unknown): error is FastifyError & { readonly statusCode: number } {
   const { code, statusCode = 500 } = error as Partial<FastifyError>
   return code?.startsWith('FST_ERR_') === true && statusCode < 500
 }
 
-/** What a request says, as the schema has it. Throws `usage` with what is wrong in it. */
+/** Throws `usage` with what is wrong in the request. */
 export function read<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   const result = schema.safeParse(value, {
     error: (issue) => (hasSeveral(issue) ? SEVERAL : sentenceOf(issue)),
@@ -87,14 +87,13 @@ export function read<T extends z.ZodType>(schema: T, value: unknown): z.output<T
 
 const SEVERAL = 'must have one value, not several'
 
-/** A field that a form has twice is a list. */
+/** A repeated form field is a list. */
 function hasSeveral(issue: z.core.$ZodRawIssue): boolean {
   const isForOne =
     issue.code === 'invalid_value' || (issue.code === 'invalid_type' && issue.expected === 'string')
   return isForOne && Array.isArray(issue.input)
 }
 
-/** One sentence about all that is wrong with a request. */
 function faultsOf({ issues }: z.ZodError): string {
   const faults = issues.map((issue) => {
     if (issue.code === 'unrecognized_keys')

@@ -9,12 +9,10 @@ import { addWatching, type Watching } from './watching.ts'
 
 export interface AdminOptions {
   readonly control: Omit<Control, typeof Symbol.asyncDispose>
-  /** What a support request needs to know of the daemon and its stores, without people. */
+  /** For a support bundle; without names. */
   readonly diagnose?: (request: z.infer<typeof diagnosticsRequest>) => Promise<object>
   readonly watching: Watching
-  /** Reads the configuration again. */
   readonly reload: () => Promise<ReloadReport>
-  /** The configuration that it works with. */
   readonly configuration: () => { readonly syncs: readonly WrittenSync[] }
   readonly log: Log
 }
@@ -64,8 +62,8 @@ const runDetail = z.strictObject({ limit: z.coerce.number().int().min(0).default
 const diagnosticsRequest = z.strictObject({ salt: z.string().min(32), shown: z.array(z.string()) })
 
 /**
- * The operations for commands, which name people and change things: the file mode of the unix socket alone gives access.
- * Never listens by itself.
+ * These operations name users and change data; only the file mode of the unix socket protects them. Never listens by
+ * itself.
  */
 export function buildAdminApp({
   control,

@@ -3,9 +3,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 const HARMLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Refuses whatever would change something and comes from a page of somebody else: browsers send passwords and sessions
- * along with it. A program that is no browser does not say where it comes from, so it has to show the token itself:
- * otherwise a request that somebody else makes it send could decide about a plan.
+ * Refuses changing requests from foreign pages: browsers send passwords and sessions along with them. A program sends no
+ * origin, so it must show the token itself; otherwise a request forged through it could decide about a plan.
  */
 export function refuseForeignForms(app: FastifyInstance): void {
   app.addHook('onRequest', async (request, reply) => {

@@ -2,26 +2,24 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { parseCookie, stringifySetCookie } from 'cookie'
 
 /**
- * A cookie holds no secret: the name of the user, the end of the session, and a signature with the token. Browsers send a
- * cookie to all ports of a host, so each listener has its own.
+ * The cookie holds no secret: user name, end of the session, and a signature with the token. Browsers send a cookie to
+ * all ports of a host, so each listener has its own.
  */
 function cookieOf(port: number): string {
   return `dirsyncd-session-${port}`
 }
 
-/** For how long somebody stays signed in, in seconds. */
 const LIFE_S = 12 * 3600
 
-/** `Lax`: a link in a notification finds its reader signed in, while nothing is ever changed by a link. */
+/** `Lax`: a link in a notification opens signed in, and links never change anything. */
 const ATTRIBUTES = { httpOnly: true, sameSite: 'lax', path: '/' } as const
 
-/** The listener of a session, and its token. Another token ends the session. */
+/** Another token ends the session. */
 export interface SessionPlace {
   readonly port: number
   readonly token: string
 }
 
-/** A `Set-Cookie` header that signs this user in. */
 export function signIn(
   user: string,
   { port, token }: SessionPlace,
@@ -37,7 +35,6 @@ export function signOut(port: number): string {
   return stringifySetCookie({ name: cookieOf(port), value: '', maxAge: 0, ...ATTRIBUTES })
 }
 
-/** Who has signed in, by the `Cookie` header of a request. */
 export function sessionUser(
   header: string | undefined,
   { port, token }: SessionPlace,

@@ -4,33 +4,26 @@ import type { FastifyRequest } from 'fastify'
 import { isThisMachine } from '../../base/this-machine.ts'
 import { isSameToken } from './same-token.ts'
 
-/** A reverse proxy that names the user in a header. */
 export interface TrustedProxy {
   /** Lower case. */
   readonly header: string
   readonly networks: readonly string[]
   /**
-   * Reads the secret that the proxy sends in {@link SECRET_HEADER}. Without it, no proxy of this machine is trusted:
-   * every account of the machine can connect from its addresses.
+   * The secret that the proxy sends in {@link SECRET_HEADER}. Without it, no proxy on this machine is trusted: every
+   * account of the machine can connect from its addresses.
    */
   readonly secret: (() => Promise<string>) | undefined
 }
 
-/** Where a request comes from. */
 export interface Client {
-  /** The address of the client: that of the connection or, of a trusted proxy, the last one that it names. */
+  /** That of the connection or, of a trusted proxy, the last one that it names. */
   readonly address: string
-  /** The user that a trusted proxy names. */
   readonly user: string | undefined
 }
 
 const SECRET_HEADER = 'x-dirsyncd-proxy-secret'
 
-/**
- * Reads where a request comes from.
- *
- * @param wrongSecret called with the address of a connection that showed another secret
- */
+/** @param wrongSecret called with the address of a connection that showed a wrong secret */
 export function clientReader(
   proxy: TrustedProxy | undefined,
   wrongSecret: (address: string) => void,
@@ -72,7 +65,6 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4'
 }
 
-/** Whether a connection from this address was opened on this machine. */
 function isOfThisMachine(address: string): boolean {
   const plain = address.replace(/^::ffff:/i, '').replace(/%.*$/, '')
   return isThisMachine(plain) || interfaceAddresses().includes(plain)
@@ -82,7 +74,7 @@ function interfaceAddresses(): readonly string[] {
   return Object.values(networkInterfaces()).flatMap((each = []) => each.map(({ address }) => address))
 }
 
-/** The last address, which the trusted proxy itself added; the others are what its client said. */
+/** The trusted proxy added the last address; the others come from its client. */
 function forwardedFor(header: string | readonly string[] | undefined): string | undefined {
   const last = String(header ?? '')
     .split(',')

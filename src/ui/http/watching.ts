@@ -3,9 +3,8 @@ import type { Log } from '../../base/log/log.ts'
 import { type Access, guardAccess, HEADERS } from './access.ts'
 import { answerErrors } from './answer-errors.ts'
 
-/** What a process tells those who watch over it. */
 export interface Watching {
-  /** Why it cannot do its work as it should, in a sentence; `undefined` while it can. */
+  /** One sentence; `undefined` while the process is ready. */
   readonly whyNotReady: () => Promise<string | undefined>
   /** In Prometheus' text format. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>
@@ -13,7 +12,6 @@ export interface Watching {
 
 const OPEN = { config: { isOpen: true } }
 
-/** `/healthz`: the process lives. `/readyz`: it can do its work. */
 function addHealth(app: FastifyInstance, { whyNotReady }: Watching): void {
   app.get('/healthz', OPEN, () => ({ status: 'ok' }))
   app.get('/readyz', OPEN, async (_request, reply) => {
@@ -22,7 +20,6 @@ function addHealth(app: FastifyInstance, { whyNotReady }: Watching): void {
   })
 }
 
-/** Health, and `/metrics` for Prometheus. */
 export function addWatching(app: FastifyInstance, watching: Watching): void {
   addHealth(app, watching)
   app.get('/metrics', async (_request, reply) => {
@@ -32,9 +29,9 @@ export function addWatching(app: FastifyInstance, watching: Watching): void {
 }
 
 /**
- * What a worker shows. Never listens by itself.
+ * Never listens by itself.
  *
- * @param access undefined where there is no token: then there are no metrics
+ * @param access undefined without a token: then there are no metrics
  */
 export function buildWorkerApp(watching: Watching, access: Access | undefined, log: Log): FastifyInstance {
   const app = Fastify({ forceCloseConnections: true })

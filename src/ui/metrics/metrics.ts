@@ -1,23 +1,20 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { type LabelsOf, type MetricName, METRICS, type MetricSpec, type NameOf } from './table.ts'
 
-/** One value of a gauge. */
 export type Sample = {
   [N in NameOf<'gauge'>]: { readonly name: N; readonly labels: LabelsOf<N>; readonly value: number }
 }[NameOf<'gauge'>]
 
-/** What a process counts and measures, and tells Prometheus when it asks. */
 export class Metrics {
   readonly #registry = new Registry()
   readonly #counters = new Map<string, Counter>()
   readonly #gauges = new Map<string, Gauge>()
   readonly #histograms = new Map<string, Histogram>()
 
-  /** `version` is that of dirsyncd. */
   constructor(version: string) {
     for (const [name, spec] of Object.entries<MetricSpec>(METRICS)) this.#register(name, spec)
     this.set('dirsyncd_build_info', { version, node: process.versions.node }, 1)
-    // What the process itself shows: memory, CPU, open files, how far the event loop lags.
+    // Memory, CPU, open files, event loop lag.
     collectDefaultMetrics({ register: this.#registry })
     for (const name of MISNAMED) this.#registry.removeSingleMetric(name)
   }
@@ -34,7 +31,7 @@ export class Metrics {
     this.#histograms.get(name)?.observe(labels, value)
   }
 
-  /** Sets these values of what only the daemon tells, and forgets all others. */
+  /** Sets these daemon gauges and removes all other values of them. */
   setAll(samples: readonly Sample[]): void {
     for (const name of DAEMON_GAUGES) this.#gauges.get(name)?.reset()
     for (const { name, labels, value } of samples) this.#gauges.get(name)?.set(labels, value)
@@ -44,7 +41,6 @@ export class Metrics {
     return this.#registry.contentType
   }
 
-  /** In Prometheus' text format. */
   text(): Promise<string> {
     return this.#registry.metrics()
   }
@@ -57,7 +53,7 @@ export class Metrics {
   }
 }
 
-/** Gauges of prom-client whose names end like those of counters; each has a twin by type that says the same. */
+/** Gauges of prom-client with counter names; each has a twin by type with the same value. */
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',

@@ -1,19 +1,18 @@
-/** A metric as it is registered and documented. */
 export interface MetricSpec {
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** One sentence; Prometheus shows it. */
+  /** One sentence, shown by Prometheus. */
   readonly help: string
   readonly labels: readonly Label[]
-  /** Upper bounds, of a histogram. */
+  /** Upper bounds of a histogram. */
   readonly buckets?: readonly number[]
   /**
-   * `process`: what this process did or met. `daemon`: what the store and the configuration say when Prometheus asks;
-   * workers do not tell it, and every daemon on one store tells the same.
+   * `process`: measured in this process. `daemon`: read from the store and the configuration at each scrape; workers do
+   * not report it, and every daemon on one store reports the same.
    */
   readonly from: 'process' | 'daemon'
 }
 
-/** What the values of each label are: closed sets, never an id, an address or a name of a person. */
+/** Closed sets of label values, never an id, an address or a name of an entry. */
 export const LABELS = {
   sync: 'the name of a sync',
   channel: 'the name of a channel of `notifications`',
@@ -45,7 +44,7 @@ export type Label = keyof typeof LABELS
 const SECONDS_OF_RUNS = [1, 5, 15, 60, 300, 900, 3600, 14_400]
 const SECONDS_OF_REQUESTS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-/** Every metric of dirsyncd. `docs/metrics.md` is made of this table. */
+/** `docs/metrics.md` is made of this table. */
 export const METRICS = {
   dirsyncd_build_info: {
     type: 'gauge',
@@ -253,7 +252,6 @@ type Table = typeof METRICS
 
 export type MetricName = keyof Table
 
-/** The names of the metrics of a type. */
 export type NameOf<T extends MetricSpec['type']> = {
   [N in MetricName]: Table[N]['type'] extends T ? N : never
 }[MetricName]

@@ -1,17 +1,16 @@
 import type { Delivered } from './notification.ts'
 
-/** Where notifications are delivered. */
 export interface Channel extends AsyncDisposable {
-  /** Rejects with an `Undelivered` or any other error where it is not known to be delivered. */
+  /** Rejects with an `Undelivered`, or with another error, where delivery is not confirmed. */
   send(notification: Delivered, signal: AbortSignal): Promise<void>
 }
 
-/** A notification was not delivered. Without a cause, whose text may repeat a secret. */
+/** Has no cause, because its text may repeat a secret. */
 export class Undelivered extends Error {
   override readonly name = 'Undelivered'
-  /** The receiver does not want it, and will not want it later: such as an address that does not exist. */
+  /** The receiver refuses for good, such as an unknown address. */
   readonly isRefused: boolean
-  /** How long the receiver asks to wait. */
+  /** The receiver's `Retry-After`. */
   readonly waitMs: number | undefined
 
   constructor(message: string, { isRefused = false, waitMs }: UndeliveredOptions = {}) {

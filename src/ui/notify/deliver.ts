@@ -5,25 +5,23 @@ import type { Delivered } from './notification.ts'
 
 /** In milliseconds. */
 export interface DeliveryTimes {
-  /** Before the second attempt; each further pause is twice as long, up to `lastRetry`. */
+  /** Before the second attempt; each further pause doubles, up to `lastRetry`. */
   readonly firstRetry: number
   readonly lastRetry: number
-  /** A notification of this age is given up. */
   readonly giveUp: number
 }
 
 export interface DeliveryAttempt {
   readonly state: 'waiting' | 'delivered' | 'given-up'
-  /** What came of the attempt, in a word for metrics. */
+  /** For metrics. */
   readonly delivery: 'delivered' | 'failed' | 'given-up'
   readonly waitMs?: number
   readonly detail?: string
 }
 
-/** A receiver that says no may have been configured wrongly, so that somebody mends it. */
+/** A refusal may come from a wrong configuration that the operator fixes. */
 const MOST_REFUSALS = 10
 
-/** Tries to deliver a notification once, and says how it goes on. */
 export async function tryDelivery(
   channel: Channel,
   notification: Delivered & { readonly attempts: number },
@@ -42,7 +40,7 @@ export async function tryDelivery(
     if (isOld || (isRefused && attempts >= MOST_REFUSALS))
       return { state: 'given-up', delivery: 'given-up', detail }
     const backoff = Math.min(lastRetry, firstRetry * 2 ** Math.min(attempts - 1, 20))
-    // Jitter, so that several daemons and channels do not all knock at once.
+    // Jitter, so that several daemons and channels do not retry at once.
     const pause = Math.max(backoff * (0.75 + Math.random() / 4), Math.min(waitMs, lastRetry))
     return { state: 'waiting', delivery: 'failed', waitMs: pause, detail }
   }

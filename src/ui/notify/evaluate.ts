@@ -17,7 +17,7 @@ import type { Notification } from './notification.ts'
 
 export interface Facts {
   readonly figures: readonly SyncFigures[]
-  /** Since the last look. */
+  /** Since the last evaluation. */
   readonly decisions: readonly DecisionOfRun[]
   readonly now: Date
 }
@@ -28,17 +28,17 @@ export interface Evaluated {
 }
 
 export interface Rules {
-  /** From this number on, failures in a row are told of. */
+  /** Failures in a row before a notification. */
   readonly failures: number
-  /** For so long runs must not fail again until somebody is told that they run, in milliseconds. */
+  /** How long runs must not fail before a recovery is notified, in milliseconds. */
   readonly settledMs: number
-  /** A text of the configuration may be quoted: it names nobody. */
+  /** A text of the configuration may be quoted: it names no entry. */
   readonly isConfigured: IsConfigured
 }
 
 const DAY_MS = 86_400_000
 
-/** What goes on now, and what is to be told of it: what is new, has doubled, is a day old, or has ended. */
+/** Lasting conditions, and the notifications about what is new, has doubled, is a day old, or has ended. */
 export function evaluate(before: readonly Condition[], facts: Facts, rules: Rules): Evaluated {
   const { figures, decisions, now } = facts
   const withoutPeople = (sentence: string) => maskPeople(sentence, rules.isConfigured)
@@ -63,7 +63,6 @@ export function evaluate(before: readonly Condition[], facts: Facts, rules: Rule
   return { conditions, notifications }
 }
 
-/** What is seen of a condition. `unknown`: nothing can be said now. */
 type Sign =
   | { readonly event: Lasting; readonly state: 'on'; readonly amount: number; readonly endsAt: Date | null }
   | { readonly event: Lasting; readonly state: 'off' }
@@ -76,9 +75,9 @@ function signsOf(figures: SyncFigures, { failures }: Rules): readonly Sign[] {
     sign('held', isHeld ? Math.max(1, hold.undecided) : 0, hold?.expiresAt ?? null),
     withheld(figures),
     runsFail(figures, failures),
-    // While a run applies its changes their number grows with each: all of them are told of at its end.
+    // While a run applies changes, their number grows with each: notified once at its end.
     isUnderWay ? { event: 'quarantine', state: 'unknown' } : sign('quarantine', quarantined),
-    // The life of a token that has expired long ago is not known any more.
+    // The life of a token that expired long ago is unknown.
     token === null ? { event: 'token', state: 'unknown' } : sign('token', token.isSoon ? 1 : 0),
   ]
 }
@@ -87,13 +86,13 @@ function sign(event: Lasting, amount: number, endsAt: Date | null = null): Sign 
   return amount > 0 ? { event, state: 'on', amount, endsAt } : { event, state: 'off' }
 }
 
-/** A failure or two are no news, and no recovery. */
+/** One or two failures are neither news nor a recovery. */
 function runsFail({ failures }: SyncFigures, threshold: number): Sign {
   if (failures > 0 && failures < threshold) return { event: 'failing', state: 'unknown' }
   return sign('failing', failures >= threshold ? 1 : 0)
 }
 
-/** Of a run that is held, failed or under way nobody can say that the rest of its plan is applied. */
+/** Of a held, failed or unfinished run it is unknown whether the rest of its plan is applied. */
 function withheld({ planned }: SyncFigures): Sign {
   if (planned !== null && planned.state !== 'done') return { event: 'withheld', state: 'unknown' }
   const waiting = undecided('done', planned?.breaches ?? [])
@@ -105,7 +104,7 @@ function withheld({ planned }: SyncFigures): Sign {
 
 interface Context {
   readonly figures: SyncFigures
-  /** Whether somebody decided something of the sync since the last look. */
+  /** Whether a decision about the sync was made since the last evaluation. */
   readonly decided: boolean
   readonly now: Date
   readonly withoutPeople: WithoutPeople
@@ -126,7 +125,7 @@ function follow(known: Condition | undefined, seen: Sign, context: Context): Fol
   return { notification: ended(known, context) }
 }
 
-/** Runs that fail again and again are told of as one condition, not each time. */
+/** Repeated failures are one condition, not one each. */
 function mayComeAgain({ event, endsAt }: Condition, { now, settledMs }: Context): boolean {
   return event === 'failing' && now.getTime() - (endsAt ?? now).getTime() < settledMs
 }
@@ -144,7 +143,7 @@ function goOn(
   }
   const isMore = amount >= 2 * known.amount
   const isDue = now.getTime() - known.toldAt.getTime() >= DAY_MS
-  // What is in quarantine may stay there for months; only growth is news.
+  // Changes may stay in quarantine for months; only growth is news.
   const isTold = isMore || (isDue && (event !== 'quarantine' || amount > known.amount))
   if (!isTold) return { condition: { ...known, amount: Math.min(known.amount, amount), endsAt } }
   const condition = { ...known, amount, toldAt: now, endsAt }
@@ -166,7 +165,7 @@ function about(condition: Condition, { figures, withoutPeople }: Context, why: W
   }
 }
 
-/** A decision was told of already, and nobody misses what is not in quarantine any more. */
+/** A decision has its own notification, and an empty quarantine needs none. */
 function ended(condition: Condition, { figures, decided, now }: Context): Notification | undefined {
   if (condition.event === 'quarantine') return undefined
   if (decided && (condition.event === 'held' || condition.event === 'withheld')) return undefined

@@ -1,22 +1,20 @@
-/** What a person is told of. */
 export const EVENTS = ['held', 'failing', 'recovered', 'withheld', 'quarantine', 'token', 'decided'] as const
 
 export type NotificationEvent = (typeof EVENTS)[number]
 
-/** What a person is told once, in plain sentences that name nobody but who decided. */
+/** Plain sentences that name only the operator who decided. */
 export interface Notification {
   readonly event: NotificationEvent | 'test'
   readonly sync: string | null
   readonly run: number | null
-  /** One line. */
   readonly subject: string
-  /** Lines; the last says which command answers. */
+  /** Lines; the last one has the command that answers. */
   readonly text: string
 }
 
-/** A notification as it is delivered: the same to every channel and at every attempt. */
+/** The same to every channel and at every attempt. */
 export interface Delivered extends Notification {
-  /** The same at every attempt, and of no other notification of any installation. */
+  /** Unique across installations, and the same at every attempt. */
   readonly id: string
   readonly createdAt: Date
 }

@@ -6,12 +6,12 @@ import { parseRetryAfter } from '../../api/client/retry-after.ts'
 import { sentence } from '../../base/errors.ts'
 import { Undelivered } from './channel.ts'
 
-/** For all of it, in milliseconds. */
+/** For the whole request, in milliseconds. */
 const PATIENCE_MS = 20_000
 const CONNECT_MS = 10_000
 
 export interface PostOptions {
-  /** Certificate authorities (PEM) to trust instead of Node's defaults. */
+  /** PEM, instead of Node's defaults. */
   readonly ca: string | undefined
   readonly proxy: string | undefined
 }
@@ -22,7 +22,7 @@ export interface Message {
   readonly body: string
 }
 
-/** Sends JSON to one URL at a time, follows no redirect, and names nothing of a URL but its host: the rest may be a secret. */
+/** Follows no redirect, and names only the host of a URL: the rest may be a secret. */
 export class Poster implements AsyncDisposable {
   readonly #options: PostOptions
   readonly #patienceMs: number
@@ -64,7 +64,7 @@ export class Poster implements AsyncDisposable {
   #dispatcherOf(origin: string): Dispatcher {
     if (this.#dispatcher?.origin !== origin) {
       void this.#dispatcher?.dispatcher.destroy()
-      // Whatever takes too long, the request ends by its whole time, which says so in words.
+      // The timeout of the whole request ends it, with its own message.
       const timeouts = { connectMs: CONNECT_MS, headersMs: 0, bodyMs: 0 }
       const dispatcher = createDispatcher({ ...this.#options, origin, connections: 2, timeouts })
       this.#dispatcher = { origin, dispatcher }

@@ -5,7 +5,7 @@ import type { DecisionOfRun } from '../../store/notifications.ts'
 import type { Condition, Why } from './condition.ts'
 import type { Notification } from './notification.ts'
 
-/** A sentence of a run may quote entries; this leaves them out: people are shown by commands only. */
+/** Removes quoted entries from the sentence of a run: only commands show them. */
 export type WithoutPeople = (sentence: string) => string
 
 function timeOf(time: Date): string {
@@ -51,7 +51,7 @@ export function aboutWithheld(
   why: Why,
   withoutPeople: WithoutPeople,
 ): Notification {
-  // Where an earlier run withheld the same, its hold is the one to be decided about.
+  // Where an earlier run withheld the same, its hold is the one to decide about.
   const run = hold?.run ?? planned!.run
   const waiting = undecided('done', planned!.breaches)
   const isForPerson = waiting.some(({ waitsFor }) => waitsFor === 'person')
@@ -130,7 +130,7 @@ function timeLeft(seconds: number): string {
     : amount(Math.ceil(seconds / 60), 'minute')
 }
 
-/** It has come to an end by itself. */
+/** For a condition that ended by itself. */
 export function aboutEnd({ sync }: SyncFigures, condition: Condition, now: Date): Notification {
   const [subject, sentence, command] = endOf(sync, condition, now)
   return {
@@ -179,7 +179,6 @@ export function aboutDecision({ sync, run, decision, by, reason, only, part }: D
   }
 }
 
-/** What `dirsyncd notify --test` sends. */
 export const TEST: Notification = {
   event: 'test',
   sync: null,

@@ -11,7 +11,6 @@ import * as params from './params.ts'
 
 type Operations = Omit<Control, typeof Symbol.asyncDispose>
 
-/** What people do on pages; each answer leads to the page that shows what came of it. */
 export function addActions(app: FastifyInstance, control: Operations): void {
   addDecisions(app, control)
   addUndo(app, control)
@@ -94,7 +93,7 @@ function addUndo(app: FastifyInstance, control: Operations): void {
   })
 }
 
-/** What the fields of a form say; one without fields has no body. */
+/** A form without fields has no body. */
 function formOf<T extends z.ZodType>(schema: T, { body }: FastifyRequest): z.output<T> {
   return read(schema, body ?? {})
 }
@@ -103,13 +102,13 @@ function toRun(reply: FastifyReply, run: number): FastifyReply {
   return reply.redirect(path`/runs/${run}`, 303)
 }
 
-/** The run that applies what was just approved; undefined where nothing is applied yet. */
+/** Undefined where nothing is applied yet. */
 async function applying(control: Operations, { run, sync }: RunSummary): Promise<number | undefined> {
   const newest = await control.runs({ sync, limit: 10 })
   return newest.findLast(({ approvalOf, finishedAt }) => approvalOf === run && finishedAt === null)?.run
 }
 
-/** Who has named a part does not mean all, whatever he has forgotten to choose. */
+/** A form that names a part never means all, even where nothing is selected. */
 function chosen(what: string, part: ChosenPart): { readonly only?: readonly string[] } {
   if (Object.keys(namedPart(part)).length > 0)
     throw new DirsyncdError(
@@ -131,7 +130,7 @@ function partOf(chosenPart: ChosenPart): Part {
   return part
 }
 
-/** Without what was not chosen, which stands for all. */
+/** Without empty choices, which stand for all. */
 function namedPart({ names, kinds, ids }: ChosenPart): Part {
   return {
     ...(names !== undefined && { names }),

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 
 interface Asset {
-  /** Changes with the content, so browsers may keep it for ever. */
+  /** Changes with the content, so that browsers may cache it for ever. */
   readonly path: string
   readonly type: string
   readonly content: string
@@ -23,7 +23,7 @@ export const ASSETS = {
 
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
-/** What pages load; whoever reaches the listener may have it, because the page for signing in needs it. */
+/** Public, because the sign-in page needs it. */
 export function addAssets(app: FastifyInstance): void {
   for (const { path, type, content } of Object.values(ASSETS)) {
     app.get(path, { config: { isPublic: true } }, (_request, reply) =>

@@ -5,10 +5,9 @@ import { changeTable } from './changes.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import type { Page } from './layout.ts'
 
-/** How many ids of members are named on a page; downloads have all. */
+/** Downloads have all member ids. */
 const NAMED = 1000
 
-/** One change with all that it does. */
 export function changePage(run: RunSummary, view: ChangeView): Page {
   const { change, number } = view
   const title = `Change ${number} of run ${run.run}`

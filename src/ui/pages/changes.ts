@@ -6,7 +6,6 @@ import { amount, cut, digits } from '../../base/wording.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { badge, table } from './layout.ts'
 
-/** How many changes a page shows. */
 export const CHANGES_SHOWN = 50
 
 export interface ChangesAsked extends ChangeFilter {
@@ -14,7 +13,6 @@ export interface ChangesAsked extends ChangeFilter {
   readonly before?: number | undefined
 }
 
-/** The changes of a run, filtered, searched and paged. */
 export function changesSection(run: RunDetail, page: ChangePage, asked: ChangesAsked): Html {
   const { changes } = page
   const [first, last] = [changes.at(0)?.number ?? 0, changes.at(-1)?.number ?? 0]
@@ -27,7 +25,7 @@ export function changesSection(run: RunDetail, page: ChangePage, asked: ChangesA
   </section>`
 }
 
-/** Old plans that nobody decided on are not kept as long as their runs. */
+/** Undecided plans are deleted earlier than their runs. */
 function noChanges({ run, finishedAt, counts, breaches }: RunDetail, asked: ChangesAsked): Html | string {
   const { op, state, search, after, before } = asked
   if (after !== undefined || before !== undefined) {
@@ -105,7 +103,7 @@ export function changeTable(run: number, changes: readonly ChangeView[], caption
   )
 }
 
-/** A directory may hold texts of any length, and a list has fifty of them. */
+/** Values may have any length, and a list has fifty of them. */
 function briefly(change: Change): Change {
   const sides = (['have', 'want'] as const).flatMap((side) => {
     const value: unknown = side in change ? change[side as keyof Change] : undefined
@@ -122,7 +120,6 @@ function withCutTexts(of: object): object {
   )
 }
 
-/** The id, and the name by which people know the entry. */
 function whoIs(change: Change): Html {
   const name = nameOf(change)
   return html`<bdi class="id">${change.id}</bdi>${name !== undefined && html`<br /><bdi>${name}</bdi>`}`
@@ -172,7 +169,7 @@ function afterIn(change: Change): Html {
   }
 }
 
-/** A changed id is a delete and a create; an e-mail may come from somebody else. */
+/** A changed id is a delete and a create; an e-mail may come from another user. */
 function takenFrom(change: Change): Html | false {
   if (change.op === 'create-user' && change.oldId !== undefined)
     return html`<br /><small>was <bdi class="id">${change.oldId}</bdi> before</small>`

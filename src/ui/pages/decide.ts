@@ -10,13 +10,12 @@ import { whyUntouchable } from './run-of.ts'
 import { plannedLinks } from './runs.ts'
 
 /**
- * The first button of a form, which browsers press on Enter in a field: it sends nothing, as there is no dialog around
- * it. What is sent takes a button of its own. A disabled one would not do: on Enter in a radio button or a checkbox,
- * Chromium takes the next that is not.
+ * Browsers press the first button of a form on Enter in a field. This one sends nothing, as there is no dialog around
+ * it, so that only an explicit button sends. Disabling it would not do: on Enter in a radio button or a checkbox,
+ * Chromium presses the next enabled button.
  */
 export const ENTER_SENDS_NOTHING = html`<button hidden formmethod="dialog" formnovalidate></button>`
 
-/** What holds a run, and what of it is not proved; the form in which a person decides is with what it decides on. */
 export function holdSections(run: ShownRun, name: Html | false, now: Date): Html {
   const [guards, findings] = [guardsOf(run), findingsOf(run)]
   const decision = whatToDo(run, name, now)
@@ -53,7 +52,7 @@ function whatToDo(run: ShownRun, name: Html | false, now: Date): Html | false {
   ${run.approvedWaiting > 0 && takeBackForm(run, name)}`
 }
 
-/** Where the hold is another run's, or is over: what became of it, and where something waits now. */
+/** Where the hold belongs to another run, or is over. */
 function whereToDecide(run: ShownRun): Html | false {
   const { hold, holdRun, openHold } = run
   const first = holdBefore(run)
@@ -76,7 +75,7 @@ function runLink(run: number): Html {
   return html`<a href="${path`/runs/${run}`}">run ${run}</a>`
 }
 
-/** An undo is no matter of the next run, which only does what the source says. */
+/** The next run only follows the source, so it does not ask about an undo. */
 function asksAgain({ undo }: RunDetail): Html {
   return undo === null ? html`the next run` : html`only a new undo of ${runLink(undo.run)}`
 }
@@ -123,7 +122,7 @@ function overruleForm(run: RunDetail, name: Html | false): Html {
   </form>`
 }
 
-/** What was approved may be rejected before it is done. */
+/** What was approved may be rejected until it is applied. */
 function takeBackForm(run: RunDetail, name: Html | false): Html {
   const waits = amount(run.approvedWaiting, 'change')
   return html`<form class="stacked" method="post" action="${path`/runs/${run.run}/reject`}">
@@ -155,7 +154,7 @@ function reasonField(): Html {
   /></label>`
 }
 
-/** With the number of changes that an approval sends, unless nobody has counted them. */
+/** With the number of changes that an approval sends, where it is known. */
 function allThatWaits(run: RunDetail): string {
   if (run.state !== 'held' && run.undecidedChanges === 0) return 'the state of this server'
   if (run.state !== 'held') return `all that waits (${amount(run.undecidedChanges, 'change')})`
@@ -164,7 +163,7 @@ function allThatWaits(run: RunDetail): string {
     : `the whole plan (${amount(total(run.counts?.planned ?? {}), 'change')})`
 }
 
-/** A plan is sent as a whole, so what no guard holds waits with the rest. An undo is also rejected as a whole. */
+/** A plan is sent as a whole, so changes that no guard holds wait too. An undo is also rejected as a whole. */
 function othersWait(run: RunDetail): string {
   const nothing = 'Nothing of it has been sent'
   if (run.undo !== null) return `${nothing}. Approved, all of it is sent; rejected, nothing of it is.`
@@ -175,12 +174,11 @@ function othersWait(run: RunDetail): string {
   return `${nothing}: the guards hold ${digits(run.undecidedChanges)} of these changes, and the other ${digits(others)} ${others === 1 ? 'waits' : 'wait'} with them. Approved, all of it is sent; rejected, the next run sends of the others what does not depend on these.`
 }
 
-/** A person rejected some of the guards that hold the plan. */
 function isRejectedInPart({ breaches }: RunDetail): boolean {
   return breaches.some(({ decided }) => decided === 'rejected')
 }
 
-/** Left empty, a choice chooses all. */
+/** An empty choice means all. */
 export function partChoices(): Html {
   return html`<p>
       ${PART_NAMES.map((each) => html`<label><input type="checkbox" name="names" value="${each}" /> ${each}</label>`)}
@@ -203,7 +201,6 @@ function partFields(rest: string): Html {
     </details>`
 }
 
-/** Who decided what, when and why. */
 export function decisionsSection({ decisions, approvalRuns }: RunDetail, now: Date): Html | false {
   if (decisions.length === 0) return false
   return html`<section>

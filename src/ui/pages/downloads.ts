@@ -8,7 +8,6 @@ import { read } from '../http/answer-errors.ts'
 import { runParams } from './params.ts'
 import { runOf } from './run-of.ts'
 
-/** Everything of a run, sent as it is read. */
 export function addDownloads(app: FastifyInstance, browse: Browse): void {
   const sources = [
     { name: 'changes', each: browse.eachChange, columns: CHANGE_COLUMNS, row: changeRow },
@@ -31,8 +30,8 @@ export function addDownloads(app: FastifyInstance, browse: Browse): void {
 type Parts = AsyncIterable<readonly object[]>
 
 /**
- * The same parts; the first one is read before anything is sent, so that an outage of the store is still answered with
- * its status. When a later one cannot be read, the connection is cut, and whoever downloads sees that something is missing.
+ * Reads the first part before anything is sent, so that an outage of the store still gets its status. A later read
+ * error cuts the connection: the client sees a truncated download.
  */
 async function begun(parts: Parts): Promise<Parts> {
   const iterator = parts[Symbol.asyncIterator]()
@@ -52,7 +51,7 @@ function send(reply: FastifyReply, file: string, type: string, content: AsyncIte
     .send(Readable.from(content, { objectMode: false }))
 }
 
-/** A spreadsheet must not take a name for a formula; the mark at the beginning has it read UTF-8. */
+/** Quotes against formulas; the BOM makes spreadsheets read UTF-8. */
 async function* csv(columns: readonly string[], row: Row, parts: Parts): AsyncGenerator<string, undefined> {
   yield stringify([columns], { bom: true })
   for await (const part of parts) {

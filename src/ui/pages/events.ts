@@ -6,13 +6,11 @@ import { read } from '../http/answer-errors.ts'
 import { isUnderWay, progressBlock } from './progress.ts'
 import { runParams } from './params.ts'
 
-/** How often a run is looked at for those who follow it, in milliseconds. */
 const LOOK_MS = 1000
 
-/** So often nothing may have changed before a comment is sent, by which a proxy sees that the stream lives. */
+/** After so many polls without a change, a comment keeps proxies from closing the stream. */
 const QUIET_LOOKS = 15
 
-/** The progress of a run as server-sent events. */
 export function addEvents(app: FastifyInstance, browse: Pick<Browse, 'run'>): void {
   app.get('/runs/:run/events', (request, reply) => {
     const { run } = read(runParams, request.params)

@@ -1,17 +1,17 @@
 import { html as escaping } from 'hono/html'
 import { printable } from '../../base/printable.ts'
 
-/** A part of a page, whose texts are escaped. */
+/** With escaped texts. */
 export type Html = Exclude<ReturnType<typeof escaping>, Promise<unknown>>
 
 type Value = string | number | boolean | null | undefined | Html | readonly Value[]
 
 /**
- * HTML in which every text is shown as a text: escaped, on one line, and without characters that change the direction
- * or that nobody sees. Truth values, `null` and `undefined` are left out.
+ * Escapes every value, puts it on one line and removes invisible characters and those that change the direction.
+ * Booleans, `null` and `undefined` are left out.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
-  // Hono answers with a promise only where it is given one.
+  // Hono returns a promise only for promises.
   return escaping(strings, ...values.map(shown)) as Html
 }
 
@@ -21,7 +21,6 @@ function shown(value: Value): unknown {
   return typeof value === 'string' ? printable(value) : value
 }
 
-/** A path of this program; each value is encoded as it is. */
 export function path(strings: TemplateStringsArray, ...values: readonly (string | number)[]): string {
   return strings.reduce((all, part, at) => `${all}${encoded(values[at - 1]!)}${part}`)
 }
@@ -30,7 +29,7 @@ function encoded(value: string | number): string {
   return encodeURIComponent(String(value).toWellFormed())
 }
 
-/** A path with a query of the values that are set. */
+/** Without undefined values. */
 export function withQuery(to: string, query: Readonly<Record<string, string | number | undefined>>): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === '' ? [] : [`${name}=${encoded(value)}`],

@@ -5,11 +5,11 @@ import { html, type Html } from './html.ts'
 export interface Page {
   readonly title: string
   readonly body: Html
-  /** After how many seconds the page shows what is new. */
+  /** In seconds. */
   readonly refresh?: number | undefined
   /**
-   * Changes where what a form asks to decide on does. Without a script, such a page is not loaded again, which would lose
-   * what is typed into the form.
+   * Changes when the subject of a form changes. Without JavaScript, such a page is not reloaded, which would lose typed
+   * text.
    */
   readonly state?: string | undefined
 }
@@ -58,7 +58,7 @@ function viewerBox({ user, by }: Viewer): Html | false {
   </form>`
 }
 
-/** A table whose columns are named above it; on a phone, each cell names its column itself. */
+/** On a phone, each cell shows the name of its column. */
 export function table(
   caption: string,
   columns: readonly string[],
@@ -86,7 +86,6 @@ export function table(
   </div>`
 }
 
-/** Pairs of a label and what it says. */
 export function facts(
   pairs: readonly (readonly [label: string, value: Html | string | number] | false)[],
 ): Html {
@@ -102,7 +101,7 @@ export function facts(
   </dl>`
 }
 
-/** A word that says how something is, with a colour that repeats it. */
+/** The colour repeats the word. */
 export function badge(word: string, kind: 'good' | 'warn' | 'bad' | 'plain'): Html {
   return html`<span class="badge ${kind}">${word}</span>`
 }

@@ -27,7 +27,6 @@ export function stateBadge({
   return badge(...STATES[state])
 }
 
-/** What an administrator looks at first: how each sync is, and what it wants from a person. */
 export function overviewPage(syncs: readonly SyncOverview[], now: Date): Page {
   const wishes = syncs.flatMap((sync) => wishesOf(sync, now))
   const body = html`<h1>Overview</h1>
@@ -75,7 +74,7 @@ function row(sync: SyncOverview, now: Date): readonly (Html | string)[] {
   ]
 }
 
-/** When the schedule calls for the sync next. A paused one does not run then, and another sentence says what ends that. */
+/** A paused sync has no next run; another sentence says how to resume it. */
 export function nextText({ next, paused }: SyncOverview, now: Date): Html {
   return paused === null ? at(next, now, 'on demand') : html`none while paused`
 }
@@ -95,7 +94,7 @@ function nowText({ underWay, pending, wait }: SyncOverview): Html {
     : html`${parts.map((part, place) => html`${place > 0 && html`<br />`}${part}`)}`
 }
 
-/** What a person has to do, or should know; the most urgent first. */
+/** The most urgent first. */
 export function wishesOf(sync: SyncOverview, now: Date): readonly Html[] {
   const { hold, failures, error, paused, quarantined, token, state } = sync
   const name = html`<a href="${path`/syncs/${sync.sync}`}"><bdi>${sync.sync}</bdi></a>`
@@ -117,7 +116,7 @@ export function wishesOf(sync: SyncOverview, now: Date): readonly Html[] {
   return wishes.filter((wish) => wish !== false && wish !== null)
 }
 
-/** What of a run waits for a person. A run that is done is not held: only what it left out waits. */
+/** A done run is not held: only what it left out needs approval. */
 function holdText({ run, state, changes }: NonNullable<SyncOverview['hold']>): Html {
   const waits = `${changes === 1 ? 'waits' : 'wait'} for a decision`
   const link = (text: string) => html`<a href="${path`/runs/${run}`}">run ${run}${text}</a>`

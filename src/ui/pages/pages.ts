@@ -26,14 +26,14 @@ import { addWatching, type Watching } from '../http/watching.ts'
 export interface PagesOptions extends PageSources {
   readonly watching: Watching
   readonly access: Access
-  /** Of the link that the terminal of the daemon shows, where there is one. */
+  /** From the link on the daemon's terminal, if there is one. */
   readonly signInCode: SignInCode | undefined
   readonly log: Log
 }
 
 const SIGN_IN = '/sign-in'
 
-/** The admin pages. Never listens by itself. */
+/** Never listens by itself. */
 export function buildPages({ watching, access, signInCode, log, ...sources }: PagesOptions): FastifyInstance {
   const app = Fastify({ forceCloseConnections: true, frameworkErrors: refuseAddress })
   answerErrors(app, log, ({ message }, { viewer, params }, reply) =>
@@ -55,7 +55,7 @@ export function buildPages({ watching, access, signInCode, log, ...sources }: Pa
   return app
 }
 
-/** Of an address that leads to no page, whoever asks: no hook sees such a request. */
+/** Fastify calls no hook for an unknown path. */
 function refuseAddress(
   { statusCode = 400 }: FastifyError,
   request: FastifyRequest,
@@ -67,7 +67,7 @@ function refuseAddress(
   else void reply.send(asJson({ code: 'usage', message }))
 }
 
-/** @param run the run that was asked for, or acted upon */
+/** @param run the requested run, or the one that was acted on */
 function sendProblem(message: string, viewer: Viewer, reply: FastifyReply, run?: number): FastifyReply {
   const isNamed = new RegExp(`\\brun ${run}\\b`, 'i').test(message)
   const title = 'That did not work'
@@ -78,7 +78,7 @@ function sendProblem(message: string, viewer: Viewer, reply: FastifyReply, run?:
   return sendPage(reply, layout({ title, body }, viewer))
 }
 
-/** A message whose runs are links, but for one that there is not. */
+/** Links run numbers, except the number of an unknown run. */
 function withLinks(message: string): readonly (Html | string)[] {
   return message.split(/(?<!no )\b([Rr]un \d+)\b/).map((part, at) => (at % 2 === 0 ? part : runLink(part)))
 }
@@ -109,7 +109,7 @@ function addSignIn(
     wrongToken(request.clientAddress)
     return sendPage(reply.status(401), layout(signInPage(to, 'This is not the token.'), request.viewer))
   })
-  // A HEAD request, with which a program looks whether a link is good, must not use the code up.
+  // A HEAD request, with which programs check links, must not use the code up.
   app.get(`${SIGN_IN}/:code`, { ...PUBLIC, exposeHeadRoute: false }, async (request, reply) => {
     const user = signInCode?.use(read(signInCodeParams, request.params).code)
     if (user !== undefined) return enter(request, reply, user, '/')
@@ -123,7 +123,7 @@ function addSignIn(
 
 const USED_UP = 'This link works once, within an hour of the start of the daemon. Sign in with the token.'
 
-/** A path of this listener: nobody is sent to another one after he has signed in. */
+/** Only paths of this listener: no redirect to a foreign site after sign-in. */
 function ownPath(to: string): string {
   return /^\/(?![/\\])[!-~]*$/.test(to) ? to : '/'
 }

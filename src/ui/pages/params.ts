@@ -4,19 +4,18 @@ import { NOTICE_MEANINGS } from '../../operations/meanings.ts'
 import type { NoticeCode } from '../../core/entries/snapshot.ts'
 import { OPS } from '../../core/plan/change.ts'
 
-/** Blanks and what nobody sees. */
 const NOTHING = /^[\s\p{Cc}\p{Cf}]*$/u
 
 function isNothing(value: unknown): boolean {
   return typeof value === 'string' && NOTHING.test(value)
 }
 
-/** A field of a form in which nobody sees anything is one that was not filled in. */
+/** A form field with nothing visible counts as empty. */
 function optional<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (isNothing(value) ? undefined : value), schema.optional())
 }
 
-/** A field of which a form may have several. */
+/** A field that a form may repeat. */
 function several<T extends z.ZodType>(schema: T) {
   return z.preprocess(
     (value) => (value === undefined || value === '' ? undefined : Array.isArray(value) ? value : [value]),
@@ -24,13 +23,13 @@ function several<T extends z.ZodType>(schema: T) {
   )
 }
 
-/** No store has NUL in a text. */
+/** The store cannot have NUL in a text. */
 const anyText = z.string().refine((value) => !value.includes('\0'), 'has a character that no text has')
 
-/** As large as a number of the store. */
+/** PostgreSQL's `integer`. */
 const MOST = 2_147_483_647
 
-/** What is beyond a limit is not looked at any more: a whole number has limits of its own. */
+/** Stops at the first error: a whole number has limits of its own. */
 function whole(least: number) {
   return z.coerce.number().min(least, { abort: true }).max(MOST, { abort: true }).int()
 }
@@ -62,7 +61,7 @@ export const quarantineQuery = z.object({ sync: optional(anyText), skip: optiona
 export const signInCodeParams = z.object({ code: anyText })
 export const signInQuery = z.object({ to: z.string().default('/') })
 
-/** An id as a form carries it: encoded, because browsers change line ends and others. */
+/** Encoded, because browsers change line ends and other characters. */
 const encoded = z
   .string()
   .transform((value, context) => {
@@ -75,14 +74,14 @@ const encoded = z
   })
   .pipe(anyText)
 
-/** Ids as they are: blanks at their ends may belong to them. */
+/** Not trimmed: blanks may belong to an id. */
 const lines = anyText.transform((value) => value.split(/\r?\n/).filter((each) => each !== ''))
 
 const name = text(100).refine((value) => !isNothing(value), 'must be a name')
 
-// Of a form every field must be known: one that is misspelt, such as a part of a plan, must not widen what is done.
+// Strict: a misspelt field, such as a part of a plan, must not widen what is done.
 export const signInForm = z.strictObject({ user: name, token: z.string(), to: optional(encoded) })
-/** The operator for whom a program acts that shows the token without a name. */
+/** The operator for whom a program with the token acts. */
 export const byForm = z.strictObject({ by: optional(text(100)) })
 export const partForm = byForm.extend({
   names: several(z.enum(PART_NAMES)),
@@ -98,7 +97,7 @@ export const decisionForm = partForm.extend({
 })
 export const runForm = z.strictObject({ mode: z.enum(['sync', 'plan']) })
 export const pauseForm = byForm.extend({ reason: optional(text(500)) })
-/** Who is named, or that all are meant: what is empty or misspelled does not stand for all. */
+/** An empty or misspelled choice never stands for all. */
 export const releaseForm = byForm
   .extend({
     all: z.literal('yes').optional(),

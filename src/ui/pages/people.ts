@@ -4,10 +4,8 @@ import { amount } from '../../base/wording.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { type Page, table } from './layout.ts'
 
-/** How many entries that may be meant are listed. */
 const SHOWN = 50
 
-/** Why the directory has a person or group as it has it, or whom one may mean. */
 export function peoplePage(explanation: Explanation): Page {
   const { sync, who, result } = explanation
   const title = result === 'one' ? (explanation.name ?? explanation.id ?? who) : who

@@ -4,7 +4,6 @@ import { total } from '../../operations/total.ts'
 import { digits } from '../../base/wording.ts'
 import { html, type Html } from './html.ts'
 
-/** How far a run is that goes on; an event stream replaces it. */
 export function progressBlock(run: RunDetail): Html {
   const { state, counts, waitsUntil } = run
   const outcomes = counts?.outcomes ?? {}
@@ -24,7 +23,6 @@ const STATES: Partial<Record<RunDetail['state'], string>> = {
   applying: 'Applies the changes',
 }
 
-/** Something of it may still change. */
 export function isUnderWay({ finishedAt }: Pick<RunDetail, 'finishedAt'>): boolean {
   return finishedAt === null
 }

@@ -4,12 +4,10 @@ import { html, type Html, path, withQuery } from './html.ts'
 import { type Page, table } from './layout.ts'
 import { at } from './time.ts'
 
-/** How many changes in quarantine a page shows. */
 const SHOWN = 50
 
 export interface QuarantineAsked {
   readonly sync?: string | undefined
-  /** How many changes come before those of this page. */
   readonly skip?: number | undefined
 }
 

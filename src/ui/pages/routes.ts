@@ -32,7 +32,6 @@ export function sendPage(reply: FastifyReply, page: string): FastifyReply {
   return reply.header('content-security-policy', POLICY).type('text/html; charset=utf-8').send(page)
 }
 
-/** The pages that show something; none of them changes anything. */
 export function addPages(app: FastifyInstance, { control, browse, overview }: PageSources): void {
   const get = (url: string, make: (request: FastifyRequest) => Promise<Page>) => {
     app.get(url, async (request, reply) => sendPage(reply, layout(await make(request), request.viewer)))
@@ -68,7 +67,6 @@ export function addPages(app: FastifyInstance, { control, browse, overview }: Pa
   })
 }
 
-/** How many notices a page shows. */
 const NOTICES_SHOWN = 200
 
 function addRunPages(
@@ -110,7 +108,7 @@ function addRunPages(
   )
 }
 
-/** Says under which name a decision is recorded; a program without one names it with the form. */
+/** A program without a name gives one with the form. */
 function recordedAs({ viewer: { user } }: FastifyRequest): Html | false {
   return user !== undefined && html`<p>Recorded as done by <bdi>${user}</bdi>.</p>`
 }

@@ -1,7 +1,7 @@
 import type { Browse, ShownRun } from '../../operations/browse.ts'
 import { DirsyncdError } from '../../base/errors.ts'
 
-/** The run of this number; throws `run-unknown`. */
+/** Throws `run-unknown`. */
 export async function runOf(browse: Pick<Browse, 'run'>, run: number): Promise<ShownRun> {
   const view = await browse.run(run)
   if (view === undefined)
@@ -9,7 +9,7 @@ export async function runOf(browse: Pick<Browse, 'run'>, run: number): Promise<S
   return view
 }
 
-/** Why nobody can decide about a run or undo it; `undefined` where that is possible. */
+/** Why the run can neither be decided about nor undone; `undefined` where it can. */
 export function whyUntouchable({ sync, directoryNow }: ShownRun): string | undefined {
   if (directoryNow === 'same') return undefined
   const why =

@@ -15,14 +15,12 @@ import { at, took } from './time.ts'
 
 export interface RunPageParts {
   readonly run: ShownRun
-  /** The list of changes, made for what was asked for. */
   readonly changes: Html
-  /** Asks who decides, where that is not known. */
+  /** A field for the operator's name, where it is unknown. */
   readonly name: Html | false
   readonly now: Date
 }
 
-/** One run: what it read, planned and did, and what of it waits for a person. */
 export function runPage({ run, changes, name, now }: RunPageParts): Page {
   const title = `Run ${run.run} of ${run.sync}`
   const body = html`<h1>
@@ -61,7 +59,7 @@ export function runPage({ run, changes, name, now }: RunPageParts): Page {
 function renewal(run: ShownRun): Pick<Page, 'refresh' | 'state'> {
   if (isUnderWay(run)) return { refresh: 10 }
   const { state, hold, holdRun, openHold, decisions } = run
-  // A person may decide on what was rejected, too, and what waits for the hold of another run has none of its own.
+  // A rejected hold may still be decided about, and a run that waits for another hold has none of its own.
   const mayChange = hold === 'open' || hold === 'rejected' || (hold === null && holdRun !== null)
   return mayChange ? { refresh: 10, state: [state, hold, openHold, decisions.length].join(' ') } : {}
 }
@@ -112,7 +110,6 @@ const TRIGGERS: Readonly<Record<RunDetail['trigger'], string>> = {
   approval: 'an approval',
 }
 
-/** How long each phase took, as bars on one line of time. */
 function phases({ startedAt, readAt, applyingAt, finishedAt }: RunDetail): Html | false {
   if (startedAt === null || finishedAt === null) return false
   const [begin, end] = [Date.parse(startedAt), Date.parse(finishedAt)]
@@ -147,7 +144,6 @@ function phases({ startedAt, readAt, applyingAt, finishedAt }: RunDetail): Html 
   </svg>`
 }
 
-/** What proves the reads, and what does not. */
 function evidenceSection({ evidence, undo }: RunDetail): Html | false {
   if (evidence === null || undo !== null) return false
   const { server, unreadable, absent, seenAgain, directoryMoved } = evidence
@@ -164,7 +160,6 @@ function evidenceSection({ evidence, undo }: RunDetail): Html | false {
   </section>`
 }
 
-/** Skipped, left alone, withheld, quarantined: how many of each code, and a list on a page of its own. */
 function noticesSection({ run, counts }: RunDetail): Html | false {
   const codes = Object.entries(counts?.notices ?? {}) as [NoticeCode, number][]
   if (codes.length === 0) return false
@@ -204,7 +199,6 @@ export function noticesPage(
   return { title, body }
 }
 
-/** The plan of an undo can be done, or not. */
 function putBackForm(run: ShownRun, name: Html | false): Html | false {
   const { mode, state, undo, counts } = run
   if (mode !== 'plan' || state !== 'planned' || undo === null) return false

@@ -5,7 +5,6 @@ import { html, type Html, path, withQuery } from './html.ts'
 import { badge, type Page, table } from './layout.ts'
 import { at, took } from './time.ts'
 
-/** How many runs a page shows. */
 export const RUNS_SHOWN = 50
 
 export interface RunsAsked {
@@ -13,7 +12,7 @@ export interface RunsAsked {
   readonly before?: number | undefined
 }
 
-/** The newest runs first; `runs` has one more than a page shows where there are older ones. */
+/** Newest first; `runs` has one more than a page shows where there are older ones. */
 export function runsPage(runs: readonly RunSummary[], { sync, before }: RunsAsked, now: Date): Page {
   const shown = runs.slice(0, RUNS_SHOWN)
   const older = runs.length > RUNS_SHOWN ? shown.at(-1)!.run : undefined
@@ -64,7 +63,7 @@ export function runBadge(run: Pick<RunSummary, 'state' | 'mode' | 'hold'>): Html
   return html`${shown}${mode === 'plan' && html` <small>plan only</small>`}`
 }
 
-/** Nobody can decide any more about the plan that guards held. */
+/** The hold of the plan has expired. */
 function isHoldOver({ state, hold }: Pick<RunSummary, 'state' | 'hold'>): boolean {
   return state === 'held' && hold !== null && hold !== 'open'
 }
@@ -80,7 +79,7 @@ function nothingPlanned({ breaches }: Pick<RunSummary, 'breaches'>): string {
   return breaches.some(({ changes }) => changes > 0) ? 'no changes but those that wait' : 'no changes'
 }
 
-/** The same, each leading to its changes. */
+/** As `plannedText`, with links to the changes. */
 export function plannedLinks({
   run,
   counts,

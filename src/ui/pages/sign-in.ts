@@ -1,7 +1,7 @@
 import { html } from './html.ts'
 import type { Page } from './layout.ts'
 
-/** Asks for the token; `to` is the page that was asked for. */
+/** `to` is the page that was asked for. */
 export function signInPage(to: string, problem?: string): Page {
   const body = html`<h1>Sign in</h1>
     ${problem !== undefined && html`<p class="box bad" role="alert">${problem}</p>`}

@@ -7,10 +7,9 @@ import { entries, nextText, stateBadge, tokenText, wishesOf } from './overview.t
 import { plannedText, runTable } from './runs.ts'
 import { at, took } from './time.ts'
 
-/** How many runs the page of a sync lists; its chart shows as many. */
+/** The chart shows as many. */
 export const SYNC_RUNS = 20
 
-/** One sync: how it is, what a person can do with it, and its last runs. */
 export function syncPage(
   sync: SyncOverview,
   runs: readonly RunSummary[],
@@ -56,7 +55,7 @@ export function syncPage(
   return { title: sync.sync, body, refresh: 10 }
 }
 
-/** A sync that the configuration does not have any more: its last runs are kept for a time. */
+/** For a sync that was removed from the configuration; its last runs are kept for a time. */
 export function goneSyncPage(sync: string, runs: readonly RunSummary[], now: Date): Page {
   const body = html`<h1><bdi>${sync}</bdi></h1>
     <p class="box warn">
@@ -89,7 +88,7 @@ function actions({ sync, paused }: SyncOverview, name: Html | false): Html {
   </div>`
 }
 
-/** How long each of the last runs took, the oldest first. */
+/** How long each run took, the oldest first. */
 function chart(runs: readonly RunSummary[]): Html | false {
   const ended = runs
     .filter(({ startedAt, finishedAt }) => startedAt !== null && finishedAt !== null)

@@ -1,7 +1,7 @@
 import { digits, pointInTime, timeTaken } from '../../base/wording.ts'
 import { html, type Html } from './html.ts'
 
-/** A point in time in UTC and how long ago it was, or how soon it comes; the browser adds the local time. */
+/** UTC and the distance to now; the browser adds the local time. */
 export function at(iso: string | null, now: Date, none = '–'): Html {
   if (iso === null) return html`${none}`
   return html`<time datetime="${iso}">${pointInTime(iso)}</time> <small>${distance(iso, now)}</small>`
@@ -20,14 +20,14 @@ const UNITS: readonly (readonly [seconds: number, name: string])[] = [
   [60, 'min'],
 ]
 
-/** A length of time, rounded, in the greatest unit of which it has two: `7 d`, `36 h`; `undefined` where it is less than a second. */
+/** In the greatest unit of which there are two: `7 d`, `36 h`; `undefined` for less than a second. */
 export function roughly(seconds: number): string | undefined {
   if (seconds < 1) return undefined
   const [length, name] = UNITS.find(([unit]) => seconds >= 2 * unit) ?? [1, 's']
   return `${digits(Math.round(seconds / length))} ${name}`
 }
 
-/** How long something took; empty where it has not begun or not ended. */
+/** Empty where it has not begun or not ended. */
 export function took(from: string | null, to: string | null): string {
   return from === null || to === null ? '' : timeTaken(Date.parse(to) - Date.parse(from))
 }

@@ -4,7 +4,7 @@ import { html, type Html, path } from './html.ts'
 import type { Page } from './layout.ts'
 import { whyUntouchable } from './run-of.ts'
 
-/** Asks what of a run is to be put back; the answer is a plan that shows it first. */
+/** The answer is a plan that is shown first. */
 export function undoPage(shown: ShownRun, name: Html | false): Page {
   const { run, sync } = shown
   const title = `Undo run ${run}`

@@ -5,7 +5,7 @@ import type { Choice } from './prompts.ts'
 const AGAIN = 'again'
 const NOTHING: readonly string[] = []
 
-/** Where something was not as it should be, only a person knows what was wrong. Returns the questions to ask again. */
+/** Only the operator knows which answer was wrong. Returns the questions to ask again. */
 export async function askWhatAgain(
   { answers }: Init,
   topics: readonly Choice<readonly string[]>[],

@@ -15,17 +15,14 @@ import { RIGHT } from './preview.ts'
 import type { Choice } from './prompts.ts'
 import { askSync, SYNC_TOPICS } from './sync.ts'
 
-/** What was answered, as long as nobody wants to be asked for it again. */
 interface Known {
   source?: RawSource
   directory?: RawDirectory
-  /** And whose they are. */
   emails?: { readonly of: unknown; readonly answers: EmailAnswers }
   membership?: 'report' | 'write'
   listen?: string
 }
 
-/** Asks and plans until a person agrees to what is going to be written. */
 export function agreeOn(
   session: BareSession,
   init: Init,
@@ -85,14 +82,13 @@ async function askAll(init: Init, known: Known): Promise<RawConfiguration> {
     ...(schedule !== undefined && { schedule }),
     source,
     directory: written,
-    // The default; whoever reads the file should know of it.
     policy: 'mirror',
   }
   known.listen ??= await init.steps.freePagesAddress()
   return { dataDir, admin: { listen: known.listen }, syncs: [sync] }
 }
 
-/** Asked again only where somebody wants that, or where the people have other e-mails than before. */
+/** Asked again only on request, or where the e-mails of the source have changed. */
 async function emailsOf(
   init: Init,
   known: Known,
@@ -127,7 +123,7 @@ async function askSource(init: Init): Promise<RawSource> {
 
 const WRITE = '--yes (write)'
 
-/** The last question. Without a terminal, whoever gave all options has agreed. */
+/** Without a terminal, giving all options is agreement. */
 async function requireAgreement({ answers, options, file, files }: Init): Promise<void> {
   if (!answers.hasPerson) return
   const also = files.size === 0 ? '' : ` and ${files.size === 1 ? 'a file' : `${files.size} files`} beside it`

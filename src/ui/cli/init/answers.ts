@@ -2,18 +2,17 @@ import { DirsyncdError, type ErrorCode, sentence } from '../../../base/errors.ts
 import type { Check, Choice, Prompts } from './prompts.ts'
 
 interface Question {
-  /** The option that answers it, such as `--url`; questions are known by it. */
+  /** The option that answers it, such as `--url`; also the question's key. */
   readonly flag: string
-  /** What is asked for, such as `the address of the server`. */
+  /** Such as `the address of the server`. */
   readonly what: string
   readonly message: string
 }
 
 interface TextQuestion extends Question {
-  /** What the option says. */
   readonly given: string | undefined
   readonly proposed?: string | undefined
-  /** What is proposed is there to be changed, because an empty text is an answer, too. */
+  /** The proposal is a text to edit, because an empty text is an answer too. */
   readonly mayBeEmpty?: boolean
   readonly check?: Check
 }
@@ -28,7 +27,6 @@ interface ChoiceQuestion<Value> extends Question {
 interface SeveralQuestion<Value> extends Question {
   readonly choices: readonly Choice<Value>[]
   readonly proposed?: readonly Value[]
-  /** Whether none of them is an answer, too. */
   readonly mayBeNone?: boolean
 }
 
@@ -38,19 +36,18 @@ interface YesQuestion extends Question {
 }
 
 interface AnswersParts {
-  /** Left out where there is nobody to ask. */
+  /** Left out without a terminal. */
   readonly prompts: Prompts | undefined
-  /** Takes what is proposed. */
+  /** Accepts the proposals. */
   readonly yes: boolean
   readonly isJson: boolean
   readonly signal: AbortSignal
   readonly onProblem: (sentence: string) => void
 }
 
-/** Which questions are asked again after an error of this code. */
 type Again = (code: ErrorCode) => readonly string[] | Promise<readonly string[]>
 
-/** Answers from the options, from what is proposed, and from a person, in this order. */
+/** Answers from the options, then the proposals, then the operator. */
 export class Answers {
   readonly #parts: AnswersParts
   readonly #known = new Map<string, unknown>()
@@ -60,7 +57,6 @@ export class Answers {
     this.#parts = parts
   }
 
-  /** Whether somebody can be asked. */
   get hasPerson(): boolean {
     return this.#parts.prompts !== undefined
   }
@@ -94,7 +90,7 @@ export class Answers {
     return this.#keep(question.flag, await this.#prompts(question, first).choose(asked, this.#parts.signal))
   }
 
-  /** One or more of them; there is no usual answer unless some are proposed. */
+  /** There is no usual answer unless some are proposed. */
   async chooseSeveral<Value>({
     choices,
     proposed,
@@ -121,7 +117,7 @@ export class Answers {
     return this.#keep(question.flag, await prompts.confirm({ message, proposed }, this.#parts.signal))
   }
 
-  /** A secret is typed on a terminal only: an option names where it is. */
+  /** A secret is typed at a terminal only; an option names its place. */
   async secret(question: Question): Promise<string> {
     const known = this.#knownOf<string>(question.flag, undefined)
     if (known !== undefined) return known
@@ -136,22 +132,19 @@ export class Answers {
     return this.#again.has(flag)
   }
 
-  /** Whether nobody has answered this question, or was asked to answer it again. */
   isOpen(flag: string): boolean {
     return !this.#known.has(flag) && !this.#again.has(flag)
   }
 
-  /** These questions are asked again, whatever was said before. */
   forget(flags: readonly string[]): void {
     for (const flag of flags) this.#again.add(flag)
   }
 
-  /** As if this question had never been asked. */
   forgetAnswer(flag: string): void {
     this.#known.delete(flag)
   }
 
-  /** Tells a person what is wrong and asks again what may be. Without one, or with `--yes`, the first error is final. */
+  /** Shows each error and asks again. Without a terminal, or with `--yes`, the first error is final. */
   async untilItWorks<Value>(again: Again, attempt: () => Promise<Value>): Promise<Value> {
     for (;;) {
       try {
@@ -191,10 +184,9 @@ export class Answers {
     return this.#parts.prompts ?? this.refuse(question, proposed)
   }
 
-  /** Says that an answer is missing which nobody can be asked for. */
   refuse({ flag, what }: Pick<Question, 'flag' | 'what'>, proposed?: unknown): never {
     const why = this.#parts.isJson ? 'With --json nobody is asked' : 'There is no terminal on which to ask'
-    // Questions that an option answers together with others have keys such as `--csv-groups (id)`.
+    // Questions that share an option have keys such as `--csv-groups (id)`.
     const give = flag.includes(' ') ? [] : [`give it with ${flag}`]
     const take = proposed === undefined ? [] : ['take what is proposed with --yes']
     throw new DirsyncdError('usage', `${why} for ${what}; ${[...give, ...take].join(', or ')}.`)

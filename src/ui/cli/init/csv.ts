@@ -10,7 +10,6 @@ import { askFields, askId, MAPPING_FLAGS, type Mapping } from './mapping.ts'
 import { preview, RIGHT } from './preview.ts'
 import type { Choice } from './prompts.ts'
 
-/** Everything about a CSV source: the files, their format and their columns. */
 export async function askCsv(init: Init): Promise<RawCsv> {
   const users = await askFile(init, USERS)
   if (users === undefined) throw new Error('the file of users is not optional')
@@ -31,7 +30,7 @@ export async function askCsv(init: Init): Promise<RawCsv> {
   )
 }
 
-/** No option answers the first two: a proposal is nearly always right, and can be corrected in the file. */
+/** The first two have no option: the proposal is nearly always right, and the file can be edited. */
 const COLUMNS = {
   groupId: '--csv-groups (id)',
   groupName: '--csv-groups (name)',
@@ -55,7 +54,7 @@ async function withGroups(
   }
 }
 
-/** Of a file that was not read to its end, not all ids are known. */
+/** A file that was not read to its end does not give all ids. */
 function idsOf({ columns, isCut }: FoundCsv, column: string): KnownIds {
   const values = isCut ? undefined : columns.find(({ name }) => name === column)?.values
   return { column, values }
@@ -89,7 +88,6 @@ async function askMemberMap(
   return { group, user: await askColumn(init, memberUser, 'Id of the user from:', users, given.user) }
 }
 
-/** Throws where an option names a column that the file does not have. */
 function requireColumns(
   { path, columns }: FoundCsv,
   given: { readonly group?: string | undefined; readonly user?: string | undefined },
@@ -148,13 +146,12 @@ const MEMBERS: FileQuestion = {
   isOptional: true,
 }
 
-/** What can be asked again. */
 export const CSV_TOPICS: readonly Choice<readonly string[]>[] = [
   { value: AGAIN, name: 'How the columns are mapped' },
   { value: [USERS.flag, GROUPS.flag, MEMBERS.flag, ...AGAIN], name: 'The files, and how they are mapped' },
 ]
 
-/** `undefined` where there is no such file. Without a person, only the options name files. */
+/** `undefined` where there is no such file. Without a terminal, only the options name files. */
 async function askFile(init: Init, question: FileQuestion): Promise<FoundCsv | undefined> {
   const { answers, options } = init
   const { key, flag, option, message, isOptional } = question

@@ -15,7 +15,6 @@ import { type Init, isAsked, tellLeft, tellSlow } from './context.ts'
 import type { Choice } from './prompts.ts'
 import { askSecret } from './secret.ts'
 
-/** Everything about the directory: the service, the token and which of its directories it is. */
 export async function askDirectory(init: Init): Promise<RawDirectory> {
   const { answers } = init
   const { directory, listed } = await answers.untilItWorks(whatToAskAgain, () => listDirectories(init))
@@ -26,7 +25,6 @@ export async function askDirectory(init: Init): Promise<RawDirectory> {
   return chosen
 }
 
-/** An error of the service says which of the answers was wrong. */
 function whatToAskAgain(code: ErrorCode): readonly string[] {
   if (code === 'directory-unknown') return ['--organization']
   return OF_TOKEN.has(code) ? ['--token-file'] : ['--api-url', '--api-ca']
@@ -34,7 +32,6 @@ function whatToAskAgain(code: ErrorCode): readonly string[] {
 
 export const WHICH: readonly string[] = ['--organization', '--directory']
 
-/** What can be asked again. */
 export const DIRECTORY_TOPICS: readonly Choice<readonly string[]>[] = [
   { value: WHICH, name: 'Which directory' },
   { value: ['--api-url', '--token-file', ...WHICH], name: 'The service and its token' },
@@ -85,7 +82,7 @@ async function listDirectories(init: Init): Promise<Listed> {
   return { directory, listed: await tellSlow(init, steps.listDirectories(directory, place())) }
 }
 
-/** Whoever hears the token on its way may write to the directory. */
+/** A token read from the network gives write access to the directory. */
 async function requirePrivacy({ answers, steps }: Init, url: string): Promise<void> {
   if (!answers.hasPerson || !/^http:/i.test(url) || !steps.crossesNetwork(url)) return
   const isRight = await answers.confirm({
@@ -100,7 +97,7 @@ async function requirePrivacy({ answers, steps }: Init, url: string): Promise<vo
   throw new DirsyncdError('directory-unreachable', 'Then give an address that begins with https://.')
 }
 
-/** Asked for only after the service could not be reached: most have a certificate that every machine trusts. */
+/** Asked only after a failed connection: most services have a certificate that every machine trusts. */
 async function askCa({ answers, options }: Init, url: string): Promise<string | undefined> {
   const flag = '--api-ca'
   const isQuestion = !answers.isOpen(flag) && url.startsWith('https:')
@@ -144,7 +141,7 @@ async function askWhich(
     what: 'the directory',
     message: 'Which directory becomes equal to the source?',
     choices: [
-      // The cursor stands on the first, and one Enter too many must empty no directory.
+      // The cursor stands on the first choice, so that one Enter too many does not empty a directory.
       { value: NONE, name: 'None of these: end here, and write nothing' },
       ...listed.map((each) => {
         const users = each.users === undefined ? '' : `, ${amount(each.users, 'user')}`
@@ -162,13 +159,12 @@ async function askWhich(
   return id
 }
 
-/** What was left in the directory, and how that is told. */
 interface Left {
   readonly entries: readonly LeftBehind[]
   readonly detail: string
 }
 
-/** Shows what the token may do, and returns what was left in the directory. One that may only read is good enough for a plan. */
+/** Returns what was left in the directory. A read-only token is enough for a plan. */
 async function tellRights(
   { steps, say, warnings, rights, columns, place }: Init,
   directory: RawDirectory,
@@ -194,7 +190,7 @@ async function tellRights(
 
 const DELETE_LEFT = '--directory (left behind)'
 
-/** Offers to delete what a killed one has left, because the first plan would be held for it. */
+/** Offers to delete what a killed process has left, because the first plan would be held for it. */
 async function askLeftBehind(init: Init, directory: RawDirectory, { entries, detail }: Left): Promise<void> {
   const { answers, steps, say, warnings, rights, place } = init
   const ask = () =>

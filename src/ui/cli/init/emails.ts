@@ -13,19 +13,16 @@ const BAD = '--bad-emails'
 
 export const EMAIL_FLAGS: readonly string[] = [DOMAINS, CHOSEN, BAD]
 
-/** What can be asked again. */
 export const EMAIL_TOPIC: Choice<readonly string[]> = {
   value: EMAIL_FLAGS,
   name: 'Which e-mails are written',
 }
 
-/** So many are tried; more are of customers and suppliers. */
+/** Further domains are mostly those of customers and suppliers. */
 const MOST_TRIED = 50
 
-/** How many bad addresses are named. */
 const EXAMPLES = 3
 
-/** Shows what services often refuse, as `dirsyncd check` shows its lines. */
 export function tellEmails({ emails: { found }, steps, say, columns }: Init): void {
   if (found === undefined) return
   const { bad, domains } = found
@@ -46,7 +43,7 @@ function noAddresses(count: number): string {
 
 export type EmailAnswers = Pick<RawDirectory, 'allowedDomains' | 'dropBadEmails'>
 
-/** Asks which e-mails the service takes, and what becomes of people with others. Nobody is asked where all may be good. */
+/** Asks which domains the service accepts and what to do with other e-mails. Asks nothing where all may be valid. */
 export async function askEmails(
   init: Init,
   source: RawSource,
@@ -66,7 +63,7 @@ export async function askEmails(
   }
 }
 
-/** Of several e-mails of one person, a run takes another one where domains are allowed. */
+/** With allowed domains, a run may choose another e-mail of the same user. */
 async function countWith(
   { steps, say, place }: Init,
   source: RawSource,
@@ -86,7 +83,7 @@ function othersOf(
   return allowed === undefined ? [] : domains.filter(([domain]) => !isAmong(allowed, domain))
 }
 
-/** Whoever is asked goes on; without a person a wrong domain would empty all e-mails. */
+/** Without a terminal, a wrong domain would empty all e-mails. */
 function requireSomebody(init: Init, allowed: readonly string[], people: number): void {
   if (people === 0) return
   const all = people === 1 ? 'The only person' : `All ${digits(people)} people`
@@ -174,7 +171,6 @@ async function findOut(
   return isAll ? undefined : found
 }
 
-/** Whether bad e-mails are dropped. */
 async function askBad(
   init: Init,
   allowed: readonly string[] | undefined,
@@ -183,7 +179,7 @@ async function askBad(
   const { answers, options } = init
   const { badEmails: given } = options
   const count = bad + others
-  // People with another e-mail may come later, so what is proposed is written beside the domains.
+  // Users with another e-mail may come later, so the proposal is written beside the domains.
   if (count === 0) return given === undefined ? allowed !== undefined : given === 'drop'
   const who = count === 1 ? '1 person has' : `${digits(count)} people have`
   const kinds = [...(bad > 0 ? ['is no address'] : []), ...(others > 0 ? ['is of another domain'] : [])]
@@ -204,7 +200,6 @@ async function askBad(
   return how === 'drop'
 }
 
-/** What becomes of people whose bad e-mail is kept. */
 const KEPT = {
   tried: 'where the service refuses it, they are left out',
   others: 'they are left out',

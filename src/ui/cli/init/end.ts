@@ -3,17 +3,15 @@ import { fold } from '../../../base/terminal/wrap.ts'
 
 interface Situation {
   readonly file: string
-  /** Whether the commands find the file without being told. */
   readonly isUsual: boolean
   readonly mayWrite: boolean
-  /** What is still in the directory of what was made to find something out, in sentences. */
+  /** Test entries still in the directory, as sentences. */
   readonly left: readonly string[]
 }
 
-/** Commands and paths, which a break between two words would spoil. */
+/** Commands and paths, which must not be wrapped. */
 const TO_COPY = /^ {2}(dirsyncd |\/)/
 
-/** What was written, and what to do with it. */
 export function renderEnd(
   { admin: { listen }, syncs: [{ name, schedule }] }: RawConfiguration,
   { file, isUsual, mayWrite, left }: Situation,
@@ -51,7 +49,6 @@ export function renderEnd(
   return lines.flatMap((line) => (TO_COPY.test(line) ? [line] : fold([line], columns)))
 }
 
-/** One word of a command for a shell. */
 function shellWord(text: string): string {
   return /^[\w/.:,@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -14,10 +14,7 @@ export interface Planned {
   readonly plan: RunView
 }
 
-/**
- * Writes the configuration into a stage and makes a plan with it, in a store that is removed with the stage. Throws where
- * no plan could be made.
- */
+/** Stages the configuration and plans with it, in a store that is removed with the stage. Throws where that fails. */
 export async function planFirst(
   session: BareSession,
   { steps, place, say }: Init,
@@ -27,7 +24,7 @@ export async function planFirst(
   const { stage, config } = await steps.stage(configuration, place())
   stack.use(stage)
   say('', 'Making a first plan, which changes nothing …')
-  // The preview has shown what would be warned of.
+  // The preview has shown the warnings.
   const log = session.log.child({}, { level: 'error' })
   const plan = await planOf({ ...session, log, config, readAgain: () => Promise.resolve(config) }, config)
   if (plan.error !== null)
@@ -36,14 +33,11 @@ export async function planFirst(
   return { stage, plan }
 }
 
-/** So many changes tell whether most of them are of one kind. */
+/** Enough changes to see whether most are of one kind. */
 const LOOKED_AT = 2000
 const FEW = 20
 
-/**
- * Names that are written in another way make a long plan that nobody wants. A plan may have other changes first, so it
- * is not always noticed.
- */
+/** Names in another format cause many renames. A plan may list other changes first, so this is not always noticed. */
 export function renderRenames({ changes }: RunView): string[] {
   const updates = changes.flatMap(({ change }) => (change.op === 'update-user' ? [change] : []))
   const renames = updates.filter(({ want }) => Object.keys(want).join() === 'name')
@@ -56,7 +50,7 @@ export function renderRenames({ changes }: RunView): string[] {
   ]
 }
 
-/** A plan does not have them unless they are written. */
+/** A plan has member changes only where members are written. */
 export function renderMembers({ counts }: RunView): string[] {
   const groups = counts?.notices['membership-differs'] ?? 0
   if (groups === 0) return []
@@ -65,7 +59,7 @@ export function renderMembers({ counts }: RunView): string[] {
   ]
 }
 
-/** The question about them is answered before the plan counts them. */
+/** Asked about before the plan counts them. */
 export function renderLeftOut({ counts }: RunView): string[] {
   const people = counts?.notices['email-not-allowed'] ?? 0
   if (people === 0) return []

@@ -47,7 +47,7 @@ const OF_GROUPS: readonly Option[] = [
   'membership',
 ]
 
-/** Throws `usage` for options that cannot be right, before anything is asked or read. */
+/** Throws `usage` for invalid options, before anything is asked or read. */
 export function checkGiven(
   options: InitOptions,
   { dataDirProblem, filterProblem }: Pick<InitSteps, 'dataDirProblem' | 'filterProblem'>,
@@ -97,7 +97,7 @@ export function checkGiven(
     throw new DirsyncdError('usage', '--map-member-user must be another column than --map-member-group.')
 }
 
-/** Throws `usage`, without repeating it, where a secret itself was given. */
+/** Throws `usage` where an option contains a secret; the message does not repeat it. */
 export function refuseSecrets(options: InitOptions, env: Env): void {
   const { tokenEnv, tokenFile, bindPasswordEnv, bindPasswordFile } = options
   const given = [
@@ -132,7 +132,7 @@ const checkPlain: Check = (value) =>
 
 const checkDelimiter: Check = (value) => (/^.$/su.test(value) ? undefined : 'must be one character')
 
-/** Throws `usage` for the first thing that only an option can say where there is nobody to ask. */
+/** Without a terminal: throws `usage` for the first missing option without which there is no answer. */
 export function requireGiven({ answers, options }: Init): void {
   const needs = (flag: string, what: string, ...values: readonly unknown[]) => {
     if (values.every((value) => value === undefined)) answers.refuse({ flag, what })

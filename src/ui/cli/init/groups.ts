@@ -74,7 +74,7 @@ async function findGroups(
     given: chosen.isGiven ? given : undefined,
     what: 'a part of the groups',
     message: 'Only some of them? (an LDAP filter such as (cn=app-*); empty: all)',
-    // Those of Windows itself, such as Domain Admins.
+    // Built-in groups of Windows, such as Domain Admins.
     proposed: facts.vendor === 'active-directory' ? '(!(isCriticalSystemObject=TRUE))' : '',
   })
   const filter = only === undefined ? chosen.filter : both(chosen.filter, only)

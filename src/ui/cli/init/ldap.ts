@@ -14,7 +14,6 @@ import { preview, RIGHT } from './preview.ts'
 import { askServer, READER_FLAGS, type ReachedServer, SERVER_FLAGS } from './server.ts'
 import { askKind, filterFlags, namesKind } from './which.ts'
 
-/** Everything about an LDAP source: the server, where the people and groups are, and how they are mapped. */
 export async function askLdap(init: Init): Promise<RawLdap> {
   let reached: ReachedServer | undefined
   return init.answers.untilItWorks(
@@ -30,7 +29,7 @@ export async function askLdap(init: Init): Promise<RawLdap> {
   )
 }
 
-/** The base is a key of its own, because an option answers it together with another question. */
+/** A key of its own, because one option answers it together with another question. */
 const SEARCH = '--users-base (search)'
 
 const DISABLED = '--disabled'
@@ -45,7 +44,6 @@ const OF_PEOPLE = [
   RIGHT,
 ]
 
-/** What can be asked again. */
 export const LDAP_TOPICS: readonly Choice<readonly string[]>[] = [
   { value: OF_PEOPLE, name: 'Which people and groups, and how they are mapped' },
   { value: [SEARCH, ...OF_PEOPLE], name: 'Where to look for people, and then the same' },
@@ -85,7 +83,7 @@ async function askPeople(init: Init, reached: ReachedServer): Promise<RawLdap['u
   return { base, filter, ...(disabled !== undefined && { disabled }), map }
 }
 
-/** How many people are at and below a place; not a number where nobody was counted there. */
+/** How many users are at and below a base; NaN where none were counted there. */
 function countAt({ places }: FoundPeople, base: Base): number {
   const counts = [base].flat().map((dn) => places.find((place) => place.dn === dn)?.entries ?? NaN)
   return counts.reduce((sum, count) => sum + count, 0)
@@ -95,7 +93,7 @@ function peopleInWords(count: number): string {
   return count === 1 ? '1 person' : `${digits(count)} people`
 }
 
-/** Looks in the whole server, or where an option or a person says. Throws where nobody is found. */
+/** Searches the whole server, or below the given base. Throws where no user is found. */
 async function findPeople(
   init: Init,
   { server, facts }: ReachedServer,
@@ -153,7 +151,7 @@ async function searchedBases(init: Init, contexts: readonly string[]): Promise<r
   return [base]
 }
 
-/** What there is with this filter at and below the chosen place, where that is not what was looked at `before`. */
+/** Entries with this filter at and below the chosen base, where that differs from `before`. */
 async function lookAt(
   { steps, place }: Init,
   { server, facts }: ReachedServer,
@@ -171,7 +169,7 @@ async function lookAt(
   return found
 }
 
-/** Only where there are some. Left out, such accounts are like all others. */
+/** Asked only where there are disabled accounts. Without an answer, they are like all others. */
 async function askDisabled(
   init: Init,
   { disabled, entries }: FoundPeople,

@@ -9,18 +9,16 @@ import { askNarrower, both } from './which.ts'
 
 const TICKED = '--users-filter (left out)'
 
-/** The questions of `askLeftOut`, but for the filter that is typed. */
 export const LEFT_OUT_FLAGS: readonly string[] = [TICKED]
 
 const OTHERS = '\0others'
 
-/** Administrator, Guest and krbtgt. */
 const OF_WINDOWS = '(isCriticalSystemObject=TRUE)'
 
-/** Accounts of Active Directory that have expired; `check` says nothing of them. */
+/** Accounts of Active Directory that have expired; `check` does not report them. */
 const EXPIRED = '(&(accountExpires>=1)(accountExpires<=now(filetime)))'
 
-/** Asks who is no person of the company, or has left it. Returns the filter without them. */
+/** Returns the filter without service accounts and former users. */
 export async function askLeftOut(
   init: Init,
   { server, facts }: ReachedServer,
@@ -72,7 +70,7 @@ function choicesOf({ few }: Marks, usual: readonly string[]): readonly Choice<st
   ]
 }
 
-/** Tells whoever is not asked what there would have been to tick. */
+/** Without a terminal: prints which accounts could be left out. */
 function tellMarks(init: Init, { few, many }: Marks, usual: readonly string[]): void {
   const { say, columns } = init
   if (many.length > 0)

@@ -5,7 +5,6 @@ import { checkNotEmpty } from './check.ts'
 import { type Init, warnUnasked } from './context.ts'
 import type { Check } from './prompts.ts'
 
-/** How a value is made, as a configuration has it. */
 export type Expression = string | string[]
 
 export interface Mapping {
@@ -19,7 +18,6 @@ type Field = 'email' | 'name' | 'employee_id'
 
 const TYPED = ' (typed)'
 
-/** The questions of a mapping. */
 export const MAPPING_FLAGS = ['--map-id', '--map-email', '--map-name', '--map-employee-id'].flatMap(
   (flag) => [flag, flag + TYPED],
 )
@@ -32,7 +30,6 @@ const QUESTIONS: Readonly<
   employee_id: { flag: '--map-employee-id', message: 'Employee id from:', what: 'the employee id' },
 }
 
-/** Stand for what is not in a list of choices. */
 const OTHER = '\0other'
 const NONE = '\0none'
 
@@ -41,11 +38,9 @@ interface FieldQuestion {
   readonly given: string | undefined
   /** The best first. */
   readonly proposals: readonly Proposal[]
-  /** How many entries there are. */
   readonly of: number
 }
 
-/** Asks for each field, one after the other, and leaves out those that are not wanted. */
 export async function askFields(
   init: Init,
   external_id: string,
@@ -59,7 +54,7 @@ export async function askFields(
   return map
 }
 
-/** `undefined` where the field is not wanted; an employee id is asked for only where there may be one. */
+/** `undefined` where the field is not wanted. An employee id is asked for only where there may be one. */
 async function askField(
   init: Init,
   { field, given, proposals, of }: FieldQuestion,
@@ -80,7 +75,6 @@ async function askField(
         value: proposal.expression === given ? given : JSON.stringify(proposal.expression),
         name: inWords(proposal, of),
       })),
-      // Whoever is asked again need not take another one.
       ...(given === undefined || proposals.some(({ expression }) => expression === given)
         ? []
         : [{ value: given, name: `${printable(given)}  (as ${flag} says)` }]),
@@ -93,7 +87,7 @@ async function askField(
   return chosen === given ? chosen : (JSON.parse(chosen) as Expression)
 }
 
-/** Quotes around a template are of YAML, which the configuration writes itself. */
+/** Quotes around a template are YAML's, which the configuration writes itself. */
 async function typed(answers: Init['answers'], flag: string, what: string): Promise<string> {
   const text = await answers.text({
     flag: flag + TYPED,
@@ -105,7 +99,7 @@ async function typed(answers: Init['answers'], flag: string, what: string): Prom
   return /^"([^"]+)"$/.exec(text)?.[1] ?? text
 }
 
-/** Nothing that is called by a name of its own ends like this. */
+/** No attribute name ends like this. */
 export const checkExpression: Check = (value) =>
   /^\w+\(.*\)$/.test(value) ? `must begin with =, as every expression: = ${value}` : undefined
 
@@ -124,8 +118,8 @@ const ID_QUESTION = {
 }
 
 /**
- * The first proposal is the best. Nobody is asked where it is `certain`, and nobody takes one that is `doubtful` without
- * having seen it: a wrong id makes strangers of everybody later.
+ * The first proposal is the best. A `certain` one is not asked about; a `doubtful` one is never taken unseen, because a
+ * wrong id later makes every user a new one.
  */
 export async function askId(
   { answers, options }: Init,

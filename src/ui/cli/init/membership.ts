@@ -4,13 +4,14 @@ import type { Choice } from './prompts.ts'
 
 export const MEMBERSHIP = '--membership'
 
-/** What can be asked again. */
 export const MEMBERSHIP_TOPIC: Choice<readonly string[]> = {
   value: [MEMBERSHIP],
   name: 'Whether members of groups are written',
 }
 
-/** Whether members are written. The API describes no way to do so, and few people know whether their service has one. */
+/**
+ * Whether members are written. The API describes no way to do so, and few operators know whether their service has one.
+ */
 export async function askMembership(init: Init, directory: RawDirectory): Promise<'report' | 'write'> {
   const { answers, options, rights, left, say } = init
   const mayFindOut = rights.mayWrite && left.length === 0

@@ -1,6 +1,6 @@
 import { DirsyncdError } from '../../../base/errors.ts'
 
-/** What the options of a configuration are called here; a name stands before another one that it ends with. */
+/** Option paths as `init` options; a name stands before another one that it ends with. */
 const NAMES: readonly (readonly [inConfiguration: string, option: string])[] = [
   ['users.map.external_id', '--map-id'],
   ['users.map.email', '--map-email'],
@@ -29,7 +29,6 @@ const NAMES: readonly (readonly [inConfiguration: string, option: string])[] = [
   ['directoryId', '--directory'],
 ]
 
-/** What only a configuration can say, or a run can do. */
 const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [/ and directory\.proxy/g, ''],
   [/Check directory\.proxy; NO_PROXY/g, 'NO_PROXY'],
@@ -39,13 +38,13 @@ const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [/\bset (?:its|the) encoding\b/g, 'give with --csv-encoding the one'],
 ]
 
-/** A sentence that speaks of the configuration, in the words of the options of `dirsyncd init`. */
+/** Replaces configuration paths in a sentence by options of `dirsyncd init`. */
 export function inOptions(text: string): string {
   const said = ELSEWHERE.reduce((rest, [pattern, words]) => rest.replaceAll(pattern, words), text)
   return NAMES.reduce((rest, [key, option]) => rest.replaceAll(nameOf(key), option), said)
 }
 
-/** A name that is no part of another one, nor of an address. */
+/** A whole name: no part of another one, nor of an address. */
 function nameOf(key: string): RegExp {
   return new RegExp(
     String.raw`(?<![\w./-])(?:source\.)?${key.replaceAll('.', String.raw`\.`)}(?![\w.]\w)`,
@@ -53,7 +52,6 @@ function nameOf(key: string): RegExp {
   )
 }
 
-/** A wrong answer is a wrong option here. */
 export function errorInOptions(error: DirsyncdError): DirsyncdError {
   const code = error.code === 'config-invalid' ? 'usage' : error.code
   return new DirsyncdError(code, inOptions(error.message), { cause: error })

@@ -8,7 +8,6 @@ type PlaceFlag = '--users-base' | '--groups-base'
 const SEVERAL = ' (several)'
 const TYPED = ' (typed)'
 
-/** The questions of `askPlace`. */
 export function placeFlags(flag: PlaceFlag): readonly string[] {
   return [flag, flag + SEVERAL, flag + TYPED]
 }
@@ -19,20 +18,17 @@ interface PlaceQuestion {
   readonly what: string
   readonly message: string
   readonly count: (entries: number) => string
-  /** Where somebody was looked for. */
   readonly searched: readonly string[]
   readonly found: FoundGroups['ofAll']
 }
 
-/** One DN or several, as a configuration has them. */
 export type Base = string | string[]
 
-/** The choices that are no place. */
 const SOME = 'some'
 const OTHER = 'other'
 export const NOWHERE = 'none'
 
-/** Asks where the entries are of which some were found: everywhere, in some of the places, or somewhere else. */
+/** Asks for the base: everywhere, some of the found OUs, or another one. */
 export async function askPlace(init: Init, question: PlaceQuestion): Promise<Base> {
   const { answers, steps } = init
   const { flag, given, what, message, count, found } = question
@@ -66,7 +62,7 @@ export async function askPlace(init: Init, question: PlaceQuestion): Promise<Bas
   return oneOrMore(typed.split('|').map((dn) => dn.trim()))
 }
 
-/** The smallest place that has all of them, where there is one. */
+/** The smallest base that has all entries, if there is one. */
 function wholePlace({ found: { places, entries, cut }, searched }: PlaceQuestion): readonly string[] {
   const [first] = places
   return first !== undefined && first.entries === entries && cut === undefined ? [first.dn] : searched

@@ -4,12 +4,12 @@ import { renderCheckItem } from '../render/check.ts'
 import type { Init } from './context.ts'
 import { tellEmails } from './emails.ts'
 
-/** The question whether what was read is right; `--yes` answers it. */
+/** `--yes` answers it. */
 export const RIGHT = '--yes (mapping)'
 
 /**
- * Reads the source as a run would, shows what `dirsyncd check` shows, and asks whether it is right. Throws
- * `source-refused` where it is not, and where the source cannot be used.
+ * Reads the source as a run does, shows what `dirsyncd check` shows, and asks whether it is right. Throws
+ * `source-refused` where it is not, and where the source is unusable.
  */
 export async function preview(init: Init, source: RawSource): Promise<void> {
   const { steps, answers, say, warnings, columns, place, emails } = init
@@ -41,10 +41,7 @@ export async function preview(init: Init, source: RawSource): Promise<void> {
   throw new DirsyncdError('source-refused', 'Then some of the questions once more.')
 }
 
-/**
- * What is as it should be, and how one of the people was mapped, `dirsyncd check` tells; what it says of e-mails are
- * questions here.
- */
+/** Good results and mapping traces belong to `dirsyncd check`; its e-mail findings are questions here. */
 function isShown(item: CheckItem): boolean {
   if (item.type === 'line' && ['domains', 'e-mail'].includes(item.label)) return false
   if (item.type === 'line') return item.level === 'warn' || item.label === 'names'

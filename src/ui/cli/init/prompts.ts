@@ -4,32 +4,30 @@ import { DirsyncdError } from '../../../base/errors.ts'
 export interface Choice<Value> {
   readonly value: Value
   readonly name: string
-  /** What is shown of it once it is chosen; left out: the name. */
+  /** Shown after the choice; default: the name. */
   readonly short?: string
 }
 
-/** What is wrong with an answer, in a sentence; `undefined` where it is good. */
+/** Returns one sentence, or `undefined` for a good answer. */
 export type Check = (value: string) => string | undefined
 
-/** The questions that a person answers at a terminal. All reject with `interrupted` at Ctrl-C and at the signal. */
+/** All reject with `interrupted` at Ctrl-C and at the signal. */
 export interface Prompts {
   text(
     question: {
       readonly message: string
       readonly proposed?: string
-      /** What was answered before, to be corrected. */
+      /** The previous answer, to be edited. */
       readonly before?: string
       readonly check?: Check
     },
     signal: AbortSignal,
   ): Promise<string>
-  /** What is typed is not shown. */
   secret(question: { readonly message: string }, signal: AbortSignal): Promise<string>
   choose<Value>(
     question: {
       readonly message: string
       readonly choices: readonly Choice<Value>[]
-      /** What was chosen before. */
       readonly before?: Value
     },
     signal: AbortSignal,
@@ -38,9 +36,7 @@ export interface Prompts {
     question: {
       readonly message: string
       readonly choices: readonly Choice<Value>[]
-      /** Those that were chosen before. */
       readonly before: readonly Value[]
-      /** Whether none of them is an answer, too. */
       readonly mayBeNone: boolean
     },
     signal: AbortSignal,
@@ -51,7 +47,7 @@ export interface Prompts {
   ): Promise<boolean>
 }
 
-/** Asks on a terminal. The library is loaded with the first question. */
+/** Loads the prompt library with the first question. */
 export function promptsOn({
   input,
   output,
@@ -118,7 +114,7 @@ async function askText(
         message,
         ...(proposed !== undefined && { default: proposed }),
         ...(before !== undefined && { default: before, prefill: 'editable' as const }),
-        // The library takes the default for a text that was deleted.
+        // The library takes the default for an empty text.
         ...(mayBeEmpty && {
           transformer: (text: string, { isFinal }: { readonly isFinal: boolean }) => {
             if (!isFinal) typed = text
@@ -137,7 +133,6 @@ async function askText(
   return isEmptied ? '' : value.trim()
 }
 
-/** As many choices as fit on the terminal, below the question. */
 function listOn(output: Writable): { readonly pageSize: number; readonly loop: false } {
   const { rows } = output as { readonly rows?: number }
   return { pageSize: Math.max((rows || 24) - 6, 7), loop: false }
@@ -151,12 +146,12 @@ function load() {
   return import('@inquirer/prompts')
 }
 
-/** How the library says that a question was ended by Ctrl-C, by the end of the input, or by the signal. */
+/** Errors of the library for Ctrl-C, the end of the input and the signal. */
 const ENDINGS: ReadonlySet<string> = new Set(['ExitPromptError', 'AbortPromptError'])
 
 async function interruptible<Value>(ask: () => Promise<Value>): Promise<Value> {
   const endOfInput = Promise.withResolvers<never>()
-  // The library waits for ever after Ctrl-D; then nothing keeps the process.
+  // After Ctrl-D the library never settles, and nothing keeps the process.
   const end = () => endOfInput.reject(interrupted())
   process.once('beforeExit', end)
   try {

@@ -12,19 +12,17 @@ import { askSecret } from './secret.ts'
 
 type Facts = Extract<ServerLook, { facts: unknown }>['facts']
 
-/** A server that took the connection and the reader. */
 export interface ReachedServer {
   readonly server: RawServer
   readonly facts: Facts
 }
 
-/** The questions of the server, and those of the reader. */
 export const SERVER_FLAGS = ['--url', '--start-tls', '--trust']
 export const READER_FLAGS = ['--bind-dn', '--bind-dn (kind)', '--bind-password-file']
 
 /**
- * Asks for the server until it can be reached and trusted, then for the reader until the server takes it. What was
- * reached `before` stays as far as nobody wants to be asked for it again.
+ * Asks for the server until it is reachable and trusted, then for the bind account until the server accepts it. Answers
+ * of `before` stay, except those to ask again.
  */
 export async function askServer(init: Init, before?: ReachedServer): Promise<ReachedServer> {
   const { answers } = init
@@ -94,7 +92,7 @@ async function askStartTls({ answers, options, steps, say }: Init, url: string):
   return isEncrypted
 }
 
-/** Throws `source-refused` where the certificate is not the one that was expected. */
+/** Throws `source-refused` where the certificate is not the expected one. */
 async function requireTrust(init: Init, url: string, certificate: ServerCertificate): Promise<void> {
   const { answers, options, say, compared, columns } = init
   const { fingerprint, anchor } = certificate
@@ -168,7 +166,7 @@ function renderCertificate(
   ]
 }
 
-/** Nobody compares a fingerprint that is broken within a byte. */
+/** A fingerprint broken within a byte cannot be compared. */
 function inLines(fingerprint: string, columns = Infinity): string {
   return columns < 110 ? `${fingerprint.slice(0, 48)} ${fingerprint.slice(48)}` : fingerprint
 }
@@ -194,7 +192,7 @@ async function logIn(init: Init, server: RawServer): Promise<ReachedServer> {
   return reached(bound, await tellSlow(init, steps.lookAtServer(bound, place())))
 }
 
-/** Nobody but a person at a terminal is asked: an option with an empty text says the same. */
+/** Asked at a terminal only: an option with an empty text says the same. */
 async function isAnonymous({ answers, options }: Init): Promise<boolean> {
   const flag = '--bind-dn (kind)'
   if (!answers.hasPerson || (options.bindDn !== undefined && answers.isOpen(flag)))
@@ -222,7 +220,7 @@ function askDn({ answers, options }: Init): Promise<string> {
   })
 }
 
-/** A password that was typed too early is not sent as a name. */
+/** Does not send a password as a name when it was typed too early. */
 const checkUser: Check = (text) =>
   /=.|.@.|.\\./.test(text)
     ? undefined

@@ -5,7 +5,6 @@ import { checkNotEmpty, checkWith } from './check.ts'
 import type { Init } from './context.ts'
 import type { Check, Choice } from './prompts.ts'
 
-/** What belongs to neither side. */
 export interface SyncAnswers {
   readonly name: string
   readonly schedule: string | undefined
@@ -16,7 +15,6 @@ const NAME = 'corp'
 const SCHEDULE = '15m'
 const ON_DEMAND = 'never'
 
-/** What can be asked again. */
 export const SYNC_TOPICS: readonly Choice<readonly string[]>[] = [
   { value: ['--sync', '--schedule', '--data-dir'], name: 'Name, schedule and folder of the sync' },
 ]

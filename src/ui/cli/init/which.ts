@@ -8,14 +8,12 @@ const KIND = ' (kind)'
 const TYPED = ' (typed)'
 const NARROWER = ' (narrower)'
 
-/** The questions of this file. */
 export function filterFlags(flag: FilterFlag): readonly string[] {
   return [flag, flag + KIND, flag + TYPED, flag + NARROWER]
 }
 
 interface KindQuestion {
   readonly flag: FilterFlag
-  /** What the option says. */
   readonly given: string | undefined
   readonly what: string
   readonly message: string
@@ -26,17 +24,17 @@ interface KindQuestion {
 const GIVEN = '\0given'
 const OTHER = '\0other'
 
-/** What was chosen: a kind, and the filter of those of them that an option names. */
+/** The kind, and the filter of an option that selects some of it. */
 export interface ChosenKind {
   readonly kind: string
   readonly filter: string
-  /** Whether the option says all, so that nobody is asked for a part of the kind. */
+  /** Whether the option gives the whole filter, so that no part of the kind is asked for. */
   readonly isGiven: boolean
 }
 
 /**
- * Asks which kind of people or groups counts, of which a server may have several. A filter that an option gives is a part
- * of the kind, unless it names a kind itself.
+ * Asks for the kind of users or groups; a server may have several. A filter from an option narrows the kind, unless it
+ * names a kind itself.
  */
 export async function askKind(init: Init, question: KindQuestion): Promise<ChosenKind> {
   const { flag, given } = question
@@ -53,7 +51,7 @@ export async function askKind(init: Init, question: KindQuestion): Promise<Chose
   return { kind, filter: both(kind, filter), isGiven: true }
 }
 
-/** Whether a filter says itself what kind of entries it finds. */
+/** Whether a filter selects an object class itself. */
 export function namesKind(filter: string): boolean {
   return /object(?:class|category)/i.test(filter)
 }
@@ -73,7 +71,6 @@ async function chooseKind(
     what,
     message,
     choices: [
-      // Whoever is asked again need not take another one.
       ...(given === undefined ? [] : [{ value: GIVEN, name: `${printable(given)}  (as ${option} says)` }]),
       ...kinds.map((kind) => ({ value: kind.filter, name: name(kind) })),
       { value: OTHER, name: 'Another LDAP filter' },
@@ -92,14 +89,13 @@ async function chooseKind(
 
 interface NarrowerQuestion {
   readonly flag: FilterFlag
-  /** Whoever gave the whole filter is not asked. */
   readonly given: string | undefined
   readonly what: string
   readonly message: string
   readonly proposed: string
 }
 
-/** Asks for a filter that says more about some of them; `undefined` where nobody has a wish. */
+/** Asks for a narrower filter; `undefined` where none is wanted. */
 export async function askNarrower(
   { answers, steps }: Init,
   { flag, given, what, message, proposed }: NarrowerQuestion,
@@ -117,12 +113,11 @@ export async function askNarrower(
   return typed === '' ? undefined : whole(typed)
 }
 
-/** Those whom both filters find. */
 export function both(filter: string, other: string): string {
   return filter.startsWith('(&') ? `${filter.slice(0, -1)}${other})` : `(&${filter}${other})`
 }
 
-/** People write a filter without the parentheses around it, too. */
+/** Operators also write a filter without its outer parentheses. */
 function whole(filter: string): string {
   const trimmed = filter.trim()
   return trimmed.startsWith('(') ? trimmed : `(${trimmed})`

@@ -13,7 +13,6 @@ import {
 import { digits } from '../../../base/wording.ts'
 import { printable } from '../../../base/printable.ts'
 
-/** How many ids of members are named on one line. */
 const NAMED_MEMBERS = 3
 
 const TITLES: Readonly<Record<Op, string>> = {
@@ -62,7 +61,7 @@ function whatChanges(change: Change): string {
   }
 }
 
-/** A changed id is a delete and a create; each of the two lines names the other id. */
+/** A changed id is a delete and a create; each line names the other id. */
 function createReason({ oldId, takes }: CreateUser): string {
   return oldId === undefined ? takenFrom({ takes }) : ` (${printable(oldId)} under a new id)`
 }

@@ -18,13 +18,12 @@ const LABEL_WIDTH = 14
 
 const INDENT = '  '
 
-/** The heading above an item. */
 export function headingOf(item: CheckItem): string {
   if (item.type !== 'line') return `${item.sync}: source`
   return item.part === 'site' ? 'this installation' : `${item.sync}: ${item.part}`
 }
 
-/** The lines of one item; `columns` is the width of the terminal, `undefined` without a terminal. */
+/** `columns` is the width of the terminal, `undefined` without a terminal. */
 export function renderCheckItem(item: CheckItem, columns: number | undefined): string[] {
   switch (item.type) {
     case 'line':
@@ -40,7 +39,6 @@ export function renderCheckItem(item: CheckItem, columns: number | undefined): s
   }
 }
 
-/** The last line of a check. */
 export function renderVerdict({ failed, warnings }: { failed: number; warnings: number }): string {
   if (failed > 0) {
     const also = warnings === 0 ? '' : `, ${amount(warnings, 'warning')}`
@@ -87,7 +85,7 @@ function renderFinding(
   ]
 }
 
-/** Examples up to this width are listed on one line. */
+/** Examples up to this width share a line. */
 const SHORT = 40
 
 const LABELS: ReadonlyMap<string, string> = new Map([
@@ -119,7 +117,7 @@ function renderSamples({ users, groups }: CheckSamples, columns: number | undefi
   ]
 }
 
-/** A table that is no wider than the terminal: cells of the widest columns are cut, and `…` marks the cut. */
+/** Cuts the cells of the widest columns, marked with `…`, to fit the terminal. */
 function renderFitted(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -143,7 +141,7 @@ function renderFitted(
 
 const NARROWEST = 11
 
-/** The widest column, also without a terminal. */
+/** Of a column, also without a terminal. */
 const WIDEST = 64
 
 function narrow(widths: readonly number[], room: number): number[] {

@@ -8,7 +8,6 @@ import { fold, hang, wrap } from '../../../base/terminal/wrap.ts'
 
 type Columns = number | undefined
 
-/** The story of one entry for people, or whom they may mean; `columns` is the width of the terminal. */
 export function renderExplanation(explanation: Explanation, columns: Columns): string[] {
   if (explanation.result === 'several') return renderSeveral(explanation, columns)
   const { verdict, todo } = explanation

@@ -4,10 +4,10 @@ import type { Notice, NoticeCode } from '../../../core/entries/snapshot.ts'
 import { digits } from '../../../base/wording.ts'
 import { printable } from '../../../base/printable.ts'
 
-/** What is going to happen to somebody is said in each run. */
+/** Announced changes are repeated in each run. */
 const STILL_TO_COME: ReadonlySet<NoticeCode> = new Set(['in-grace', 'members-kept', 'unproved'])
 
-/** Notices by their code, each with the entries it is about: those that are new, and `shown` of each code at most. */
+/** By code: the new ones, at most `shown` of each code. */
 export function renderNotices(
   { notices, counts, sameNotices }: Pick<RunView, 'notices' | 'counts' | 'sameNotices'>,
   { shown, all }: { readonly shown: number; readonly all: boolean },

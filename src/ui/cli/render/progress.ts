@@ -11,7 +11,7 @@ export interface Progress extends Disposable {
   update(run: RunSummary): void
 }
 
-/** A line on a terminal that is redrawn in place and removed at the end; without a terminal, nothing. */
+/** A terminal line that is redrawn in place and removed at the end; nothing without a terminal. */
 export function createProgress(output: Output, wanted: boolean): Progress {
   if (!wanted || output.isTTY !== true) {
     return { update: () => undefined, [Symbol.dispose]: () => undefined }

@@ -5,7 +5,7 @@ import { renderTable } from '../../../base/terminal/table.ts'
 
 const HEAD = ['SYNC', 'ID', 'REFUSED', 'SINCE', 'TRIED AGAIN']
 
-/** The quarantined changes as a table, each with the name and the reason below it. `now` is an ISO time. */
+/** `now` is an ISO time. */
 export function renderQuarantine(changes: readonly QuarantinedChange[], now: string): string[] {
   if (changes.length === 0) return ['Nothing is in quarantine.']
   const [head = '', ...rows] = renderTable(
@@ -30,7 +30,6 @@ function row(change: QuarantinedChange, now: string): string[] {
   ]
 }
 
-/** How many changes were released, and what happens next. */
 export function renderReleased(released: readonly QuarantinedChange[]): string {
   if (released.length === 0) return 'Nothing is in quarantine, so nothing was released.'
   const bySync = Map.groupBy(released, ({ sync }) => sync)

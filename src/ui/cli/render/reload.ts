@@ -1,7 +1,6 @@
 import type { ReloadReport } from '../../../operations/reload.ts'
 import { keysText } from '../../../core/plan/configuration.ts'
 
-/** What a daemon did with its configuration, for people; `file` is the one that the command read. */
 export function renderReload(report: ReloadReport, file: string): readonly string[] {
   const { added, changed, removed, applied, needRestart } = report
   const lines = [

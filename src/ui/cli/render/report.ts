@@ -19,7 +19,7 @@ import { amount, digits, pointInTime, timeTaken } from '../../../base/wording.ts
 import { printable } from '../../../base/printable.ts'
 import type { Part } from '../../../core/plan/part/part.ts'
 
-/** How many changes of one operation, and notices of one code, are shown unless all are asked for. */
+/** Of each operation and of each notice code, without `--all`. */
 const SHOWN = 20
 
 const OP_NAMES: Readonly<Record<Op, readonly [noun: string, what: string]>> = {
@@ -32,7 +32,6 @@ const OP_NAMES: Readonly<Record<Op, readonly [noun: string, what: string]>> = {
   'set-members': ['group', 'with other members'],
 }
 
-/** One run for people: counts, changes, what was not applied, notices, and what holds the run. */
 export function renderReport(view: RunView, options: { readonly all: boolean }): string[] {
   const shown = options.all ? Number.MAX_SAFE_INTEGER : SHOWN
   const sections = [
@@ -50,16 +49,13 @@ export function renderReport(view: RunView, options: { readonly all: boolean }):
   return sections.flatMap((lines) => (lines.length === 0 ? [] : [...lines, '']))
 }
 
-/** The counts of a plan that nobody looks at again, and what would hold it. */
+/** Counts of a plan that is not stored, and what would hold it. */
 export function renderPlanCounts(view: RunView): string[] {
   const parts = [countLines(view), holdLines(view), waitLines(view)]
   return parts.flatMap((lines) => lines)
 }
 
-/**
- * What a daemon prints of a run: the report, or one line when there was nothing to do. Without `people` what may name a
- * person is left out.
- */
+/** The daemon's report, or one line when there was nothing to do. Without `people`, entries are not named. */
 export function renderRunEnd(view: RunView, { people }: { readonly people: boolean }): string[] {
   const { state, counts, breaches, configurationChange: changed } = view
   const isDone = state === 'done' || state === 'planned'
@@ -99,7 +95,6 @@ function configurationLine({ configurationChange: change }: RunView): string[] {
   return [`  The configuration was changed since run ${change.since}: ${keysText(change.keys)}`]
 }
 
-/** What a run is for that is none of the whole sync. */
 function purposeOf({ undo, part, approvalOf }: RunView): string[] {
   if (undo !== null) return [`undo of ${isWhole(undo.part) ? '' : 'a part of '}run ${undo.run}`]
   if (approvalOf === null) return []
@@ -110,7 +105,6 @@ function isWhole(part: Part): boolean {
   return Object.keys(part).length === 0
 }
 
-/** What no undo can bring back of those who were deleted. */
 function countLines({ counts, breaches, undo }: RunView): string[] {
   if (counts === null) return []
   const { sourceUsers, sourceGroups, directoryUsers, directoryGroups, unchanged } = counts
@@ -150,24 +144,24 @@ function changeLines(view: RunView, shown: number): string[] {
     named += all
     if (all > group.length) lines.push(`  … and ${digits(all - group.length)} more, --all shows them`)
   }
-  // Changes of a run whose counts are not there yet.
+  // The run has no counts yet.
   if (totalChanges > named) lines.push(`  … and ${digits(totalChanges - named)} more, --all shows them`)
   return lines
 }
 
-/** Old plans that nobody decided on are not kept as long as their runs. */
+/** Undecided plans are deleted earlier than their runs. */
 function isForgotten({ counts, totalChanges, finishedAt }: RunView): boolean {
   return finishedAt !== null && totalChanges === 0 && total(counts?.planned ?? {}) > 0
 }
 
 const NOT_APPLIED: ReadonlySet<ChangeView['state']> = new Set(['quarantined', 'failed', 'missing'])
 
-/** The reason of what was not applied is said once, where all of that is named. */
+/** The reason is printed once, where all changes that were not applied are listed. */
 function withoutDetail(change: ChangeView): ChangeView {
   return { ...change, detail: null }
 }
 
-/** Every change that could not be applied, without a limit, and the number of those that the run did not reach. */
+/** Every change that was not applied, without a limit, and how many the run did not reach. */
 function notApplied({ changes, counts, undo }: RunView): string[] {
   const wrong = changes.filter(({ state }) => NOT_APPLIED.has(state)).map(renderChange)
   const dropped = counts?.outcomes.dropped ?? 0
@@ -188,7 +182,7 @@ function underWay({ counts }: RunView): string[] {
   ]
 }
 
-/** Many refusals of one status may be no fault of the entries. */
+/** Many refusals with one status may not be the entries' fault. */
 function refusedAlike(changes: RunView['changes']): string[] {
   const refused = changes.filter(({ state }) => state === 'quarantined')
   const statuses = new Set(refused.map(({ status }) => status))
@@ -225,7 +219,6 @@ function expiryLine({ holdExpiresAt, undo }: RunView): string[] {
   return [`It expires at ${pointInTime(holdExpiresAt)}; then ${then}.`]
 }
 
-/** Who decided what, when and why. */
 function decisionLines({ run, decisions, approvalRuns, approvedWaiting }: RunView): string[] {
   const lines = decisions.map((decided) => {
     const text = decisionText(decided)
@@ -249,7 +242,7 @@ function afterHold(first: number): string {
   )
 }
 
-/** What the evidence does not prove waits, while the rest is applied. */
+/** Withheld changes; the rest is applied. */
 function waitLines(view: RunView): string[] {
   const { state, hold, holdRun } = view
   const { title, breaches } = findingsOf(view)
@@ -260,7 +253,6 @@ function waitLines(view: RunView): string[] {
   return [`${title}:`, ...breachLines(breaches, hold), ...help]
 }
 
-/** How a person decides about findings. */
 function decideLines({ run, holdRun, state, breaches, undecidedChanges: changes }: RunView): string[] {
   const held = holdRun ?? run
   const waiting = undecided(state, breaches).filter((breach) => breach.changes > 0)
@@ -278,7 +270,7 @@ function decideLines({ run, holdRun, state, breaches, undecidedChanges: changes 
   return lines.filter((line) => line !== false)
 }
 
-/** Says of each what was decided about it, where that is not what was decided about all. */
+/** Adds the decision about each where it differs from the decision about all. */
 function breachLines(breaches: RunView['breaches'], hold: RunView['hold']): string[] {
   return breaches.map(({ guard, detail, decided }) => {
     const decision = decided === undefined || decided === hold ? '' : ` (${decided})`

@@ -8,7 +8,6 @@ import { printable } from '../../../base/printable.ts'
 
 const HEAD = ['RUN', 'SYNC', 'MODE', 'ASKED BY', 'STATE', 'ASKED AT', 'TOOK', 'PLANNED', 'NOTE']
 
-/** The list of runs as a table, newest first. */
 export function renderRuns(runs: readonly RunSummary[]): string[] {
   if (runs.length === 0) return ['There are no runs yet; dirsyncd sync starts one.']
   return [...pauseLines(runs), ...renderTable(HEAD, runs.map(row))]
@@ -42,7 +41,6 @@ function took({ startedAt, finishedAt }: RunSummary): string {
   return timeTaken(Date.parse(finishedAt) - Date.parse(startedAt))
 }
 
-/** Why the run failed, what it waits for, the state of its hold, or what it left undone. */
 function note(run: RunSummary): string {
   const { error, waitsUntil, mode, state, hold, holdRun, breaches } = run
   if (error !== null) return printable(error)

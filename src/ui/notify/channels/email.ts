@@ -5,22 +5,21 @@ import { type Channel, Undelivered } from '../channel.ts'
 export interface EmailOptions {
   readonly host: string
   readonly port: number
-  /** `tls` from the first byte, `starttls` before anything is said, or `none`. */
+  /** `tls` from the first byte, `starttls` before the first command, or `none`. */
   readonly security: 'tls' | 'starttls' | 'none'
-  /** Certificate authorities (PEM) to trust instead of Node's defaults. */
+  /** PEM, instead of Node's defaults. */
   readonly ca: string | undefined
   readonly user: string | undefined
   readonly password: (() => Promise<string>) | undefined
   readonly from: string
-  /** Whom the mail names as its recipients. */
   readonly to: readonly string[]
 }
 
-/** A mail server may look into a mail for minutes before it says that it has it (RFC 5321, 4.5.3.2). */
+/** A mail server may check a mail for minutes before it accepts it (RFC 5321, 4.5.3.2). */
 const PATIENCE = { connectionTimeout: 20_000, greetingTimeout: 60_000, socketTimeout: 600_000 }
 
 /**
- * Sends to one recipient, because a server may refuse one and take the mail for the others.
+ * Sends to one recipient, because a server may refuse one and accept the mail for the others.
  *
  * @param recipient an address without a name
  */
@@ -36,7 +35,7 @@ export function createEmail(options: EmailOptions, recipient: string): Channel {
         requireTLS: security === 'starttls',
         ignoreTLS: security === 'none',
         ...PATIENCE,
-        // Set here, because NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would switch the check off.
+        // Set here, because NODE_TLS_REJECT_UNAUTHORIZED=0 would disable the check.
         tls: { rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
         ...(user !== undefined && password !== undefined && { auth: { user, pass: password } }),
       })
@@ -47,7 +46,7 @@ export function createEmail(options: EmailOptions, recipient: string): Channel {
           envelope: { from: addressOf(from), to: [recipient] },
           subject: `[dirsyncd] ${subject}`,
           text,
-          // The same at every attempt: a server that took an earlier one can tell.
+          // The same at every attempt, so that the server can drop duplicates.
           messageId: `<${id}@${addressOf(from).split('@').at(-1) ?? 'dirsyncd'}>`,
           date: createdAt,
           headers: { 'Auto-Submitted': 'auto-generated' },
@@ -62,15 +61,13 @@ export function createEmail(options: EmailOptions, recipient: string): Channel {
   }
 }
 
-/** Without the name before it: `ops@example.org` of `Operations <ops@example.org>`. */
+/** `ops@example.org` of `Operations <ops@example.org>`. */
 export function addressOf(mailbox: string): string {
   return /<([^<>]+)>$/.exec(mailbox)?.[1] ?? mailbox
 }
 
-/** What Nodemailer says of an error. */
 interface MailFault {
   readonly code?: unknown
-  /** What the system or TLS said. */
   readonly originalCode?: unknown
   readonly cert?: unknown
   readonly responseCode?: unknown
@@ -80,11 +77,11 @@ function undelivered(error: unknown, host: string, withoutSecrets: (said: string
   const { code, originalCode, cert, responseCode } = (error instanceof Error ? error : {}) as MailFault
   const isRefused = typeof responseCode === 'number' && responseCode >= 500
   const reason = networkReason(Object.assign(new Error(), { code: originalCode, cert }))
-  // A server may repeat what it got, which is the password in another form.
+  // A server may repeat the password in another encoding.
   if (code === 'EAUTH')
     return new Undelivered(`${host}: the login is refused${status(responseCode)}`, { isRefused })
   if (reason !== undefined) {
-    // The words are those for servers that are configured by a URL.
+    // The words are those for servers configured by a URL.
     return new Undelivered(`${host} does not answer: ${reason.replace('name in the URL', 'name as host')}`)
   }
   const said = withoutSecrets(sentence(error)).split('\n')[0] ?? ''
@@ -95,7 +92,7 @@ function status(responseCode: unknown): string {
   return typeof responseCode === 'number' ? ` (${responseCode})` : ''
 }
 
-/** What a mail server says, without the password in the forms in which it got it (AUTH PLAIN and LOGIN). */
+/** Removes the password in the encodings of AUTH PLAIN and LOGIN. */
 function withoutLogin(said: string, user: string | undefined, password: string | undefined): string {
   if (user === undefined || password === undefined || password === '') return said
   const forms = [base64(`\0${user}\0${password}`), base64(password), password]

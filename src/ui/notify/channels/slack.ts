@@ -4,11 +4,11 @@ import { Poster, type PostOptions } from '../post.ts'
 import { isThisMachine } from '../../../base/this-machine.ts'
 
 export interface SlackOptions extends PostOptions {
-  /** Reads the URL, which is all that the receiver asks for. */
+  /** The URL is the only credential. */
   readonly url: () => Promise<string>
 }
 
-/** Sends to an incoming webhook of Slack, or of another chat that takes the same. */
+/** For an incoming webhook of Slack, or of a compatible chat. */
 export function createSlack({ url, ...options }: SlackOptions): Channel {
   const poster = new Poster(options)
   return {
@@ -20,7 +20,7 @@ export function createSlack({ url, ...options }: SlackOptions): Channel {
   }
 }
 
-/** Who reads the URL on its way may write, too; no message shows it. */
+/** A URL read from the network gives write access, so no message shows it. */
 function checked(url: string): string {
   const parsed = URL.parse(url)
   const isPrivate =
@@ -29,7 +29,7 @@ function checked(url: string): string {
   throw new DirsyncdError('config-invalid', 'The secret of the channel must be an https URL.')
 }
 
-/** Nothing in it is a link or a mention. */
+/** Prevents links and mentions. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

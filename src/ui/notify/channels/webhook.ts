@@ -6,11 +6,11 @@ import { Poster, type PostOptions } from '../post.ts'
 
 export interface WebhookOptions extends PostOptions {
   readonly url: string
-  /** Reads the secret: `whsec_` and base64. */
+  /** `whsec_` and base64. */
   readonly secret: () => Promise<string>
 }
 
-/** Sends signed JSON, as https://www.standardwebhooks.com says. */
+/** Signed JSON, see https://www.standardwebhooks.com. */
 export function createWebhook({ url, secret, ...options }: WebhookOptions): Channel {
   const poster = new Poster(options)
   return {
@@ -42,7 +42,7 @@ function signatureOf(
   return { 'webhook-id': id, 'webhook-timestamp': String(seconds), 'webhook-signature': `v1,${signed}` }
 }
 
-/** Shorter keys can be found by trying. */
+/** Shorter keys can be guessed. */
 const SHORTEST_KEY = 24
 
 function keyOf(secret: string): Buffer {
