@@ -13,18 +13,17 @@ import { requireSameTarget } from './same-target.ts'
 
 export interface ApprovalDeps {
   readonly db: Kysely<Tables>
-  /** Adds a run and wakes whoever makes it. */
   readonly request: (sync: string, run: Omit<NewRun, 'sync' | 'target'>) => Promise<number>
 }
 
 interface PartDeps extends ApprovalDeps {
-  /** The target of each configured sync. */
+  /** Of each configured sync. */
   readonly targets: ReadonlyMap<string, string>
 }
 
 /**
- * See `Control.approve`. One run applies the part, and the next one holds what is left; what is left of a plan that was
- * rejected stays so.
+ * See `Control.approve`. One run applies the part and the next one holds the rest; the rest of a rejected plan stays
+ * rejected.
  */
 export async function approvePartOf(
   { db, targets, request }: PartDeps,
@@ -55,7 +54,6 @@ export async function approvePartOf(
   return (await findRun(db, number))!
 }
 
-/** How many ids a sentence names. */
 const IDS_NAMED = 20
 
 function noSuchChange({ run, hold }: RunRecord, ids: readonly string[]): string {
@@ -75,7 +73,7 @@ function requireNoUndo({ run, undo, hold }: RunRecord): void {
   )
 }
 
-/** Throws unless guards hold the whole plan of this run, or a person rejected it. */
+/** Throws unless guards hold the whole plan of this run, or the operator rejected it. */
 function requirePlanOnHold(run: RunRecord): void {
   requireInTime(run)
   const { run: number, state, hold, hold_run: holder, decisions } = run
@@ -89,7 +87,7 @@ function requirePlanOnHold(run: RunRecord): void {
   )
 }
 
-/** Whether nobody can decide about the hold any more: what it holds may look quite different by now. */
+/** Too old to decide about: what it holds may look quite different by now. */
 export function isExpired({
   hold,
   hold_expires_at: end,
@@ -97,7 +95,6 @@ export function isExpired({
   return hold === 'open' && end !== null && end.getTime() <= Date.now()
 }
 
-/** Throws where nobody has decided in time. */
 export function requireInTime(run: RunRecord): void {
   if (!isExpired(run) || run.hold_expires_at === null) return
   const since = pointInTime(run.hold_expires_at.toISOString())

@@ -12,42 +12,35 @@ export type { ChangeFilter, Place }
 
 export interface ChangePage {
   readonly changes: readonly ChangeView[]
-  /** Whether there are others in the direction in which the page was asked for. */
   readonly isMore: boolean
 }
 
 export type NumberedNotice = Notice & { readonly number: number }
 
-/** A run, and what its sync is now. */
 export interface ShownRun extends RunDetail {
   /**
-   * What the sync writes to now: the directory of this run, or another one. `none`: the configuration does not have the
-   * sync any more.
+   * What the sync writes to now: the directory of this run, or another one. `none`: the sync was removed from the
+   * configuration.
    */
   readonly directoryNow: 'same' | 'other' | 'none'
-  /** The run of the sync that has the open hold. */
   readonly openHold: number | null
 }
 
-/** What pages show of runs with more changes than anybody reads at once. Of a run that is unknown, there are none. */
+/** For pages: reads parts of runs of any size. An unknown run has no rows. */
 export interface Browse {
   run(run: number): Promise<ShownRun | undefined>
   changes(run: number, filter: ChangeFilter, place: Place): Promise<ChangePage>
   notices(run: number, asked: NoticesAsked): Promise<readonly NumberedNotice[]>
-  /** All changes of a run in their order, in parts. */
   readonly eachChange: (run: number) => AsyncIterable<readonly ChangeView[]>
-  /** All notices of a run in their order, in parts. */
   readonly eachNotice: (run: number) => AsyncIterable<readonly NumberedNotice[]>
 }
 
 export interface NoticesAsked {
   readonly code?: NoticeCode
-  /** Only those with a greater number. */
   readonly after?: number
   readonly limit: number
 }
 
-/** Rows that are read at once of what is read as a whole. */
 const PART = 1000
 
 /** @param targets of the configured syncs */

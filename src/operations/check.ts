@@ -31,10 +31,10 @@ import { isThisMachine } from '../base/this-machine.ts'
 import { trustThisMachine } from '../config/authorities.ts'
 import { digits } from '../base/wording.ts'
 
-/** `ok`: tested, works; `info`: a fact; `warn`: works, but somebody should look at it; `fail`: does not work. */
+/** `ok`: works; `info`: a fact; `warn`: works, but needs attention; `fail`: does not work. */
 export type CheckLevel = ProbeLevel | 'fail'
 
-/** One result of `dirsyncd check`; `sync` is empty when the result concerns every sync. */
+/** `sync` is empty when the result concerns every sync. */
 export type CheckItem = CheckLine | CheckCounts | CheckFinding | CheckSamples | CheckTrace
 
 export interface CheckLine {
@@ -46,20 +46,18 @@ export interface CheckLine {
   readonly detail: string
 }
 
-/** How much the source holds. */
 export interface CheckCounts extends SourceCounts {
   readonly type: 'counts'
   readonly sync: string
 }
 
-/** Something about the entries of the source; `examples` are names and stay empty where none are wanted. */
+/** A finding about the entries of the source; `examples` are names, and empty where none are wanted. */
 export interface CheckFinding extends Finding {
   readonly type: 'finding'
   readonly sync: string
   readonly level: CheckLevel
 }
 
-/** A few mapped entries. */
 export interface CheckSamples {
   readonly type: 'samples'
   readonly sync: string
@@ -67,7 +65,6 @@ export interface CheckSamples {
   readonly groups: readonly { readonly id: string; readonly name: string; readonly members: number }[]
 }
 
-/** How one of the samples was mapped. */
 export interface CheckTrace extends Pick<FoundEntry, 'kind' | 'from' | 'fields'> {
   readonly type: 'trace'
   readonly sync: string
@@ -76,7 +73,7 @@ export interface CheckTrace extends Pick<FoundEntry, 'kind' | 'from' | 'fields'>
 
 export interface CheckRequest {
   readonly writes: boolean
-  /** Entries by name: the only personal data that a check shows. */
+  /** Whether to show entries by name, the only personal data of a check. */
   readonly samples: boolean
   readonly sync?: string
 }
@@ -96,7 +93,7 @@ export async function* runCheck(
   for (const pause of paused)
     if (request.sync === undefined || pause.sync === request.sync)
       yield { ...SITE, label: 'paused', level: 'warn', detail: pauseText(pause) }
-  // Beside a daemon with embedded stores only what this command itself was refused is known.
+  // Beside a daemon with embedded stores, only this command's own refused logins are known.
   const logins = new Logins(site && refusedLogins(site.store.db))
   for (const sync of config.syncs) {
     if (request.sync !== undefined && sync.name !== request.sync) continue
@@ -109,7 +106,7 @@ const COMMAND = 'dirsyncd check'
 
 const SITE = { type: 'line', sync: '', part: 'site' } as const
 
-/** Opens the stores, unless a running daemon of this configuration has them. */
+/** Skips stores that a running daemon of this configuration has open. */
 async function checkStores(
   stack: AsyncDisposableStack,
   config: Config,
@@ -158,10 +155,10 @@ function queueText({ queue }: Config): string {
   return `queue on ${queue.kind === 'redis' ? 'Redis' : 'the store'}`
 }
 
-/** How many entries of each kind are shown by name; `undefined`: none, and no examples either. */
+/** The number of named entries of each kind; `undefined`: none, and no examples either. */
 type Samples = { readonly users: number; readonly groups: number } | undefined
 
-/** Tests one source and shows what it has. Problems are lines, not errors. */
+/** Problems are lines, not errors. */
 export async function* checkSource(
   sync: SyncConfig,
   {
@@ -197,7 +194,6 @@ export async function* checkSource(
   }
 }
 
-/** The level of a log whose warnings a command prints itself. */
 export function withoutWarnings(level: string): string {
   return level === 'warn' ? 'error' : level
 }
@@ -218,13 +214,13 @@ function* findings(
   yield* nameLines(sync.name, snapshot, samples)
 }
 
-/** Many services refuse both: what is no address, and an address of a domain that is not the company's. */
+/** Many services refuse invalid addresses and addresses of foreign domains. */
 function* addressLines(
   { name: sync, directory }: SyncConfig,
   { users }: SourceSnapshot,
   samples: boolean,
 ): Generator<CheckLine> {
-  // Where the domains are known, the finding has all others.
+  // With known domains, the finding has all others.
   if (directory.allowedDomains !== undefined) return
   const base = { type: 'line', sync, part: 'source' } as const
   const { bad, domains } = tallyEmails(users.values())
@@ -246,7 +242,7 @@ function* addressLines(
   yield { ...base, label: 'domains', level: 'info', detail: `${domainsInWords(domains)}; ${hint}` }
 }
 
-/** What is no part of a name, or puts its parts in another order: services cut names into first and last ones. */
+/** Characters that are no part of a name, or that swap its parts: services split names into first and last ones. */
 const ODD_NAMES: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['a comma', /,/],
   ['brackets', /[()[\]]/],
@@ -265,13 +261,12 @@ function* nameLines(sync: string, { users }: SourceSnapshot, samples: boolean): 
   yield { type: 'line', sync, part: 'source', label: 'names', level: 'info', detail }
 }
 
-/** `disabled` is no warning: a source reports it only when the configuration says what to do with such accounts. */
+/** `disabled` is no warning: a source reports it only when the configuration handles such accounts. */
 const LEVELS: ReadonlyMap<Finding['code'], CheckLevel> = new Map([
   ['nobody', 'fail'],
   ['disabled', 'info'],
 ])
 
-/** The users whose e-mail may not be written. */
 function badEmailFinding(
   { directory }: SyncConfig,
   { users }: SourceSnapshot,
@@ -330,12 +325,12 @@ async function* sampleEntries(
 
 const HEARD = 'everybody on the way can read the token and all people; use https://'
 
-/** The label of the line that names what was made to find something out. */
+/** Label of the line about remaining test entries. */
 export const LEFT_BEHIND = 'left behind'
 const DELETE_THEM =
   'unless dirsyncd is at it just now, delete that in the service, or let dirsyncd init do it at a terminal'
 
-/** Tests what the token may do in the directory of one sync. Problems are lines, not errors. */
+/** Tests what the token may do. Problems are lines, not errors. */
 export async function* checkDirectory(
   sync: SyncConfig,
   {

@@ -39,54 +39,46 @@ export interface RunSummary {
   readonly finishedAt: string | null
   readonly counts: RunCounts | null
   readonly breaches: readonly BreachView[]
-  /**
-   * How many different changes its hold waits for that nobody has decided on yet; the breaches may name one change
-   * several times.
-   */
+  /** Distinct undecided changes of its hold; several breaches may name the same change. */
   readonly undecidedChanges: number
-  /** Of a hold that it shares with an earlier run, only what became of it; null while that one is open. */
+  /** Of a hold shared with an earlier run: only its outcome, and null while that hold is open. */
   readonly hold: HoldState | null
-  /** The run whose hold this run waits for: its own, or an earlier one that holds the same changes or comes first. */
+  /**
+   * The run with the hold that this run waits for: its own, or an earlier one that holds the same changes or comes
+   * first.
+   */
   readonly holdRun: number | null
   readonly digest: string | null
-  /** Whether a person approved what it does. */
   readonly approved: boolean
   /** One sentence, where the run failed. */
   readonly error: string | null
-  /** What the run waits for, where its directory is left alone for a time. */
+  /** The API pause that the run waits for. */
   readonly waitsUntil: Wait | null
-  /** When nobody can decide any more about its hold, which the next run then makes anew; ISO 8601, UTC. */
+  /** When its hold expires, which the next run then makes anew; ISO 8601, UTC. */
   readonly holdExpiresAt: string | null
-  /** What people decided about its hold, the earliest first. */
+  /** Decisions about its hold, the earliest first. */
   readonly decisions: readonly RecordedDecision[]
-  /** The run whose hold was approved, where this one applies that. */
   readonly approvalOf: number | null
-  /** Set where the run applies a part of its plan only. */
   readonly part: Part | null
-  /** The run, or the part of it, that this one puts back. */
   readonly undo: Undo | null
-  /** Whether its sync is paused now. */
   readonly paused: SyncPause | null
 }
 
 export interface Wait {
   /** ISO 8601, UTC. */
   readonly at: string
-  /** `limited`: the service asked for it with 429. `outage`: it does not answer. */
+  /** `limited`: the service answered 429. `outage`: it does not answer. */
   readonly why: 'limited' | 'outage'
-  /** In an outage: what came of the last change that was sent, in a sentence. */
+  /** In an outage: the result of the last sent change, one sentence. */
   readonly answer?: string
 }
 
-/** Without what the service answered, which may name a person. */
+/** The answer of the service may name an entry. */
 export function withoutAnswer({ at, why }: Wait): Wait {
   return { at, why }
 }
 
-/**
- * The run whose hold comes first: it is of the whole sync, so what this run of single entries would hold is not to be
- * decided on before.
- */
+/** A hold of the whole sync is decided before the hold of this run of single entries. */
 export function holdBefore({
   run,
   hold,
@@ -103,7 +95,6 @@ export interface ChangeView {
   readonly number: number
   readonly change: Change
   readonly state: ChangeState
-  /** The HTTP status of the last answer. */
   readonly status: number | null
   readonly detail: string | null
 }
@@ -113,15 +104,14 @@ export interface RunDetail extends RunSummary {
   /** When both sides had been read, and when its changes began to be applied; ISO 8601, UTC. */
   readonly readAt: string | null
   readonly applyingAt: string | null
-  /** What it found out about its reads. */
   readonly evidence: ReadEvidence | null
-  /** What an undo cannot bring back, in words. */
+  /** What an undo cannot restore, in words. */
   readonly lost: readonly string[]
-  /** The runs that approvals of its hold began, the first one first; later ones may apply what these did not. */
+  /** Runs started by approvals of its hold, the first one first; later ones may apply what these did not. */
   readonly approvalRuns: readonly number[]
-  /** How many changes of its hold are approved and wait for a run that applies them; `reject` takes them back. */
+  /** How many approved changes of its hold wait for a run; `reject` takes them back. */
   readonly approvedWaiting: number
-  /** Which options of the sync are not as in its last completed run of all entries. */
+  /** Changed options since the last completed run of all entries. */
   readonly configurationChange: ConfigurationChange | null
 }
 
@@ -130,7 +120,9 @@ export interface RunView extends RunDetail {
   readonly notices: readonly Notice[]
   readonly totalChanges: number
   readonly totalNotices: number
-  /** Which of its notices an earlier run had already; null while the run goes on, and where there is no such run. */
+  /**
+   * Which of its notices an earlier run already had; null while the run is unfinished, and where there is no such run.
+   */
   readonly sameNotices: SameNotices | null
 }
 
@@ -142,14 +134,12 @@ export interface RunRequest {
 
 export interface DecisionRequest {
   readonly run: number
-  /** Who decides. */
   readonly by: string
   readonly reason?: string | undefined
-  /** Names of guards and findings; left out: all of them. */
+  /** Names of guards and findings; default: all. */
   readonly only?: readonly string[] | undefined
   /**
-   * What the hold was when the person looked at it: where somebody decided otherwise since, nothing is decided. Left out:
-   * what it is now.
+   * The hold as the operator saw it: a later decision by another operator refuses this one. Default: the present state.
    */
   readonly seen?: 'open' | 'approved' | 'rejected' | undefined
 }
@@ -159,12 +149,9 @@ export interface ApproveRequest extends DecisionRequest {
 }
 
 export interface UndoRequest {
-  /** The run that is undone. */
   readonly run: number
   readonly part: Part
-  /** `plan` only shows it. */
   readonly mode: RunMode
-  /** Who asks for it. */
   readonly by: string
 }
 
@@ -181,11 +168,11 @@ export interface QuarantinedChange {
   readonly sync: string
   readonly kind: Kind
   readonly id: string
-  /** Null where it is not known. */
+  /** Null where it is unknown. */
   readonly name: string | null
   readonly op: Op
   readonly fingerprint: string
-  /** One sentence: what the service answered. */
+  /** The service's answer, one sentence. */
   readonly detail: string
   /** ISO 8601, UTC, as the next two. */
   readonly since: string
@@ -203,54 +190,51 @@ export interface ReleaseRequest {
 
 /** The operations that commands and admin pages share. */
 export interface Control extends AsyncDisposable {
-  /** What a daemon works with, which may have been changed in the file since; only a daemon has it. */
+  /** What the daemon has loaded; the file may have changed since. Only a daemon has it. */
   readonly configuration?: () => Promise<readonly WrittenSync[]>
-  /** Asks for a run and returns its number at once. Throws `sync-paused` where it would write and must not. */
+  /** Returns the number of the new run at once. Throws `sync-paused` for a run that would write. */
   requestRun(request: RunRequest): Promise<number>
   /** One run with its first changes and notices, `limit` of each (default 1,000). */
   run(number: number, detail?: { readonly limit: number }): Promise<RunView | undefined>
   /** The newest runs first. */
   runs(filter: RunFilter): Promise<readonly RunSummary[]>
   /**
-   * Approves the open hold of this run, or only its guards and findings of these names, and asks for a run that applies
-   * what may be applied then: where guards hold the plan, nothing before all of them are decided on. Of a part of the
-   * plan, it asks for a run that applies that part, and for another one that holds the rest. Throws `run-unknown` or
-   * `usage`.
+   * Approves the open hold of this run, or only its guards and findings of these names, and requests a run that applies
+   * what may be applied then: where guards hold the plan, nothing before all of them are decided. Of a part of the
+   * plan, one run applies the part, and another one holds the rest. Throws `run-unknown` or `usage`.
    */
   approve(request: ApproveRequest): Promise<RunSummary>
   /**
-   * Rejects the open hold of this run, or only its guards and findings of these names: their changes are left alone
-   * until they change. Throws `run-unknown` or `usage`.
+   * Rejects the open hold of this run, or only its guards and findings of these names: their changes are not made until
+   * they change. Throws `run-unknown` or `usage`.
    */
   reject(request: DecisionRequest): Promise<RunSummary>
   /**
-   * Asks for a run that puts back what an earlier one did, and pauses the sync unless the undo is only to be shown.
-   * Returns its number at once. Throws `run-unknown` or `usage`.
+   * Requests a run that undoes an earlier one, and pauses the sync except in mode `plan`. Returns the run's number at
+   * once. Throws `run-unknown` or `usage`.
    */
   undo(request: UndoRequest): Promise<number>
   /**
-   * Pauses a sync: its run under way ends soon, and no other begins but plans and undos. Returns the pause, which is an
-   * earlier one where there was one, and the number of the run that ends.
+   * Ends the sync's present run soon and starts no other except plans and undos. Returns the pause, possibly an earlier
+   * one, and the number of the run that ends.
    */
   pause(request: PauseRequest): Promise<{ readonly pause: SyncPause; readonly stopped: number | null }>
-  /** Ends the pause of a sync and returns it; null where there was none. */
+  /** Returns the ended pause; null where there was none. */
   resume(request: ResumeRequest): Promise<SyncPause | null>
-  /** The syncs that are paused. */
   paused(): Promise<readonly SyncPause[]>
-  /** What is in quarantine. */
   quarantine(filter: { readonly sync?: string }): Promise<readonly QuarantinedChange[]>
   /** Takes changes out of quarantine, so that the next run tries them again, and returns them. */
   release(request: ReleaseRequest): Promise<readonly QuarantinedChange[]>
-  /** Tells why the directory has a user or group as it has it. Changes nothing. Throws the signal's reason. */
+  /** Explains the state of a user or group in the directory. Changes nothing. Throws the signal's reason. */
   explain(request: ExplainRequest, signal?: AbortSignal): Promise<Explanation>
 }
 
-/** Guards hold the whole plan, so nothing of it is applied before all of them are decided on. */
+/** Guards hold the whole plan: nothing is applied before all of them are decided. */
 export function isPlanStillHeld({ state, hold }: Pick<RunSummary, 'state' | 'hold'>): boolean {
   return state === 'held' && hold === 'open'
 }
 
-/** Of a plan that guards held, a person rejected something, and what was approved is to be applied. */
+/** Some guards of the plan were rejected, and the approved changes are to be applied. */
 export function isApprovedInPart({
   state,
   hold,
@@ -264,7 +248,6 @@ export function isApprovedInPart({
   return state === 'held' && hold === 'rejected' && isAnyApproved
 }
 
-/** What a run waits for, for a person. */
 export function waitText({ at, why, answer }: Wait): string {
   return why === 'limited'
     ? `waits for the API until ${timeOfDay(at)} (the service asked for it with 429)`

@@ -14,11 +14,10 @@ import { requireSameTarget } from './same-target.ts'
 
 interface DecisionDeps {
   readonly db: Kysely<Tables>
-  /** The target of each configured sync. */
   readonly targets: ReadonlyMap<string, string>
 }
 
-/** Records a decision about the hold of a run. Throws `run-unknown` or `usage` where it takes none. */
+/** Throws `run-unknown`, or `usage` where the run takes no decision. */
 export async function decideOn(
   { db, targets }: DecisionDeps,
   number: number,
@@ -40,9 +39,9 @@ export async function decideOn(
 }
 
 /**
- * The run's hold waits for a decision. What was rejected may still be approved, or nobody could ever apply it.
+ * Throws unless the hold is open. A rejected hold may still be approved, or its changes could never be applied.
  *
- * @param known how the hold was when the person looked at it
+ * @param known the hold as the operator saw it
  */
 async function requireHold(
   db: Kysely<Tables>,
@@ -56,8 +55,7 @@ async function requireHold(
     awaits: isDecided && (await countApproved(db, run.run)) > 0,
     applying: isDecided ? await applyingRun(db, run.run) : undefined,
   }
-  // Whoever was wrong, and knows of the approval, can take it back before it is done; an undo puts back what it reads
-  // anew.
+  // An operator who knows of the approval can take it back until it is applied. An undo reads anew.
   const isSeen = run.hold === 'approved' && known === 'approved'
   const isOpenStill = isSeen && around.awaits && around.applying === undefined
   if (isOpenStill && decision === 'rejected' && run.undo === null) return
@@ -65,7 +63,7 @@ async function requireHold(
   throw new DirsyncdError('run-unknown', `Run ${run.run} has no open hold: ${why}.`)
 }
 
-/** A run that puts back plans all of the undo anew, and would not leave out what was rejected. */
+/** A run that undoes plans all of it anew, and would not leave out what was rejected. */
 function requireWholeUndo({ run, undo }: RunRecord, { decision, only }: NewDecision): void {
   if (undo === null || only === undefined) return
   const what = decision === 'approved' ? 'approve' : 'reject'
@@ -75,7 +73,7 @@ function requireWholeUndo({ run, undo }: RunRecord, { decision, only }: NewDecis
   )
 }
 
-/** Which guard an approved change was held by is not kept. */
+/** The store does not keep which guard held an approved change. */
 function requireWhole({ run, hold }: RunRecord, { only }: NewDecision): void {
   if (hold !== 'approved' || only === undefined) return
   throw new DirsyncdError(
@@ -102,15 +100,14 @@ function requireNames(
   )
 }
 
-/** What is so beside a hold that was decided about. */
 interface Around {
-  /** Whether something of it that was approved is not applied yet. */
+  /** Whether some approved changes are not applied yet. */
   readonly awaits: boolean
-  /** The run that applies it, until that has ended. */
+  /** The run that applies them, until it has ended. */
   readonly applying: number | undefined
 }
 
-/** Somebody else was quicker: who it was, when and what he decided. */
+/** Another operator was quicker: the name, the time and the decision. */
 function whoDecided({ run, hold, undo, decisions }: RunRecord, { awaits, applying }: Around): string {
   const decided = `it was ${decisionsText(decisions) ?? `${hold} before`}`
   if (hold !== 'approved') return decided
@@ -121,7 +118,7 @@ function whoDecided({ run, hold, undo, decisions }: RunRecord, { awaits, applyin
     : decided
 }
 
-/** @param open the run of the sync that has the open hold */
+/** @param open the run with the sync's open hold */
 function whyNoHold(run: RunRecord, open: number | undefined): string {
   const first = holdBefore({ ...run, holdRun: run.hold_run })
   if (first !== undefined) return `the hold of run ${first} comes first, which is of the whole sync`

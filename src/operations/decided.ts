@@ -19,7 +19,6 @@ export function decisionsText(decisions: readonly RecordedDecision[]): string | 
   return decisions.length === 0 ? undefined : decisions.map(withReason).join(', and ')
 }
 
-/** What was decided last about a guard or finding. */
 export function decisionOn(decisions: readonly RecordedDecision[], name: string): string | undefined {
   const decided = decisions.findLast(({ only }) => only?.includes(name) ?? false)
   return decided && withReason(decided)
@@ -29,7 +28,7 @@ function withReason(decided: RecordedDecision): string {
   return `${decisionText(decided)}${decided.reason === undefined ? '' : `: "${decided.reason}"`}`
 }
 
-/** What was rejected may be approved later, but not by somebody who knows nothing of the rejection. */
+/** A rejection may be overruled only by an operator who has seen it. */
 export function requireSeen({ run, hold, decisions }: RunRecord, seen: HoldState | null): void {
   if (hold !== 'rejected' || seen === 'rejected') return
   const how = decisionsText(decisions) ?? 'rejected by somebody else'

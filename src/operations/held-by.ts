@@ -1,18 +1,17 @@
 import { type BreachView, holdBefore, type RunSummary } from './control.ts'
 import { total } from './total.ts'
 
-/** Breaches of one run, with the words above them. */
 export interface Titled {
   readonly title: string
   readonly breaches: readonly BreachView[]
 }
 
-/** The guards that hold the plan of a run, or held it before a person approved it. */
+/** The guards that hold the plan of a run, or held it before an approval. */
 export function guardsOf(run: RunSummary): Titled {
   return { title: guardsTitle(run), breaches: guards(run) }
 }
 
-/** What the evidence does not prove, which is left out of the plan. */
+/** Changes that the evidence does not prove, left out of the plan. */
 export function findingsOf(run: RunSummary): Titled {
   return {
     title: findingsTitle(run),
@@ -20,7 +19,7 @@ export function findingsOf(run: RunSummary): Titled {
   }
 }
 
-/** A plan that the next sync applies, because a person approved all that a guard would hold. */
+/** A plan that the next sync applies, because the operator approved all that a guard would hold. */
 export function isApprovedPlan(run: RunSummary): boolean {
   return run.mode === 'plan' && guards(run).every(({ decided }) => decided === 'approved')
 }

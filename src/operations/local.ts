@@ -33,11 +33,10 @@ import { addUndo, lostFor } from './undo.ts'
 
 export interface LocalControlDeps {
   readonly db: Kysely<Tables>
-  /** The target of each configured sync. */
+  /** Of each configured sync. */
   readonly targets: ReadonlyMap<string, string>
-  /** Ends the runs of a sync whose process is gone, where nobody else does. */
+  /** Ends the runs of dead processes, where no daemon does. */
   readonly endInterrupted?: (sync: string) => Promise<void>
-  /** Tells whoever works on runs that this one waits. */
   readonly wake: (sync: string, run: number) => Promise<void>
 }
 
@@ -45,7 +44,7 @@ export type LocalControl = Omit<Control, typeof Symbol.asyncDispose | 'explain'>
 
 const DETAIL_LIMIT = 1000
 
-/** The operations on opened stores, for the daemon and for commands where no daemon runs. */
+/** On opened stores, for the daemon and for commands without a daemon. */
 export function createLocalControl(deps: LocalControlDeps): LocalControl {
   const { db } = deps
 
@@ -89,7 +88,7 @@ export function createLocalControl(deps: LocalControlDeps): LocalControl {
     },
     reject: async (asked) => {
       const run = await decideOn(deps, asked.run, { ...asked, decision: 'rejected' })
-      // Nothing was applied before all of the plan was decided on.
+      // Nothing was applied before all of the plan was decided.
       if (isApprovedInPart(run)) await requestApproved({ db, request }, run, asked.by)
       return summary(db, run)
     },
@@ -104,7 +103,7 @@ export function createLocalControl(deps: LocalControlDeps): LocalControl {
   })
 }
 
-/** An undo pauses its sync, also where somebody has resumed it since; any other run waits for its resumption. */
+/** Pauses the sync for an undo, even if it was resumed since; any other run waits for the resumption. */
 async function requestApproved(
   { db, request }: ApprovalDeps,
   { run, sync, undo }: RunRecord,
@@ -122,7 +121,7 @@ async function requireNoPause(db: Kysely<Tables>, sync: string): Promise<void> {
   if (pause !== undefined) throw new DirsyncdError('sync-paused', `${pauseText(pauseView(pause))}.`)
 }
 
-/** The same operations; each throws `store-unavailable` where a server that it needs is away. */
+/** Each operation throws `store-unavailable` during an outage of a server. */
 function explainingOutages(operations: LocalControl): LocalControl {
   const explaining = Object.entries(operations).map(([name, operate]) => [
     name,
@@ -131,7 +130,7 @@ function explainingOutages(operations: LocalControl): LocalControl {
   return Object.fromEntries(explaining) as LocalControl
 }
 
-/** The same operation; throws `store-unavailable` where a server that it needs is away. */
+/** Throws `store-unavailable` during an outage of a server. */
 export function explainingOutage<Args extends unknown[], T>(
   operate: (...args: Args) => Promise<T>,
 ): (...args: Args) => Promise<T> {
@@ -179,7 +178,7 @@ export async function detailOf(db: Kysely<Tables>, run: RunRecord): Promise<RunD
   }
 }
 
-/** What a run applies already, and what an undo puts back, nobody takes back. */
+/** Changes that a run already applies, and those of an undo, cannot be taken back. */
 async function approvedWaiting(db: Kysely<Tables>, { run, hold, undo }: RunRecord): Promise<number> {
   if (hold !== 'approved' || undo !== null || (await applyingRun(db, run)) !== undefined) return 0
   return countApproved(db, run)
@@ -190,7 +189,7 @@ export function runWithChanges({ run, state, stored_changes: stored, hold_run: h
   return state === 'held' && stored === 0 ? (holder ?? run) : run
 }
 
-/** By the counters that a run's workers move, because counting the changes takes long where there are many. */
+/** Reads the workers' counters, because counting many changes is slow. */
 function outcomesSoFar({ outcomes }: RunRecord, { planned }: RunCounts): RunCounts['outcomes'] {
   const pending = total(planned) - total(outcomes)
   return pending > 0 ? { ...outcomes, pending } : outcomes
@@ -226,7 +225,7 @@ function asksApi({ state }: ListedRun): boolean {
   return state === 'reading' || state === 'applying'
 }
 
-/** An outage keeps only changes from being sent. */
+/** An outage stops only changes. */
 function waitOf(run: ListedRun, pause: Pause | undefined): Wait | null {
   if (pause === undefined || !asksApi(run)) return null
   if (pause.why === 'outage' && run.state !== 'applying') return null

@@ -2,17 +2,16 @@ import type { Log } from '../base/log/log.ts'
 import { earlierPauseText } from './control.ts'
 import type { LocalControl } from './local.ts'
 
-/** What the log has of a decision: not the reason, which may name people. */
+/** Without the reason, which may name entries. */
 interface Decided {
   readonly decision: 'approve' | 'reject' | 'undo' | 'pause' | 'resume' | 'release'
   readonly by: string
   readonly sync?: string | undefined
   readonly run?: number
-  /** How many changes left the quarantine. */
   readonly changes?: number
 }
 
-/** The same operations; each decision of an operator is logged with the operator's name, be it by command or by page. */
+/** Logs each decision with the operator's name, from commands and pages. */
 export function loggingDecisions(control: LocalControl, log: Log): LocalControl {
   const logging =
     <A extends { readonly by: string }, R>(

@@ -1,7 +1,6 @@
 import type { NoticeCode } from '../core/entries/snapshot.ts'
 import type { DeleteReason } from '../core/plan/change.ts'
 
-/** What a notice says of its entry. */
 export const NOTICE_MEANINGS: Readonly<Record<NoticeCode, string>> = {
   unreadable: 'could not be understood, so nothing is deleted in this run',
   'duplicate-id': 'skipped, because the id is used more than once',
@@ -52,7 +51,7 @@ export const NOTICE_MEANINGS: Readonly<Record<NoticeCode, string>> = {
   rejected: 'left alone until the change is another one, because a person rejected it',
 }
 
-/** Why an entry is deleted, after its name. */
+/** Follows the name of the deleted entry. */
 export const DELETE_REASONS: Readonly<Record<DeleteReason, string>> = {
   gone: 'not in the source any more, or not in what the sync reads of it',
   'left-filter': "outside the sync's filter",

@@ -7,54 +7,49 @@ import type { RunState, SyncPause, Wait } from './control.ts'
 import { pauseView } from './paused.ts'
 
 /**
- * How a sync is, in a word; the first that fits: nothing is written (`paused`), the last run ended with an error
- * (`failing`), a person has to decide (`held`), the directory is left alone for a time (`waiting`), its schedule has
- * called for it three times since it succeeded or a person decided about it or resumed it (`late`), no run has ended
- * yet (`new`), or all is well (`ok`).
+ * The first that fits: nothing is written (`paused`), the last run failed (`failing`), a decision is needed (`held`),
+ * an API pause (`waiting`), three scheduled runs were missed since the last success, decision or resumption (`late`),
+ * no run has ended yet (`new`), or all is well (`ok`).
  */
 export type SyncState = 'paused' | 'failing' | 'held' | 'waiting' | 'late' | 'new' | 'ok'
 
-/** What one needs to know of a sync at first sight. Times are ISO 8601, UTC. */
+/** Times are ISO 8601, UTC. */
 export interface SyncOverview {
   readonly sync: string
   readonly state: SyncState
-  /** The run that is under way. */
   readonly underWay: { readonly run: number; readonly state: RunState } | null
   readonly lastAttempt: string | null
   readonly lastSuccess: string | null
   readonly lastFullRead: string | null
-  /** When the schedule calls for it next; null where it runs on demand only. */
+  /** The next scheduled time; null without a schedule. */
   readonly next: string | null
   /** Users and groups of the last run with a plan. */
   readonly source: { readonly users: number; readonly groups: number } | null
   readonly directory: { readonly users: number; readonly groups: number } | null
-  /** How many runs in a row have failed, and why the last of them. */
+  /** Failed runs in a row, and the last error. */
   readonly failures: number
   readonly error: string | null
-  /** What waits for a person. */
   readonly hold: {
     readonly run: number
-    /** `held` where the whole plan waits; another where the run left out what waits. */
+    /** `held` where the whole plan waits; another where the run left out some changes. */
     readonly state: RunState
     readonly changes: number
     readonly expiresAt: string | null
   } | null
   readonly quarantined: number
-  /** Changes of the run under way without an outcome. */
+  /** Changes of the present run without an outcome. */
   readonly pending: number
   readonly wait: Wait | null
   readonly paused: SyncPause | null
   readonly token: { readonly secondsLeft: number; readonly isSoon: boolean } | null
 }
 
-/** A sync as the configuration has it. */
 export interface OverviewSync extends WatchedSync {
   readonly next: Date | undefined
-  /** The time since which the schedule has called for it three times; undefined where it runs on demand only. */
+  /** The time since which three scheduled runs were missed; undefined without a schedule. */
   readonly due: (figures: SyncFigures) => Date | undefined
 }
 
-/** Of these syncs, in their order. */
 export async function overviewOf(
   db: Kysely<Tables>,
   syncs: readonly OverviewSync[],

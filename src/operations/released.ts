@@ -2,7 +2,7 @@ import type { Kind } from '../core/entries/entry.ts'
 import { cut } from '../base/wording.ts'
 import type { QuarantinedChange, ReleaseRequest } from './control.ts'
 
-/** Who was named and not released, in a sentence; `undefined` where there is nobody. */
+/** The requested changes that were not released, as a sentence; `undefined` where there are none. */
 export function notReleasedText(
   { sync, only }: Omit<ReleaseRequest, 'by'>,
   released: readonly QuarantinedChange[],

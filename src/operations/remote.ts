@@ -4,7 +4,6 @@ import type { ReloadReport, WrittenSync } from './reload.ts'
 import type { Explanation } from './story.ts'
 import { connectSocket } from '../base/socket/socket-client.ts'
 
-/** Has the daemon that listens on the socket read its configuration again; `undefined` when there is none. */
 export async function reloadRemotely(socket: string): Promise<ReloadReport | undefined> {
   await using daemon = await connectSocket(socket, {
     who: 'daemon',
@@ -13,10 +12,9 @@ export async function reloadRemotely(socket: string): Promise<ReloadReport | und
   return daemon?.call<ReloadReport>('POST', '/reload')
 }
 
-/** A daemon, which may work with another configuration than the file has now. */
+/** The daemon may have loaded another configuration than the file has now. */
 export type RemoteControl = Control & Required<Pick<Control, 'configuration'>>
 
-/** Reaches the daemon that listens on the socket; `undefined` when there is none. */
 export async function openRemoteControl(socket: string): Promise<RemoteControl | undefined> {
   const daemon = await connectSocket(socket, {
     who: 'daemon',

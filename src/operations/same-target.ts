@@ -5,7 +5,7 @@ import type { RunRecord } from '../store/runs.ts'
  * Throws `run-unknown` where the run is for another directory than the sync writes to now.
  *
  * @param targets of the configured syncs
- * @param cannot what is refused, such as `be undone`
+ * @param cannot the refused action, such as `be undone`
  */
 export function requireSameTarget(
   { run, sync, target }: RunRecord,

@@ -16,7 +16,7 @@ export interface ExplainRequest {
   readonly kind?: Kind | undefined
 }
 
-/** `one` is a story; `several` fit, so the person has to choose; of `nobody` neither side nor the store knows anything. */
+/** `several`: more than one match, so the operator has to choose. `nobody`: unknown to both sides and the store. */
 export type Explanation = Story | Several | Nobody
 
 export interface Match {
@@ -24,7 +24,7 @@ export interface Match {
   readonly id: string | null
   readonly name: string | null
   readonly email: string | null
-  /** Where the source, the directory or an earlier run has it. */
+  /** The source, the directory or an earlier run. */
   readonly from: string
 }
 
@@ -43,10 +43,9 @@ export interface Nobody {
   readonly todo: string | null
 }
 
-/** Why the directory has the entry as it has it. */
 export interface Verdict {
   readonly code: VerdictCode
-  /** One sentence for a person. */
+  /** One sentence. */
   readonly sentence: string
 }
 
@@ -79,7 +78,6 @@ export type VerdictCode =
   | 'held'
   | 'value-kept'
 
-/** What became of one attempt to change the entry. */
 export interface JournalEntry {
   readonly run: number
   readonly op: Op
@@ -92,7 +90,7 @@ export interface JournalEntry {
   readonly status: number | null
   readonly detail: string | null
   readonly why: DeleteReason | null
-  /** Who approved it; null where nobody had to, an empty text where the name is not kept. */
+  /** Null where no approval was needed, empty where the name is not kept. */
   readonly approvedBy: string | null
   /** The run that this one undid; null where it is no undo. */
   readonly undoes: number | null
@@ -111,9 +109,8 @@ export interface Story {
   readonly directory: DirectorySide
   /** What would make the directory's entry equal to the source's, whether or not it may be done now. */
   readonly change: Change | null
-  /** What the next run would say of the entry. */
   readonly notices: readonly Notice[]
-  /** The newest run that read both sides, or changed the entry, and what it said of the entry. */
+  /** The newest run that read both sides, or changed the entry, and its notices. */
   readonly lastRun: {
     readonly run: number
     readonly state: RunState
@@ -123,18 +120,16 @@ export interface Story {
   /** The newest run of the whole sync, if it failed; one sentence says why. */
   readonly lastFailure: { readonly run: number; readonly at: string; readonly error: string } | null
   readonly hold: StoryHold | null
-  /** Of a user: where he comes into a group, or leaves it, when somebody approves it. */
   readonly waitingMemberships: readonly WaitingMembership[]
   readonly paused: SyncPause | null
   /** The newest first. */
   readonly journal: readonly JournalEntry[]
-  /** What the next run would do, in a sentence. */
+  /** What the next run would do; one sentence. */
   readonly next: string
-  /** What a person can do, in a sentence; null where nothing has to be done. */
+  /** What the operator can do; one sentence, null where nothing has to be done. */
   readonly todo: string | null
 }
 
-/** What holds the change. */
 export interface StoryHold {
   readonly run: number
   /** Guards hold the whole plan; otherwise the evidence of the read withholds this change. */
@@ -151,7 +146,7 @@ export interface SourceSide {
   readonly entries: readonly FoundEntry[]
   /** Other users of the source with the same e-mail, or with the directory's where the source has no such entry. */
   readonly sameEmail: readonly Pick<Match, 'id' | 'name' | 'from'>[]
-  /** What is wrong with each entry that could not be read, where all were read for this story. */
+  /** A fault for each unreadable entry, where all entries were read for this story. */
   readonly unreadable: readonly string[]
 }
 

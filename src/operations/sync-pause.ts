@@ -1,7 +1,6 @@
 import { pointInTime } from '../base/wording.ts'
 import { printable } from '../base/printable.ts'
 
-/** A person has paused the sync: nothing of it is written until it is resumed. */
 export interface SyncPause {
   readonly sync: string
   readonly by: string
@@ -16,7 +15,7 @@ export function pauseText({ sync, by, reason, since }: SyncPause): string {
   return `${sync} has been paused since ${pointInTime(since)} by ${printable(by)}${why}; dirsyncd resume ${sync} ends it`
 }
 
-/** What to tell somebody who asked for a pause where an earlier one stays; `undefined` where it is the one asked for. */
+/** For a pause request where an earlier pause stays; `undefined` where the requested pause was made. */
 export function earlierPauseText(
   pause: SyncPause,
   { by, reason }: { readonly by: string; readonly reason?: string },

@@ -1,4 +1,3 @@
-/** The sum of counts by name, such as the changes of a plan by operation. */
 export function total(counts: Readonly<Partial<Record<string, number>>>): number {
   let sum = 0
   for (const count of Object.values(counts)) sum += count ?? 0

@@ -16,15 +16,15 @@ type Db = Kysely<Tables>
 
 export interface UndoDeps {
   readonly db: Db
-  /** The target of each configured sync. */
+  /** Of each configured sync. */
   readonly targets: ReadonlyMap<string, string>
-  /** Ends the runs of a sync whose process is gone, where nobody else does. */
+  /** Ends the runs of dead processes, where no daemon does. */
   readonly endInterrupted?: ((sync: string) => Promise<void>) | undefined
 }
 
 /**
- * Adds the run that undoes another one, and pauses the sync unless the undo is only to be shown. Returns its number.
- * Throws `run-unknown` where there is nothing that could be undone or while a run is under way.
+ * Adds the run that undoes another one, and pauses the sync except in mode `plan`. Returns its number. Throws
+ * `run-unknown` where there is nothing to undo or while a run is under way.
  */
 export async function addUndo(
   { db, targets, endInterrupted }: UndoDeps,
@@ -52,7 +52,7 @@ export async function addUndo(
   return { run: added, sync }
 }
 
-/** What the entries that an undo creates again had, and no request of the API can give them. */
+/** What recreated entries lose, because no request of the API can set it. */
 export function lostFor({ undo, counts }: Pick<RunRecord, 'undo' | 'counts'>): readonly string[] {
   if (undo === null) return []
   const { 'create-user': users = 0, 'create-group': groups = 0 } = counts?.planned ?? {}
@@ -63,7 +63,6 @@ export function lostFor({ undo, counts }: Pick<RunRecord, 'undo' | 'counts'>): r
   ].filter((line) => line !== false)
 }
 
-/** Whether a run that has ended may have changed something in the directory. */
 export function mayHaveChanged({
   mode,
   state,
@@ -73,7 +72,7 @@ export function mayHaveChanged({
   return mode === 'sync' && state !== 'held' && applied + found + unknown > 0
 }
 
-/** Throws where the run applied nothing, or where not all of its changes are kept any more. */
+/** Throws where the run applied nothing, or where some of its changes are no longer stored. */
 async function requireKeptChanges(db: Db, run: RunRecord): Promise<void> {
   if (run.finished_at === null)
     throw refusal(`Run ${run.run} cannot be undone before it has ended; it is ${run.state}.`)

@@ -2,49 +2,47 @@ import { createHmac } from 'node:crypto'
 import type { Kind } from '../../core/entries/entry.ts'
 import { plainForm, wordsIn } from './words.ts'
 
-/** Whom a text of the store names: an entry, or several. */
 export interface Named {
   readonly kind: Kind
   readonly id: string
 }
 
 export interface CleanerParts {
-  /** Secret, and never part of the bundle, so that nobody finds an id by trying. */
+  /** Secret, and never part of the bundle, so that ids cannot be found by trying. */
   readonly salt: string
-  /** Words of the program, in the case in which they may stay. */
+  /** Words of the program, in the case that may stay. */
   readonly words: ReadonlySet<string>
-  /** Texts of the configuration that the bundle shows; their words may stay. */
+  /** Texts of the configuration in the bundle; their words may stay. */
   readonly shown: readonly string[]
-  /** What the store knows of people and groups, by its plain form. */
+  /** Names, ids and e-mails of the store, by plain form. */
   readonly known: ReadonlyMap<string, Named | 'several'>
 }
 
-/** The most words of a known value. */
+/** In words. */
 export const LONGEST_NAME = 8
 
-/** Longer sentences are cut. */
+/** In characters. */
 const LONGEST_SENTENCE = 400
 
-/** Either text that may still name somebody, or text that stays as it is. */
 type Piece = { readonly text: string; readonly isClean: boolean }
 
 const EMAIL = /[^\s"'<>()[\],;:=/\\]+(?:@|%40|\\u0040)[^\s"'<>()[\],;:=/\\]+/giu
-/** The end of a path of the API is an id. */
+/** A path of the API ends with an id. */
 const API_ID = /(?<=\/(?:users|groups)\/)[^\s/?]+/g
 const QUOTED = /"[^"\n]*"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|(?<![\p{L}\p{N}])'[^'\n]+'(?![\p{L}\p{N}])/gu
-/** A part of a DN; a comma within its value has a backslash. */
+/** A value in a DN; a comma within it has a backslash. */
 const DN_VALUE = /(?<=(?<![\p{L}\p{N}])[A-Za-z][\w-]*=)(?:\\.|[^,+"\\\n;)])+/gu
 const TIME = /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?\b|\b\d\d:\d\d:\d\dZ/g
 const ADDRESS = /\b\d{1,3}(?:\.\d{1,3}){3}\b/g
-/** A telephone number, or a number of a person that is written in groups. */
+/** A telephone number, or another personal number written in groups. */
 const LONG_NUMBER = /\+?\d(?:[ ./()-]{0,2}\d){6,}/g
 const WORD_PLACES = /[\p{L}\p{M}\p{N}_]+/gu
 /** Up to 999, perhaps with a unit: a count, a status or a part of a longer number such as 12,345. */
 const SHORT_NUMBER = /^\d{1,3}(?:ms|s|m|h|d)?$/
 
 /**
- * Hides people: a salted hash stands for an id, the same one everywhere in a bundle, and a sentence keeps only words
- * of the program and of the shown configuration. What is not known to be harmless is hidden.
+ * Pseudonymizes: an id becomes a salted hash, the same throughout a bundle, and a sentence keeps only words of the
+ * program and of the shown configuration. Anything not known to be harmless is hidden.
  */
 export class Cleaner {
   readonly #parts: CleanerParts
@@ -60,7 +58,6 @@ export class Cleaner {
     return `[${kind} ${this.#hash(id)}]`
   }
 
-  /** A text of which nothing may stay. */
   hidden(text: string): string {
     const named = this.#parts.known.get(plainForm(text))
     if (named !== undefined && named !== 'several') return this.id(named)
@@ -90,7 +87,6 @@ export class Cleaner {
     return harmless && !this.#parts.known.has(plainForm(text)) ? text : this.hidden(text)
   }
 
-  /** Hides known names, and runs of words that are not known to be harmless. */
   #cleanWords(text: string): string {
     const words = [...text.matchAll(WORD_PLACES)].map(({ 0: word, index }) => ({ word, start: index }))
     let cleaned = ''
@@ -108,7 +104,6 @@ export class Cleaner {
     return cleaned + text.slice(end)
   }
 
-  /** How many words from this one on are hidden together. */
   #hiddenWords(words: readonly { word: string; start: number }[], at: number, text: string): number {
     for (let count = Math.min(LONGEST_NAME, words.length - at); count > 0; count -= 1) {
       const some = words.slice(at, at + count).map(({ word }) => word)

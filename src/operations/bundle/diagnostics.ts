@@ -30,30 +30,27 @@ import { programWords, WORDS_UNREAD } from './words.ts'
 type Db = Kysely<Tables>
 
 export interface DiagnosticsRequest {
-  /** For the hashes of this bundle. */
   readonly salt: string
-  /** Texts of the configuration that the bundle shows. */
   readonly shown: readonly string[]
 }
 
-/** As plain data without people. */
+/** Plain data without names. */
 export interface Diagnostics {
   readonly facts: Readonly<Record<string, unknown>>
-  /** Why a part could not be read, a sentence each. */
+  /** Why parts could not be read; one sentence each. */
   readonly errors: readonly string[]
 }
 
 const RUNS = 20
 
-/** So many entries of a quarantine are listed; all are counted. */
+/** At most; all are counted. */
 const QUARANTINED = 20
 
-/** Resolves with the first value where the read fails. */
 type OrElse = <T>(other: T, read: () => Promise<T>) => Promise<T>
 
 /**
- * Reads what the store says of runs and syncs. A part that cannot be read is left out, and `errors` says why. Throws the
- * error of a store that is away: each further read would wait for it, too.
+ * Reads the state of runs and syncs. A part that cannot be read is left out, with the reason in `errors`. Throws where
+ * the store is unavailable, because each further read would wait for it too.
  */
 export async function diagnose(db: Db, { salt, shown }: DiagnosticsRequest): Promise<Diagnostics> {
   const errors: string[] = []
@@ -73,7 +70,7 @@ export async function diagnose(db: Db, { salt, shown }: DiagnosticsRequest): Pro
   const words = await orElse(undefined, programWords)
   const cleanerWith = (some: ReadonlySet<string> = new Set()) =>
     new Cleaner({ salt, shown, words: some, known: known ?? new Map() })
-  // Without the known names a sentence of a run might keep one; why a read failed names people in quotes at most.
+  // Without the known names, a sentence might keep one. The reason of a failed read has names at most in quotes.
   const cleaner = cleanerWith(known && words)
   const ofErrors = cleanerWith(words)
   const cleaned = [...new Set(errors)].map((error) => ofErrors.sentence(error))
@@ -141,7 +138,6 @@ async function readSync(db: Db, target: SyncTarget) {
   }
 }
 
-/** Every sentence that the bundle shows. */
 function textsOf({ logins, syncs }: Facts): readonly string[] {
   const ofSyncs = syncs.flatMap(({ runs, quarantine, troubles, notices }) => [
     ...runs.flatMap(({ error, stop_reason: reason, breaches }) => [

@@ -4,7 +4,7 @@ import type { Tables } from '../../store/tables.ts'
 import { LONGEST_NAME, type Named } from './clean.ts'
 import { plainForm, wordsIn } from './words.ts'
 
-/** What of these sentences the store knows as an id, a name or an e-mail, by its plain form. */
+/** Which parts of these sentences are an id, a name or an e-mail in the store, by plain form. */
 export async function findKnown(
   db: Kysely<Tables>,
   runs: readonly number[],
@@ -23,7 +23,6 @@ export async function findKnown(
   return known
 }
 
-/** Several words of a sentence that stand together, in their plain form. */
 function partsOf(sentence: string): readonly string[] {
   const words = wordsIn(plainForm(sentence))
   return words.flatMap((_word, start) =>

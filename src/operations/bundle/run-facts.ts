@@ -9,7 +9,7 @@ interface RunParts {
   readonly notices: readonly NoticeCount[]
 }
 
-/** One run without people. Its digest is hashed, because a plan of one change could be found by trying ids. */
+/** One run without names. The digest is hashed, because a plan of one change could be found by trying ids. */
 export function describeRun(
   run: RunRecord,
   parts: RunParts,

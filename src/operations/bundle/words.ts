@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
-/** Where the sentences of runs are written; the texts of other folders have names of people in their examples. */
+/** The folders with the sentences of runs; texts of other folders have names in their examples. */
 const FOLDERS = [
   'api/client',
   'api/contract',
@@ -20,15 +20,14 @@ const FOLDERS = [
   'target',
 ]
 
-/** May be somebody's id. */
 const LONG_NUMBER = /^\d{4,}/
 
-/** What a bundle says that lacks these words; it needs none of them itself. */
+/** Needs none of these words itself. */
 export const WORDS_UNREAD = "The program's own texts could not be read, so more words are hidden than usual."
 
 /**
- * The words of the program's own texts, each in the case in which it is written there. They are read from the program's
- * files, so no list of them can be out of date.
+ * Words of the program's texts, each in its own case. Read from the program's files, so that no list can go out of
+ * date.
  */
 export async function programWords(): Promise<ReadonlySet<string>> {
   const words = new Set([...Object.keys(constants.errno), ...wordsIn(Object.values(STATUS_CODES).join(' '))])
@@ -49,12 +48,11 @@ async function filesIn(folders: readonly string[]): Promise<readonly string[]> {
   return (await Promise.all(lists)).flat()
 }
 
-/** The program runs from its sources, or from what the build made of them. */
 function readCode(file: string): Promise<string> {
   return readFile(join(ROOT, file + (import.meta.filename.endsWith('.ts') ? '.ts' : '.js')), 'utf8')
 }
 
-/** The string literals of the code, but for those with an e-mail address, which are examples. */
+/** Without literals that contain an e-mail address: those are examples. */
 function textsIn(code: string): readonly string[] {
   const literals =
     code.match(
@@ -71,7 +69,7 @@ export function wordsIn(text: string): readonly string[] {
   return text.match(WORD) ?? []
 }
 
-/** Two texts are the same here whatever their case, their blanks and their punctuation. */
+/** Ignores case, blanks and punctuation. */
 export function plainForm(text: string): string {
   return wordsIn(text.normalize('NFC').toLowerCase()).join(' ')
 }

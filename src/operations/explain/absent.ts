@@ -15,7 +15,7 @@ import {
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** An LDAP server may show people whom it has just lost. */
+/** A lagging LDAP server may show users that it has just lost. */
 function putBack({ source, sync }: VerdictFacts, deletedAt: string | undefined): string {
   const isRecent = deletedAt !== undefined && Date.now() - Date.parse(deletedAt) < DAY_MS
   const then =
@@ -25,14 +25,13 @@ function putBack({ source, sync }: VerdictFacts, deletedAt: string | undefined):
   return `put it back into the source, ${then}`
 }
 
-/** Whoever is sought may be in a row that could not be read; nothing where all could be read. */
+/** An unreadable row may have the entry; nothing where all rows were readable. */
 export function maybeUnread([first, ...others]: readonly string[]): readonly string[] {
   if (first === undefined) return []
   const more = others.length === 0 ? '' : `, and ${amount(others.length, 'more entry')}`
   return [`it may be in an entry that cannot be read (${first}${more})`]
 }
 
-/** The source was asked, and does not have it. */
 export function absent(facts: VerdictFacts): Case {
   const title = titleOf(facts)
   if (facts.directory.entry !== null)
@@ -58,7 +57,7 @@ export function absent(facts: VerdictFacts): Case {
   }
 }
 
-/** Put back into the source, the person would have two accounts. */
+/** Restoring the user in the source would give two accounts. */
 function otherId({ source: { sameEmail }, sync }: VerdictFacts): { why: string; todo: string } | undefined {
   const holder = sameEmail.find(({ id }) => id !== null)
   if (holder === undefined) return undefined
@@ -68,7 +67,7 @@ function otherId({ source: { sameEmail }, sync }: VerdictFacts): { why: string; 
   }
 }
 
-/** With who has the e-mail in the source now: most likely the same person, whose id was changed or taken away. */
+/** Names the present owner of the e-mail in the source: most likely the same user with a changed or missing id. */
 function withEmailHolder({ source: { sameEmail } }: VerdictFacts, plain: Case): Case {
   const holder = sameEmail[0]
   if (holder === undefined) return plain
@@ -94,10 +93,10 @@ const REASONS: Readonly<Record<DeleteReason | 'unknown', string>> = {
 interface Stay {
   readonly notice: NoticeCode
   readonly code: VerdictCode
-  /** Follows the reason why the source does not want it. */
+  /** Follows the reason why the source does not want the entry. */
   readonly words: (detail: string, facts: VerdictFacts) => string
   readonly next?: (facts: VerdictFacts) => string
-  /** Default: how it can stay. */
+  /** Default: how to keep the entry. */
   readonly todo?: (facts: VerdictFacts) => string
 }
 
@@ -107,7 +106,7 @@ function changeLists({ kind }: VerdictFacts): string {
 
 const STAYS_THERE = 'The next run leaves it in the directory'
 
-/** Whoever waits for the delete is a member of nothing any more. */
+/** The memberships are removed before the delete. */
 function leavesGroups({ kind, membership }: VerdictFacts): string {
   if (kind !== 'user' || membership !== 'write') return STAYS_THERE
   return `${STAYS_THERE}, and takes it out of the groups of the sync, unless a guard or the evidence holds that`
@@ -148,11 +147,11 @@ const STAYS: readonly Stay[] = [
   },
 ]
 
-/** What only a run can say, of a delete that it did not make. */
+/** Facts that only a run knows about a delete that it did not make. */
 const DOUBTS: ReadonlySet<NoticeCode> = new Set(['unproved', 'seen-again', 'kept-unproved', 'shared-id'])
 
 /**
- * The directory has an entry that the source does not want there.
+ * The directory has an entry that the source does not want.
  *
  * @param what why the source does not want it
  * @param known the code and the remedy, where the reason is known

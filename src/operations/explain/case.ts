@@ -6,33 +6,30 @@ import type { ConfigurationChange } from '../../core/plan/configuration.ts'
 import type { Membership } from '../../core/plan/policy.ts'
 import type { JournalEntry, Story, VerdictCode } from '../story.ts'
 
-/** What a verdict is made of. */
 export interface VerdictFacts extends Omit<Story, 'result' | 'who' | 'email' | 'verdict' | 'next' | 'todo'> {
   /** What a run would plan from this entry alone. */
   readonly planned: Change | undefined
   readonly isAbsenceKnown: boolean
-  /** What the sync does with members; `off` also where its source has none. */
+  /** `off` also where the source has no members. */
   readonly membership: Membership
-  /** The options that are not as in the last completed run. */
+  /** Options changed since the last completed run. */
   readonly configurationChange: ConfigurationChange | undefined
-  /** The last run of the whole sync that made both sides equal. */
   readonly completedRun: number | null
-  /** Whether both sides of a group list the same members; null where `planned` is not made of the members. */
+  /** Whether both sides of a group list the same members; null where `planned` does not come from the members. */
   readonly sameMembers: boolean | null
-  /** Whether several users of the directory may have one e-mail. */
   readonly sharesEmails: boolean
-  /** The run whose guards hold everything, until a person decides or a later plan breaks none. */
+  /** The run whose guards hold everything, until a decision or a later plan without violations. */
   readonly heldRun: number | null
   readonly heldUndo: HeldUndo | undefined
 }
 
-/** A verdict, what the next run does, and what a person can do; clauses without a full stop. */
+/** Clauses without a full stop: the verdict, the next run, and the remedy. */
 export interface Case {
   readonly code: VerdictCode
   readonly why: string
   /** Default: what the plan says. */
   readonly next?: string
-  /** A condition of what the next run does. */
+  /** A condition of `next`. */
   readonly but?: string
   readonly todo?: string
 }
@@ -47,7 +44,7 @@ export function noticeOf({ notices }: VerdictFacts, code: NoticeCode): string | 
   return notices.find((notice) => notice.code === code)?.detail
 }
 
-/** Details of notices may begin with the name, which the sentence has already. */
+/** Details of notices may begin with the name, which the sentence already has. */
 export function afterName({ name }: VerdictFacts, detail: string): string {
   return name !== null && detail.startsWith(name) ? detail.slice(detail.indexOf(': ') + 2) : detail
 }
@@ -56,12 +53,12 @@ export function withoutStop(sentence: string): string {
   return sentence.replace(/\.$/, '')
 }
 
-/** What is done to an entry, before its name: `delete`, `change the members of`. */
+/** Before the entry's name: `delete`, `change the members of`. */
 export function verbOf(change: Change | null): string {
   return change?.op === 'set-members' ? 'change the members of' : nounOf(change)
 }
 
-/** The same where the name was said: `delete it`, `change its members`. */
+/** After the entry's name: `delete it`, `change its members`. */
 export function verbAlone(change: Change | null): string {
   return change?.op === 'set-members' ? 'change its members' : `${nounOf(change)} it`
 }
@@ -72,17 +69,14 @@ export function nounOf(change: Change | null): string {
   return change.op === 'set-members' ? 'change of members' : (change.op.split('-')[0] ?? 'change')
 }
 
-/** What the service answered, without the request. */
 export function answerIn(detail: string): string {
   return detail.replace(/^[A-Z]+ \S+ at \S+ failed: /, '')
 }
 
-/** An id as one word of a shell's command line. */
 export function quoted(id: string): string {
   return /^[\w@%+=:,./][\w@%+=:,./-]*$/.test(id) ? id : `'${id.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** The newest change that was made, if it deleted the entry. */
 export function deletionOf(facts: VerdictFacts): JournalEntry | undefined {
   const last = lastDone(facts)
   return last?.op.startsWith('delete') === true ? last : undefined
@@ -90,7 +84,6 @@ export function deletionOf(facts: VerdictFacts): JournalEntry | undefined {
 
 export const DONE: ReadonlySet<string> = new Set(['applied', 'found', 'already'])
 
-/** The newest change that was made. */
 export function lastDone({ journal }: VerdictFacts): JournalEntry | undefined {
   return journal.find(({ outcome }) => DONE.has(outcome))
 }

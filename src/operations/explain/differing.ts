@@ -5,12 +5,12 @@ import { sameGroup, withOtherMembers } from './group.ts'
 import { sameUser, waitingGroups } from './groups-of-user.ts'
 import { remedyOf, remedyOfDoubt, troubleOf, writesEmail } from './remedies.ts'
 
-/** The source wants something else than the directory has, or cannot have what it wants. */
+/** The source wants something else than the directory has, or cannot have it. */
 export function differing(facts: VerdictFacts): Case | undefined {
   return reborn(facts) ?? emailTaken(facts) ?? doubted(facts) ?? keptByPolicy(facts) ?? changed(facts)
 }
 
-/** The wait decides first what the next run does; the e-mail counts only after it. */
+/** The wait decides the next run first; the e-mail matters only after it. */
 function reborn(facts: VerdictFacts): Case | undefined {
   const said = noticeOf(facts, 'reborn')
   if (said === undefined) return undefined
@@ -38,7 +38,7 @@ function withoutRest(said: string): string {
   return said.replace(/; the rest of this user .*/, '')
 }
 
-/** Only a run knows everybody who may have the e-mail, such as somebody whose delete waits. */
+/** Only a run knows every user that may have the e-mail, such as a user whose delete waits. */
 function emailKept(facts: VerdictFacts): Case | undefined {
   const { planned, lastRun } = facts
   if (planned?.op !== 'create-user' && planned?.op !== 'update-user') return undefined
@@ -54,7 +54,7 @@ function emailKept(facts: VerdictFacts): Case | undefined {
   }
 }
 
-/** A change that waits because the read does not prove it. */
+/** A change that the read does not prove. */
 function doubted(facts: VerdictFacts): Case | undefined {
   const { lastRun, planned } = facts
   const notMade = planned?.op.startsWith('create') === true ? 'not created' : 'not updated'
@@ -91,7 +91,6 @@ function changed(facts: VerdictFacts): Case | undefined {
   }
 }
 
-/** Said of an e-mail that may not be written. */
 function withoutEmail(facts: VerdictFacts): string {
   const said = noticeOf(facts, 'email-dropped')
   return said === undefined ? '' : `; ${said}`
@@ -117,7 +116,6 @@ function differenceOf(change: Change): string {
   return parts.join(', ')
 }
 
-/** Nothing is to be changed. */
 export function same(facts: VerdictFacts): Case {
   const title = titleOf(facts)
   const failed = noticeOf(facts, 'value-failed')

@@ -21,7 +21,7 @@ import { judgementOf } from './verdict.ts'
 /** A shared mailbox may have many users. */
 const MOST_SHARING = 10
 
-/** Tells the story of one user or group. Changes nothing. */
+/** Changes nothing. */
 export async function explain(deps: ExplainDeps, request: ExplainRequest): Promise<Explanation> {
   const { sync, who } = request
   const kinds: readonly Kind[] = request.kind === undefined ? ['user', 'group'] : [request.kind]
@@ -32,7 +32,7 @@ export async function explain(deps: ExplainDeps, request: ExplainRequest): Promi
   return only === undefined ? nobody(asked, directoryError, request) : storyOf(deps, asked, request, only)
 }
 
-/** Nobody is called unknown where one side could not be asked. */
+/** An entry is not called unknown where one side could not be asked. */
 function nobody(
   { found, error }: Asked,
   directoryError: string | null,
@@ -70,7 +70,7 @@ async function storyOf(
 ): Promise<Story> {
   const { kind, id } = match
   const key = id === null ? undefined : { kind, id }
-  // What was known by an old e-mail may be in the source under a new one.
+  // An entry known by an old e-mail may be in the source under a new one.
   const isOther = key !== undefined && asked.found?.entries.length === 0 && key.id !== who
   const { found, error } = isOther ? await askSource(deps, key.id, [kind]) : asked
   const entries = found?.entries ?? []
@@ -146,9 +146,9 @@ function unreadableIn(found: Found | null): readonly string[] {
 }
 
 /**
- * Those who have the e-mail of the directory, or of a deleted user, in the source, where the source does not have the id:
- * perhaps the same person, with another id or none. Only of those whom the sync reads. A source that reads everything each time is not asked
- * again, and the entries without an id are not in what it has read.
+ * Users of the source with the e-mail of the directory's or a deleted user, where the source lacks the id: perhaps the
+ * same user with a new id or none. Only users that the sync reads. A source that is always read as a whole is not asked
+ * again, and its entries without an id are not in the result.
  */
 async function emailHolders(
   deps: ExplainDeps,
@@ -170,7 +170,7 @@ async function pauseOf({ db, target: { sync } }: ExplainDeps): Promise<SyncPause
   return (await listPaused(db)).find((pause) => pause.sync === sync) ?? null
 }
 
-/** As the source calls the entry, or the directory, or an earlier run. */
+/** The entry's names in the source, the directory and earlier runs. */
 function namesOf(
   known: Match,
   there: DirectoryUser | DirectoryGroup | null,
@@ -218,7 +218,7 @@ async function judgeEntry(
     rules,
     grace,
     memory: await recallReasons(db, target, ids),
-    // Only what a lagging server shows again can be reborn.
+    // Only a lagging server can make a deleted user reappear.
     deletedLastDay: found.server === undefined ? NOBODY : await deletedIdsLastDay(db, target, ids),
   })
   const membership = found.snapshot.covers.members ? rules.membership : 'off'

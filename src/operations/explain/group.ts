@@ -3,7 +3,6 @@ import { membersDifference, type SetMembers } from '../../core/plan/change.ts'
 import { type Case, noticeOf, titleOf, type VerdictFacts } from './case.ts'
 import { howToRelease, remedyOfDoubt, remedyOf, troubleOf, whoRejected } from './remedies.ts'
 
-/** A group whose name is the same on both sides, and whose members a run would change. */
 export function withOtherMembers(facts: VerdictFacts, change: SetMembers): Case {
   const { added, removed } = membersDifference(change)
   if (removed.length > 0) {
@@ -30,7 +29,6 @@ function idsText(ids: readonly string[]): string {
   return `${ids.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${digits(more)} more` : ''}`
 }
 
-/** A group whose name is the same on both sides, and whose members no change is known of. */
 export function sameGroup(facts: VerdictFacts): Case {
   const { membership, sameMembers } = facts
   const title = titleOf(facts)
@@ -42,7 +40,7 @@ export function sameGroup(facts: VerdictFacts): Case {
   return sameMembers === null ? countedMembers(facts) : comparedMembers(facts)
 }
 
-/** No change is planned although the two lists may differ, because not everybody in them counts. */
+/** No planned change although the lists may differ, because not every listed member counts. */
 function comparedMembers(facts: VerdictFacts): Case {
   const title = titleOf(facts)
   const reported = noticeOf(facts, 'membership-differs')
@@ -62,7 +60,7 @@ function comparedMembers(facts: VerdictFacts): Case {
   }
 }
 
-/** Whom the group lists without being a user may be the one who is missed in it. */
+/** A listed member that is no user may be the missing one. */
 function withSameMembers(facts: VerdictFacts): Case {
   const unknown = noticeOf(facts, 'unknown-members')
   const others = unknown === undefined ? '' : `; ${withoutPlace(facts, unknown)}`
@@ -74,13 +72,13 @@ function withSameMembers(facts: VerdictFacts): Case {
   }
 }
 
-/** The story says where the source has the group. */
+/** The story already says where the source has the group. */
 function withoutPlace({ source: { entries } }: VerdictFacts, detail: string): string {
   const place = entries.map(({ from }) => `${from}: `).find((begin) => detail.startsWith(begin))
   return place === undefined ? detail : detail.slice(place.length)
 }
 
-/** Who is a member, only a run knows, because it takes all users of both sides. */
+/** Only a run knows the members, because it takes all users of both sides. */
 function countedMembers(facts: VerdictFacts): Case {
   const { membership, sync } = facts
   const { listed, there } = countsOf(facts)
@@ -114,7 +112,7 @@ function numbersText(listed: number, there: number): string {
     : `the source lists ${members}, and the directory has ${digits(there)}`
 }
 
-/** The last run left them as they are, because a person has rejected what it would have changed. */
+/** The last run left the members, because the operator rejected their change. */
 function membersRejected(facts: VerdictFacts): Case | undefined {
   const said = facts.lastRun?.notices.find(
     ({ code, detail }) => code === 'rejected' && / not removed: /.test(detail),
@@ -130,7 +128,7 @@ function membersRejected(facts: VerdictFacts): Case | undefined {
   }
 }
 
-/** The last run took nobody out for want of proof. */
+/** The last run removed no member for want of proof. */
 function membersKept(facts: VerdictFacts): Case | undefined {
   const kept = facts.lastRun?.notices.find(({ code }) => code === 'members-kept')
   if (kept === undefined) return undefined

@@ -1,6 +1,6 @@
 import { type Case, quoted, titleOf, type VerdictFacts } from './case.ts'
 
-/** A user who is the same on both sides, and whose groups wait for a person. */
+/** A user equal on both sides, with memberships that need approval. */
 export function waitingGroups(facts: VerdictFacts): Case | undefined {
   const { waitingMemberships: all, id } = facts
   const [first] = all
@@ -34,7 +34,7 @@ function groupsText(groups: readonly string[]): string {
   return `${groups.length === 1 ? 'the group' : 'the groups'} ${groups.join(', ')}`
 }
 
-/** Which groups a user is in, neither side is asked for one user. */
+/** Neither side can list the groups of one user. */
 export function sameUser(facts: VerdictFacts): Case {
   const { membership, sync } = facts
   const why = `${titleOf(facts)} is in the directory as the source has it`

@@ -14,7 +14,7 @@ import type { ExplainDeps } from './sides.ts'
 
 const JOURNAL_LINES = 10
 
-/** What earlier runs said of an entry and did with it; without a key, which runs there were. */
+/** Notices and changes of earlier runs; without a key, only the runs. */
 export async function historyOf(
   { db, target }: Pick<ExplainDeps, 'db' | 'target'>,
   key: EntryKey | undefined,
@@ -32,17 +32,13 @@ export async function historyOf(
 
 interface HoldOfEntry {
   readonly ofChange: StoryHold | null
-  /** The change that it holds. */
   readonly held: Change | undefined
-  /** The run that holds everything. */
   readonly heldRun: number | null
-  /** What an undo does to the entry when somebody approves it. */
   readonly heldUndo: HeldUndo | undefined
 }
 
 export interface HeldUndo {
   readonly run: number
-  /** The run that is undone. */
   readonly undoes: number
   readonly op: Op
 }
@@ -71,7 +67,7 @@ export async function holdOf(
   const waiting = undecided(state, await heldBreaches(db, run, breaches))
   const mayBeMembers = kind === 'group' && (change?.op === 'set-members' || !areMembersKnown)
   const own = change === undefined ? [] : [{ fingerprint: fingerprint(change), change }]
-  // Only a run knows who has an e-mail that the entry gets.
+  // Only a run knows the present owner of the e-mail that the entry gets.
   const stored = (await plannedChanges(db, run, { kind, id })).filter(
     (planned) =>
       (mayBeMembers && planned.change.op === 'set-members') ||

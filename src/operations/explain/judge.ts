@@ -10,11 +10,10 @@ import type { EntryKey } from '../../store/entry-history.ts'
 import type { recallReasons } from '../../sync/memory.ts'
 import type { MembersInQuestion } from './members.ts'
 
-/** What a plan of one entry is made of. */
 export interface PlanFacts {
   readonly key: EntryKey
   readonly found: Found
-  /** The directory's entry, and those of users with the same e-mail in the source. */
+  /** The directory's entry, and the entries of users that share its e-mail in the source. */
   readonly directory: readonly (DirectoryUser | DirectoryGroup)[]
   /** Left out where only a run can compare the members. */
   readonly members?: MembersInQuestion | undefined
@@ -24,20 +23,18 @@ export interface PlanFacts {
   readonly deletedLastDay: Readonly<Record<Kind, ReadonlySet<string>>>
 }
 
-/** What a run would make of one entry, as far as this entry alone can tell. */
+/** What a run would plan, as far as this entry alone can tell. */
 export interface Judged {
-  /** What makes the two sides equal, whatever keeps a run from doing it. */
+  /** The change that makes the sides equal, even if a run may not make it. */
   readonly difference: Change | undefined
-  /** The change that a run would plan. */
   readonly planned: Change | undefined
   readonly notices: readonly Notice[]
-  /** Whether a run has found it absent, so that the time of its delete has begun. */
+  /** Whether a run has found the entry absent, so that its grace period has begun. */
   readonly isAbsenceKnown: boolean
 }
 
 const NOTHING_WITHHELD: ReadonlyMap<string, Withheld> = new Map()
 
-/** Makes the plan of a company of this entry alone. */
 export function judge(facts: PlanFacts): Judged {
   const inputs = inputsOf(facts)
   const bare = planOf(facts, { ...inputs, withheld: NOTHING_WITHHELD, waits: undefined })
@@ -51,7 +48,7 @@ function planOf(
   inputs: PlanInputs,
 ): Pick<Judged, 'planned' | 'notices'> {
   const plan = makePlan(inputs)
-  // A read of everything names rows and entries of others, too.
+  // A complete read reports rows and entries of others too.
   const places = entries.map(({ from }) => `${from}:`)
   const isOwn = ({ id: other, detail }: Notice) =>
     other === undefined ? places.some((place) => detail.startsWith(place)) : other === id
@@ -95,7 +92,7 @@ function withMembers(snapshot: SourceSnapshot, members: MembersInQuestion | unde
   return { ...snapshot, users }
 }
 
-/** Members come from a read of everything, so whom it does not have is gone. */
+/** Members come from a complete read, so a user missing there is gone. */
 function sightingsOf(
   { kind, id }: EntryKey,
   { entries }: Found,
@@ -108,14 +105,14 @@ function sightingsOf(
   return { user: users, group: groups }
 }
 
-/** Where the source has the entry, as the second look of a run would say. */
+/** The result of a run's recheck. */
 function sightingOf(entries: readonly FoundEntry[]): Sighting {
   const standings = entries.map(({ standing }) => standing).filter((standing) => standing?.inBase === true)
   if (standings.some((standing) => standing?.disabled !== undefined)) return 'disabled'
   return standings.some((standing) => standing?.inFilter === false) ? 'left-filter' : 'gone'
 }
 
-/** A server that lags shows people whom this sync has just deleted. */
+/** A lagging server shows users that this sync has just deleted. */
 function withReborn(
   { key: { kind, id }, found, memory, deletedLastDay }: PlanFacts,
   inputs: PlanInputs,

@@ -13,12 +13,12 @@ import {
 } from './case.ts'
 import { howToRelease, whoRejected, writesEmail } from './remedies.ts'
 
-/** Where a person, an answer of the service or the evidence keeps a change back. */
+/** A decision, an answer of the service or the evidence stops a change. */
 export function keptBack(facts: VerdictFacts): Case | undefined {
   return rejected(facts) ?? refused(facts) ?? held(facts)
 }
 
-/** With why the source does not want it, where the change deletes it. */
+/** With the reason why the source does not want the entry, where the change deletes it. */
 function subjectOf(facts: VerdictFacts, endOfClause = ''): string {
   const { change, kind } = facts
   const who = kind === 'user' ? 'who' : 'which'
@@ -58,7 +58,7 @@ function rejected(facts: VerdictFacts): Case | undefined {
   }
 }
 
-/** What becomes of a group whose name is left as it is, while its members are not. */
+/** A group whose name is left as it is, while its members change. */
 function leftAlone({ planned, change }: VerdictFacts): string | undefined {
   if (planned?.op !== 'set-members' || change?.op === 'set-members') return undefined
   return 'The next run leaves its name as it is, and changes its members, unless a guard or the evidence holds that'
@@ -79,7 +79,7 @@ function refused(facts: VerdictFacts): Case | undefined {
   }
 }
 
-/** What helps where the service refused an e-mail as such, and not because somebody has it. */
+/** The remedy where the service refused the e-mail itself, and not because another user has it. */
 function withoutBadEmail({ change }: VerdictFacts, said: string): string {
   if (change === null || !writesEmail(change)) return ''
   if (!/\be-?mail\b/i.test(said) || /taken|exists|already|unique|duplicate|in use/i.test(said)) return ''

@@ -6,11 +6,10 @@ import { type Asked, askDirectory, type ExplainDeps } from './sides.ts'
 
 interface Matches {
   readonly matches: readonly Match[]
-  /** Why the directory could not be asked for the id. */
   readonly directoryError: string | null
 }
 
-/** Everybody who may be meant, each user or group once: users first, then by id. */
+/** Every match once: users first, then by id. */
 export async function matchesOf(
   deps: ExplainDeps,
   { found }: Asked,
@@ -45,7 +44,7 @@ export function matchOf({ kind, ids, from, fields }: FoundEntry): Match {
   }
 }
 
-/** The API finds nobody but by id. */
+/** The API finds entries by id only. */
 async function inDirectory(deps: ExplainDeps, who: string, kinds: readonly Kind[]): Promise<Matches> {
   const answers = await Promise.all(
     kinds.map(async (kind) => ({ kind, ...(await askDirectory(deps, { kind, id: who })) })),

@@ -2,7 +2,7 @@ import type { DirectoryGroup, DirectoryUser, UserEntry } from '../../core/entrie
 import type { Found } from '../../source/source.ts'
 import { askDirectory, type ExplainDeps } from './sides.ts'
 
-/** The users whose membership in one group may differ, as both sides have them: what a run compares. */
+/** The users whose membership in one group may differ between the sides. */
 export interface MembersInQuestion {
   readonly ids: readonly string[]
   /** Both sides list the same ids, whether or not they are users. */
@@ -11,7 +11,7 @@ export interface MembersInQuestion {
   readonly directory: readonly DirectoryUser[]
 }
 
-/** The directory is asked for each of them. */
+/** Each costs a request to the directory. */
 const MOST_IN_QUESTION = 20
 
 /** `undefined` where only a run can compare them: the source was not read as a whole, or too many differ. */

@@ -4,7 +4,6 @@ import { leaving } from './absent.ts'
 import { type Case, deletionOf, inWords, noticeOf, titleOf, type VerdictFacts } from './case.ts'
 import { directoryDown } from './unreadable.ts'
 
-/** What keeps the entry of the source out of the sync. */
 export function outOfReach(facts: VerdictFacts): Case | undefined {
   const { entries } = facts.source
   if (entries.some(isWithin)) return disabled(facts) ?? unusable(facts)
@@ -34,7 +33,7 @@ function isWithin({ standing }: FoundEntry): boolean {
 
 function out(facts: VerdictFacts, what: string, code: VerdictCode, todo: string): Case {
   const { error, entry } = facts.directory
-  // Whoever the directory has all the same may be deleted by the next run that can read it.
+  // The directory may still have the entry, and the next run that can read it may delete it.
   if (error !== null) return directoryDown(facts, error, what)
   if (entry !== null) return leaving(facts, what, { code, todo })
   const deletion = deletionOf(facts)
@@ -53,7 +52,6 @@ function disabled(facts: VerdictFacts): Case | undefined {
 
 const UNUSABLE: readonly NoticeCode[] = ['unreadable', 'no-name', 'members-hidden']
 
-/** What is wrong with the entry itself. */
 function unusable(facts: VerdictFacts): Case | undefined {
   const title = titleOf(facts)
   const next = 'The next run leaves it as it is'

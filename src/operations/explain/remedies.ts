@@ -2,15 +2,15 @@ import type { NoticeCode } from '../../core/entries/snapshot.ts'
 import type { Change } from '../../core/plan/change.ts'
 import { answerIn, quoted, type VerdictFacts, withoutStop } from './case.ts'
 
-/** What a run says of changes that wait for a better read. */
+/** Notices about changes that wait for a better read. */
 const DOUBTS: ReadonlySet<NoticeCode> = new Set(['reborn', 'unproved', 'members-kept'])
 
-/** Who rejected a change, when, and where, by what a run says of it. */
+/** From the notice: the operator, the time and the place of a rejection. */
 export function whoRejected(said: string): string {
   return /rejected by .* in the hold of run \d+/.exec(said)?.[0] ?? 'rejected by a person'
 }
 
-/** How what was rejected can still be applied, by what a run says of it. */
+/** From the notice: how to apply a rejected change after all. */
 export function howToRelease({ id }: VerdictFacts, said: string, what: string): string {
   const release = /dirsyncd approve .* releases .*/.exec(said)?.[0]
   return release === undefined
@@ -18,7 +18,7 @@ export function howToRelease({ id }: VerdictFacts, said: string, what: string): 
     : release.replace('--id ID releases it', `--id ${quoted(id ?? '')} releases ${what}`)
 }
 
-/** Only a run that holds it can be approved. */
+/** Only a run that holds a change can be approved. */
 export function remedyOfDoubt({ lastRun, sync }: VerdictFacts): string {
   const held = lastRun?.notices.some(({ code }) => DOUBTS.has(code)) === true
   const run = held ? `dirsyncd runs ${lastRun.run}` : `dirsyncd sync ${sync}`
@@ -38,7 +38,7 @@ export function troubleOf({ journal, lastFailure }: VerdictFacts, { op }: Change
 
 const FAILED: ReadonlySet<string> = new Set(['failed', 'unknown'])
 
-/** The run of one entry, which does not do what needs others. */
+/** A run of one entry does nothing that needs other entries. */
 export function remedyOf(
   { sync, kind, id, paused }: VerdictFacts,
   change: Change,
@@ -54,7 +54,7 @@ function exceptionOf(change: Change): string {
   return writesEmail(change) ? ', but for an e-mail that somebody else still has' : ''
 }
 
-/** Nobody can be asked who has an e-mail in the directory: its API finds users by their ids only. */
+/** The directory's API finds users by id only, so the owner of an e-mail is unknown. */
 export function writesEmail(change: Change): boolean {
   return (change.op === 'create-user' || change.op === 'update-user') && change.want.email !== undefined
 }

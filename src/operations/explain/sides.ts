@@ -10,14 +10,12 @@ import type { SyncTarget } from '../../store/run-types.ts'
 import type { Tables } from '../../store/tables.ts'
 import type { DirectorySide } from '../story.ts'
 
-/** Both sides of one sync, and its rules. */
 export interface Sides {
   readonly find: Source['find']
-  /** The directory's entry; throws a `DirsyncdError` where it cannot be asked. */
+  /** Throws a `DirsyncdError` where the directory cannot be asked. */
   readonly lookUp: (key: EntryKey, signal: AbortSignal) => Promise<DirectoryUser | DirectoryGroup | undefined>
   readonly rules: PlanRules
   readonly grace: Grace
-  /** Hashes of the options of the configuration, as a run compares them. */
   readonly options: Options
 }
 
@@ -26,7 +24,7 @@ export interface ExplainDeps extends Sides {
   readonly target: SyncTarget
 }
 
-/** What the source says, or why it says nothing. */
+/** The source's answer, or the reason why there is none. */
 export type Asked =
   | { readonly found: Found; readonly error: null }
   | { readonly found: null; readonly error: string }

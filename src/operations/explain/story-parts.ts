@@ -3,13 +3,12 @@ import { pauseText } from '../control.ts'
 import type { FieldTrace, FoundEntry, JournalEntry, Story } from '../story.ts'
 import { answerIn } from './case.ts'
 
-/** What a story tells of one place, such as the source; not yet safe to print. */
+/** One titled part of a story; not yet safe to print. */
 export interface StoryPart {
   readonly label: string
   readonly texts: readonly string[]
 }
 
-/** What is known of an entry, from the source to what was sent for it. */
 export function storyParts(story: Story): readonly StoryPart[] {
   return [
     { label: 'source', texts: sourceTexts(story) },
@@ -50,7 +49,7 @@ function standingTexts({ standing, members }: FoundEntry): string[] {
 
 const FIELDS = { email: 'e-mail', name: 'name', employee_id: 'employee id' } as const
 
-/** Of entries that share an id the first one's. */
+/** Of entries that share an id, the first one's. */
 function mappingParts({ source }: Story): StoryPart[] {
   const fields = source.entries[0]?.fields ?? []
   return fields.filter(isMapped).map((trace) => ({ label: FIELDS[trace.field], texts: stepTexts(trace) }))
@@ -82,7 +81,7 @@ function groupTexts({ waitingMemberships }: Story): string[] {
   )
 }
 
-/** Without what the verdict is made of. */
+/** Without the facts of the verdict. */
 function lastRunTexts({ lastRun, lastFailure, notices }: Story): string[] {
   const failed =
     lastFailure === null

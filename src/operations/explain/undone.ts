@@ -2,7 +2,7 @@ import { pointInTime } from '../../base/wording.ts'
 import { fingerprint, type Op } from '../../core/plan/change.ts'
 import { type Case, DONE, lastDone, titleOf, type VerdictFacts } from './case.ts'
 
-/** The last thing that was done with the entry was an undo, and the next run would do again what was undone. */
+/** The entry's last change was an undo, and the next run would repeat what was undone. */
 export function undone(facts: VerdictFacts): Case | undefined {
   const { planned, sync, completedRun } = facts
   const last = lastDone(facts)
@@ -22,7 +22,6 @@ export function undone(facts: VerdictFacts): Case | undefined {
   }
 }
 
-/** What takes a change back. */
 const BACK: Readonly<Record<Op, Op>> = {
   'create-user': 'delete-user',
   'create-group': 'delete-group',

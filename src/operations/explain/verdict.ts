@@ -9,7 +9,7 @@ import { outOfReach } from './out-of-reach.ts'
 import { undone } from './undone.ts'
 import { directoryDown, sourceDown } from './unreadable.ts'
 
-/** The verdict is the first reason that fits. */
+/** The first reason that fits. */
 export function judgementOf(facts: VerdictFacts): Pick<Story, 'verdict' | 'next' | 'todo'> {
   const { code, why, next = nextOf(facts), but, todo } = caseOf(facts)
   return {
@@ -40,7 +40,7 @@ function nextOf(facts: VerdictFacts): string {
     configurationChange === undefined
       ? ''
       : `; the configuration was changed since run ${configurationChange.since} (${keysText(configurationChange.keys)}), so a guard may hold more than usual`
-  // A run does not ask whether an earlier one is held: it applies what breaks no guard now, and ends the hold.
+  // A run ignores earlier holds: it applies what violates no guard now, and ends the hold.
   return heldRun === null
     ? `The next run ${does}, unless a guard or the evidence holds it${since}`
     : `Run ${heldRun} waits for a decision; the next run plans again, and ${does} unless a guard or the evidence still holds it${since}`
@@ -50,7 +50,7 @@ function mayChangeGroups({ kind, membership, source, directory }: VerdictFacts):
   return kind === 'user' && membership === 'write' && source.entries.length > 0 && directory.entry !== null
 }
 
-/** Whatever a run would do, none writes while the sync is paused, but for an undo. */
+/** While the sync is paused, only an undo writes. */
 function whilePaused({ paused, sync, heldUndo }: VerdictFacts, next: string): string {
   const undo =
     heldUndo === undefined

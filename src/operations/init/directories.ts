@@ -15,13 +15,12 @@ export interface ListedDirectory {
   readonly users: number | undefined
 }
 
-/** More than a person can choose from. */
 const MOST = 1000
 
-/** Of so many it is asked how many users they have. */
+/** Directories beyond these get no number of users. */
 const COUNTED = 30
 
-/** The directories of an organization. Throws what a run would, and `directory-unknown` for an unknown organization. */
+/** Throws what a run would, and `directory-unknown` for an unknown organization. */
 export async function listDirectories(
   sync: SyncConfig,
   log: Log,

@@ -16,17 +16,16 @@ export type RawLdap = Extract<RawSource, { readonly type: 'ldap' }>
 export type RawCsv = Extract<RawSource, { readonly type: 'csv' }>
 export type RawDirectory = RawSync['directory']
 
-/** How to reach an LDAP server, before anybody knows what is read there. */
+/** How to reach an LDAP server, before its bases are known. */
 export type RawServer = Pick<RawLdap, 'type' | 'url' | 'tls' | 'bind'>
 
-/** A file that is written beside the configuration at the end, and is in memory until then. */
+/** Written beside the configuration at the end, and in memory until then. */
 export interface NewFile {
   /** As the configuration names it: relative to its folder. */
   readonly path: string
   readonly text: string
 }
 
-/** Where a configuration is going to be, and the files beside it. */
 export interface DraftPlace {
   /** Of the configuration; absolute. */
   readonly file: string
@@ -35,8 +34,8 @@ export interface DraftPlace {
 }
 
 /**
- * What the program makes of a sync that is not written yet. Throws `config-invalid` with a sentence for each fault that
- * begins with the option.
+ * Resolves a sync that is not written yet. Throws `config-invalid` with one sentence for each fault, which begins with
+ * the option.
  */
 export async function resolveDraft(sync: RawSync, place: DraftPlace): Promise<SyncConfig> {
   const { file, env, files } = place
@@ -58,7 +57,7 @@ export async function resolveDraft(sync: RawSync, place: DraftPlace): Promise<Sy
   return withSecrets(resolved, sync, files)
 }
 
-/** The same without a CA that is not on disk yet. */
+/** Without a CA that is not on disk yet. */
 function withoutNew(sync: RawSync, files: readonly NewFile[]): unknown {
   const { source } = sync
   const ca = source.type === 'ldap' ? source.tls?.ca : undefined
@@ -67,7 +66,7 @@ function withoutNew(sync: RawSync, files: readonly NewFile[]): unknown {
   return { ...sync, source: { ...source, tls } }
 }
 
-/** A secret that is not on disk yet is read from memory. */
+/** Reads secrets that are not on disk yet from memory. */
 function withSecrets(
   config: SyncConfig,
   { source, directory }: RawSync,

@@ -71,7 +71,7 @@ export type { FoundPlace } from '../../source/ldap/discover/tally.ts'
 export type { RawCsv, RawDirectory, RawLdap, RawServer, RawSource, RawSync } from './draft.ts'
 export type { RawConfiguration } from './yaml.ts'
 
-/** What stands for the other side while only one is agreed on. Nothing is sent there. */
+/** Replaces the other side while only one is agreed on. Nothing is sent there. */
 const NO_DIRECTORY: RawSync['directory'] = {
   baseUrl: 'http://localhost',
   organizationId: 1,
@@ -80,17 +80,16 @@ const NO_DIRECTORY: RawSync['directory'] = {
 }
 const NOBODY = { base: 'dc=none', filter: '(objectClass=*)', map: { external_id: 'none' } }
 
-/** How many mapped entries are shown. */
 const SAMPLES = { users: 10, groups: 10 }
 
-/** The steps from nothing to a configuration. None of them writes before `openStage`, which removes what it wrote. */
+/** The steps from nothing to a configuration. None writes before `openStage`, which removes what it wrote. */
 export class InitSteps {
   readonly #log: Log
   readonly #signal: AbortSignal
   readonly #logins = new Logins()
 
   constructor(log: Log, signal: AbortSignal) {
-    // What a log would warn of is said by the questions and their answers.
+    // The questions say what a log would warn of.
     this.#log = log.child({}, { level: withoutWarnings(log.level) })
     this.#signal = signal
   }
@@ -99,12 +98,11 @@ export class InitSteps {
     return requireNewFile(file)
   }
 
-  /** A secret for a file of its own, under a name that no file has. */
+  /** A new file with a name that does not exist yet. */
   async newSecret(name: string, text: string, { file }: DraftPlace): Promise<NewFile> {
     return { path: await freePath(dirname(file), `${SECRETS}/${name}`), text: `${text}\n` }
   }
 
-  /** A certificate to trust, for a file beside the configuration. */
   async newCertificate(text: string, { file }: DraftPlace): Promise<NewFile> {
     return { path: await freePath(dirname(file), 'ldap-ca.pem'), text }
   }
@@ -113,21 +111,18 @@ export class InitSteps {
     return usualDataDir(file)
   }
 
-  /** Why a folder cannot be that of the data. */
   readonly dataDirProblem = dataDirProblem
 
-  /** Where the pages can be: the usual port, or the next one that nobody has. */
   readonly freePagesAddress = freePagesAddress
 
-  /** Whether what is sent to this server without encryption leaves the machine. */
+  /** Whether an unencrypted connection to this server leaves the machine. */
   crossesNetwork(url: string): boolean {
     return URL.canParse(url) && !isThisMachine(new URL(url).hostname)
   }
 
-  /** What the columns of a file of users, of groups and of members seem to be. */
   readonly propose = { users: proposeColumns, groups: proposeGroupColumns, members: memberColumns }
 
-  /** Throws `config-invalid` where the password of this reader would cross the network in the clear. */
+  /** Throws `config-invalid` where the bind password would cross the network in the clear. */
   requirePrivacy({ url, tls }: RawServer, dn: string): void {
     const bind = { dn, password: () => Promise.resolve('') }
     parseEndpoints({ url, tls: { startTls: tls?.startTls === true }, bind })
@@ -137,7 +132,7 @@ export class InitSteps {
     return lookAtServer(await serverOptions(server, place), this.#log, this.#signal)
   }
 
-  /** The kinds of people or groups that a server has; none where it shows nobody to this reader. */
+  /** Object classes of users or groups; none where the bind account sees none. */
   async discoverKinds(
     kind: 'user' | 'group',
     server: RawServer,
@@ -159,15 +154,13 @@ export class InitSteps {
     return discoverGroups(await serverOptions(server, place), looking, this.#log, this.#signal)
   }
 
-  /** Why a text is no LDAP filter. */
   readonly filterProblem = filterProblem
 
   readonly domainsInWords = domainsInWords
 
-  /** Places in the order of a tree. */
   readonly treeOf = treeOf
 
-  /** Without those that are below others, and each once. */
+  /** Removes duplicates and DNs below others. */
   outermost(dns: readonly string[]): readonly string[] {
     const different = [...new Map(dns.map((dn) => [dnKey(dn), dn])).values()]
     return different.filter((dn) => !different.some((other) => dnKey(dn).endsWith(`,${dnKey(other)}`)))
@@ -177,7 +170,6 @@ export class InitSteps {
     return discoverCsv(wanted, key, this.#signal)
   }
 
-  /** What `dirsyncd check` shows of this source. */
   async *preview(
     source: RawSync['source'],
     place: DraftPlace,
@@ -188,7 +180,7 @@ export class InitSteps {
     yield* checkSource(sync, how, this.#signal)
   }
 
-  /** The e-mails that a run takes where only these domains are allowed: it may take another one of several. */
+  /** The e-mails that a run takes where only these domains are allowed: it may choose another e-mail of a user. */
   async countEmails(
     source: RawSync['source'],
     allowedDomains: readonly string[],
@@ -201,7 +193,7 @@ export class InitSteps {
     return tallyEmails(users.values(), sync.directory.allowedDomains)
   }
 
-  /** `directory.directoryId` does not matter. */
+  /** `directory.directoryId` is ignored. */
   async listDirectories(
     directory: RawSync['directory'],
     place: DraftPlace,
@@ -210,7 +202,6 @@ export class InitSteps {
     return listDirectories(sync, this.#log, this.#signal)
   }
 
-  /** What `dirsyncd check --writes` shows of this directory. */
   async *checkDirectory(
     directory: RawSync['directory'],
     place: DraftPlace,
@@ -221,7 +212,7 @@ export class InitSteps {
     yield* checkDirectory(sync, how, this.#signal)
   }
 
-  /** Whether the service takes the members of groups: a user and a group are made there, and deleted again. */
+  /** Whether the service accepts group members. Creates and deletes a user and a group. */
   tryMembers(
     directory: RawSync['directory'],
     place: DraftPlace,
@@ -230,7 +221,7 @@ export class InitSteps {
     return this.#tryOut(directory, place, (where) => tryMembers({ ...where, say }))
   }
 
-  /** Of which domains the service takes e-mails: a user is made there, and deleted again. */
+  /** Which e-mail domains the service accepts. Creates and deletes a user. */
   tryDomains(
     domains: readonly string[],
     directory: RawSync['directory'],
@@ -240,7 +231,7 @@ export class InitSteps {
     return this.#tryOut(directory, place, (where) => tryDomains({ ...where, say }, domains))
   }
 
-  /** Deletes what was made to find something out. Returns what is left, in sentences. */
+  /** Deletes the test entries. Returns the remaining ones, in sentences. */
   deleteLeftBehind(
     entries: readonly LeftBehind[],
     directory: RawSync['directory'],
@@ -262,11 +253,11 @@ export class InitSteps {
       onTokenLife: () => {},
       log: this.#log,
     })
-    // The client is closed only after that.
+    // Awaited, because leaving the block closes the client.
     return await work({ client, directoryId: directory.directoryId, signal: this.#signal })
   }
 
-  /** Writes all into a folder of its own, and loads it from there as every command does. */
+  /** Writes everything into a folder of its own, and loads it from there as every command does. */
   async stage(
     configuration: RawConfiguration,
     place: DraftPlace,
@@ -284,7 +275,7 @@ const NO_SOURCE: RawSync['source'] = {
   users: { path: 'none', map: { external_id: 'none' } },
 }
 
-/** Throws where the text does not say what was agreed on. The store of the first plan is in the stage. */
+/** Throws where the text does not match the answers. The store of the first plan is in the stage. */
 async function loadStaged(stage: Stage, configuration: RawConfiguration, env: Env): Promise<Config> {
   const config = await loadConfig({ file: stage.file, env, sourceProblem })
   const { value } = await readRawConfig({ file: stage.file, env })

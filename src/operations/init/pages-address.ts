@@ -5,7 +5,7 @@ const HOST = '127.0.0.1'
 const USUAL = 8080
 const TRIED = 20
 
-/** The usual address of the pages, or one with the next free port; the usual one where none of them is free. */
+/** The usual address, or one with the next free port; the usual one where none is free. */
 export async function freePagesAddress(): Promise<string> {
   for (let port = USUAL; port < USUAL + TRIED; port += 1) if (await isFree(port)) return `${HOST}:${port}`
   return `${HOST}:${USUAL}`

@@ -21,29 +21,24 @@ import { LOCK } from '../../base/database/ownership.ts'
 import { isCertainlyDead, processName } from '../../base/database/process-name.ts'
 import type { NewFile } from './draft.ts'
 
-/** Only whoever ran the command may read these. */
+/** Only the user of the command may read these. */
 const SECRET_FILE = 0o600
 const SECRET_FOLDER = 0o700
 const OPEN_FILE = 0o644
 const OPEN_FOLDER = 0o755
 
-/** Where a configuration is put together; disposing it removes what was not placed. */
+/** Disposing the stage removes what was not placed. */
 export interface Stage extends AsyncDisposable {
-  /** The configuration in the stage. */
   readonly file: string
-  /** For a store that only the first plan needs. */
   readonly dataDir: string
   /**
-   * Moves all to where it is to be, or nothing. Returns the paths. Throws `usage` where the configuration was written by
-   * somebody else meanwhile.
+   * Moves all files or none. Returns the paths. Throws `usage` where another process has written the configuration
+   * meanwhile.
    */
   place(): Promise<readonly string[]>
 }
 
-/**
- * Throws `usage` where there is a configuration already, and where none can be written. What a killed process has left
- * there is removed.
- */
+/** Throws `usage` where the configuration exists or cannot be written. Removes the files of a killed process. */
 export async function requireNewFile(file: string): Promise<void> {
   if (await exists(file)) throw alreadyThere(file)
   const folder = await existingAbove(dirname(file))
@@ -61,7 +56,7 @@ export async function requireNewFile(file: string): Promise<void> {
   )
 }
 
-/** Reasons in the words of a folder; for other codes those of a file are right. */
+/** Reasons about a folder; for other codes those about a file are right. */
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['ENOTDIR', 'it is a file and no folder'],
   ['ENOENT', 'it is no place for files'],
@@ -93,10 +88,7 @@ function justWritten(file: string): DirsyncdError {
   )
 }
 
-/**
- * Writes a configuration and the files beside it into a folder of its own on the same file system, which nobody else may
- * read.
- */
+/** Writes the files into a private folder on the file system of the configuration. */
 export async function openStage(file: string, text: string, files: readonly NewFile[]): Promise<Stage> {
   const target = dirname(file)
   const above = await existingAbove(target)
@@ -126,19 +118,17 @@ export async function openStage(file: string, text: string, files: readonly NewF
   return {
     file: join(folder, name),
     dataDir: join(folder, 'data'),
-    // The configuration comes last: what it names is there then.
+    // The configuration comes last, so that the files that it names exist then.
     place: () => placeAll([...moves, { from: join(folder, name), to: file }]),
     [Symbol.asyncDispose]: remove,
   }
 }
 
-/** How the name of a stage begins. */
 const STAGE = '.dirsyncd-init-'
 
-/** Has the name of the process that a stage belongs to. */
 const OWNER = 'owner'
 
-/** Removes the stages, and the secrets in them, of processes that were killed. */
+/** Removes the stages, and their secrets, of killed processes. */
 async function removeLeft(above: string): Promise<void> {
   for (const name of await readdir(above)) {
     if (!name.startsWith(STAGE)) continue
@@ -173,13 +163,13 @@ async function placeAll(moves: readonly Move[]): Promise<readonly string[]> {
     return placed
   } catch (error) {
     for (const path of placed) await unlink(path)
-    // Somebody else may have put files there.
+    // Another program may have put files there.
     for (const folder of folders.toReversed()) await rmdir(folder).catch(() => undefined)
     throw notWritable(dirname(moves.at(-1)?.to ?? ''), error)
   }
 }
 
-/** Creates what is missing of a path and returns it, the outermost first. */
+/** Returns the new folders, the outermost first. */
 async function makeFolders(path: string): Promise<readonly string[]> {
   if (await exists(path)) return []
   const above = await makeFolders(dirname(path))
@@ -193,10 +183,9 @@ async function makeFolders(path: string): Promise<readonly string[]> {
   return [...above, path]
 }
 
-/** The folder beside the configuration. */
 export const SECRETS = 'secrets'
 
-/** Never overwrites: a link to a name that exists fails. Some file systems have no links. */
+/** Never overwrites: a link to an existing name fails. Some file systems have no links. */
 async function place({ from, to }: Move): Promise<void> {
   try {
     await link(from, to)
@@ -208,7 +197,7 @@ async function place({ from, to }: Move): Promise<void> {
   }
 }
 
-/** A name that no file has, such as `ldap-password-2`. */
+/** A free name, such as `ldap-password-2`. */
 export async function freePath(folder: string, path: string): Promise<string> {
   const [, stem = path, ending = ''] = /^(.*?)(\.\w+)?$/.exec(path) ?? []
   for (let number = 1; ; number += 1) {
@@ -217,7 +206,7 @@ export async function freePath(folder: string, path: string): Promise<string> {
   }
 }
 
-/** Why a folder cannot be that of the data of a new configuration: it would go on with the runs of another one. */
+/** A new configuration in the data folder of another one would continue its runs. */
 export function dataDirProblem(folder: string): string | undefined {
   if (!existsSync(folder)) return undefined
   if (!statSync(folder).isDirectory()) return 'must be a folder, and this is a file'
@@ -227,8 +216,8 @@ export function dataDirProblem(folder: string): string | undefined {
 }
 
 /**
- * The folder of the data on a machine of its own; beside the configuration where this user may not write there, or where
- * another configuration has its data.
+ * The system's data folder, or a folder beside the configuration where this user may not write there, or where another
+ * configuration has its data.
  */
 export async function usualDataDir(file: string): Promise<string> {
   const usual = '/var/lib/dirsyncd'

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { Document, Scalar, visit } from 'yaml'
 import { configJsonSchema, type RawSync } from '../../config/schema.ts'
 
-/** The whole of a configuration that is written anew. */
 export interface RawConfiguration {
   readonly dataDir: string
   readonly admin: { readonly listen: string }
@@ -13,20 +12,19 @@ const HEAD = `# Written by dirsyncd init. Each comment describes the option belo
 # config/example.yaml, which comes with the program, explains every option.
 `
 
-/** The configuration as YAML, with a comment above each option: its description in the schema. */
+/** YAML with a comment above each option: its description in the schema. */
 export function configurationText(configuration: RawConfiguration): string {
   return [HEAD, ...sectionLines(configJsonSchema(), { ...configuration }), ''].join('\n')
 }
 
 /**
- * An example of every option. What `values` lacks is commented out (`#name: value`), with the value of `#name` in
- * `values` or with its default. A description that was written once is not repeated.
+ * An example of every option. Options missing in `values` are commented out (`#name: value`), with the value of `#name`
+ * in `values` or the default. A description is written once.
  */
 export function exampleText(schema: object, head: string, values: Values): string {
   return [head, ...sectionLines(schema, values, new Set()), ''].join('\n')
 }
 
-/** What is used of a JSON schema. */
 interface Schema {
   readonly description?: string
   readonly default?: unknown
@@ -71,7 +69,7 @@ function isLong(block: readonly string[] = []): boolean {
   return block.length > 4
 }
 
-/** With a blank line around what is long. */
+/** With a blank line around long blocks. */
 function spaced(blocks: readonly (readonly string[])[]): readonly string[] {
   return blocks.flatMap((block, at) =>
     at > 0 && (isLong(block) || isLong(blocks[at - 1])) ? ['', ...block] : block,
@@ -90,7 +88,7 @@ function isSection({ properties, oneOf, anyOf }: Schema): boolean {
   return properties !== undefined || (oneOf ?? anyOf)?.every((form) => form.properties !== undefined) === true
 }
 
-/** Of several forms of a section, the one that has these options: by its constant, such as `type`, and by their names. */
+/** The form of a union that has these options: by its constant, such as `type`, and by their names. */
 function formOf(schema: Schema, values: Values): Schema {
   const fits = ({ properties = {} }: Schema) =>
     Object.entries(values).every(([key, value]) => {
@@ -109,7 +107,7 @@ function withDefault(option: Schema, value: unknown, section: Schema, name: stri
   return `${description} Default: ${shown.replace(/^.*: /, '')}.`
 }
 
-/** An option in YAML; what is shorter than a line stays in one. */
+/** A value shorter than a line stays on one line. */
 function valueLines(name: string, value: unknown): readonly string[] {
   const document = new Document({ [name]: value })
   visit(document, {
@@ -134,7 +132,7 @@ function indent(line: string): string {
   return line === '' ? '' : `  ${line}`
 }
 
-/** The lines of a section as an element of a list: its first option has the hyphen. */
+/** As a list element: the first option has the hyphen. */
 function asElement(lines: readonly string[]): readonly string[] {
   const first = lines.findIndex((line) => !line.startsWith('# '))
   return lines.map((line, at) => {
