@@ -6,19 +6,19 @@ import { createSecretReader, type SecretReader } from '../base/secrets/secret.ts
 import { DirsyncdError } from '../base/errors.ts'
 import { userOf } from '../base/database/ownership.ts'
 
-/** The token of a daemon whose configuration names none. */
+/** Used where the configuration names no token. */
 export interface OwnToken {
-  /** Absolute; only the user of the daemon may read it. */
+  /** Absolute; only the daemon's user may read it. */
   readonly file: string
   readonly token: SecretReader
 }
 
-/** The token in the data directory, which the first start makes; the process owns this directory. */
+/** The first start creates the token in the data directory; the caller owns this directory. */
 export async function ownToken(dataDir: string): Promise<OwnToken> {
   const file = join(dataDir, 'admin-token')
   for (const path of [file, `${file}.new`]) await requireOwn(path)
   if (!existsSync(file)) {
-    // In one step, so that a crash leaves no empty file.
+    // Renamed into place, so that a crash leaves no empty file.
     await writeFile(`${file}.new`, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 })
     await rename(`${file}.new`, file)
   }
@@ -27,7 +27,9 @@ export async function ownToken(dataDir: string): Promise<OwnToken> {
   return { file, token }
 }
 
-/** The token is known to the user who made the file, or a link in its place. Some file systems show root as every file's owner. */
+/**
+ * The creator of the file or of a link in its place knows the token. Some file systems show root as every file's owner.
+ */
 async function requireOwn(path: string): Promise<void> {
   const stats = lstatSync(path, { throwIfNoEntry: false })
   if (stats === undefined) return

@@ -16,11 +16,11 @@ import { listen } from '../base/socket/listen.ts'
 interface AdminOutput {
   readonly log: Log
   readonly announce: (line: string) => void
-  /** The operator at the terminal; undefined elsewhere, where no sign-in link is shown. */
+  /** The operator at the terminal; elsewhere undefined, and no sign-in link is shown. */
   readonly operator: string | undefined
 }
 
-/** Commands use a socket that only this user can open; the pages listen where the configuration says. */
+/** Only the daemon's user can open the socket of the commands. The pages listen where the configuration says. */
 export async function listenForAdmin(
   stack: AsyncDisposableStack,
   { dataDir, admin }: Config,
@@ -47,7 +47,7 @@ export async function listenForAdmin(
   if (own !== undefined) announce(`The token to sign in with is in ${own.file}`)
 }
 
-/** What a worker shows; returns its URL, where it listens. */
+/** Returns the URL of the worker's listener, if it has one. */
 export async function listenForWorker(
   stack: AsyncDisposableStack,
   { worker, admin }: Config,
@@ -80,7 +80,6 @@ async function accessOf(
   }
 }
 
-/** Reads the secret, now and again for each request. */
 async function goodSecret(secret: SecretReader, option: string, log: Log): Promise<() => Promise<string>> {
   await readGood(secret, option)
   return async () => {
@@ -88,13 +87,13 @@ async function goodSecret(secret: SecretReader, option: string, log: Log): Promi
       return await readGood(secret, option)
     } catch (error) {
       log.error({ error: sentence(error) }, 'nobody is let in')
-      // A request without the token learns nothing of where the token is.
+      // A request without the token must not learn the token's place.
       throw new DirsyncdError('secret-unavailable', `${option} cannot be read now: the log says why.`)
     }
   }
 }
 
-/** Of characters that any header and any browser sends as they are. */
+/** Characters that every header and browser sends unchanged. */
 const GOOD = /^[!-~]{16,}$/
 
 async function readGood(secret: SecretReader, option: string): Promise<string> {
@@ -106,7 +105,6 @@ async function readGood(secret: SecretReader, option: string): Promise<string> {
   )
 }
 
-/** The metrics of a process as Prometheus reads them; `read` sets those that are read when it asks. */
 export function metricsText(metrics: Metrics, read: () => Promise<void>): Watching['metrics'] {
   return async () => {
     await read()

@@ -26,35 +26,31 @@ import { databaseOptions } from '../base/database/open.ts'
 
 export type Bundle = Readonly<Record<string, unknown>>
 
-/** That of the schema. */
+/** As in the schema. */
 const DEFAULT_DATA_DIR = '/var/lib/dirsyncd'
 
-/** How long a daemon may take to read its store. */
+/** Reading a large store takes a daemon a while. */
 const PATIENCE_MS = 300_000
 
-/** What the command collects. */
 export interface CollectedBundle {
   readonly bundle: Bundle
-  /** One sentence for each part that could not be read. The bundle has them without people. */
+  /** One sentence for each part that could not be read. The bundle has them without names. */
   readonly missing: readonly string[]
 }
 
-/** Rises when the keys of a bundle change their meaning. */
+/** Increased when keys of a bundle change their meaning. */
 const FORMAT = 1
 
 const ABOUT =
   'Diagnostics of dirsyncd for a support request. [user …], [group …] and [hidden …] stand for what may be about people: ' +
   'the same text has the same number everywhere in this file, and nobody can turn a number back. Secrets are not in it.'
 
-/**
- * Collects what a support request needs, without secrets and people. A part that cannot be read is left out, and the
- * bundle says why.
- */
+/** Contains no secrets and no names of entries. A part that cannot be read is left out, with the reason. */
 export async function collectBundle(place: ConfigPlace, log: Log): Promise<CollectedBundle> {
   const salt = randomBytes(32).toString('hex')
   const missing: string[] = []
   const orNothing = collectInto(missing)
-  // Why there is none, the next read says.
+  // The next read throws the reason.
   const raw = await readRawConfig(place).catch(() => undefined)
   const config = await orNothing(() => loadConfig(place))
   const words = await orNothing(programWords)
@@ -96,7 +92,7 @@ function maskedConfig({ file, value }: RawConfig, hider: Cleaner) {
   return { file: maskPlain(file, hide), options: maskConfig(value, hide) }
 }
 
-/** With a wrong configuration a daemon may still run on an older one. */
+/** With an invalid configuration, a daemon may still run on an older one. */
 function dataDirOf(config: Config | undefined, raw: RawConfig | undefined): string {
   if (config !== undefined) return config.dataDir
   const { value } = raw ?? {}
@@ -105,10 +101,9 @@ function dataDirOf(config: Config | undefined, raw: RawConfig | undefined): stri
   return typeof dataDir === 'string' ? resolve(dirname(raw?.file ?? ''), dataDir) : DEFAULT_DATA_DIR
 }
 
-/** Where the stores are. */
 type Places = Pick<Config, 'dataDir' | 'store'> & Partial<Pick<Config, 'queue'>>
 
-/** The embedded store of a wrong configuration, where the folder has one; a bundle never creates it. */
+/** The embedded store of an invalid configuration, if it exists; a bundle never creates it. */
 function placesIn(raw: RawConfig | undefined): Places | undefined {
   const { value } = raw ?? {}
   if (typeof value !== 'object' || value === null) return undefined
@@ -117,7 +112,6 @@ function placesIn(raw: RawConfig | undefined): Places | undefined {
   return existsSync(join(dataDir, 'store')) ? { dataDir, store: { kind: 'embedded' } } : undefined
 }
 
-/** `undefined` where no daemon runs. */
 async function askDaemon(
   dataDir: string,
   request: DiagnosticsRequest,
@@ -163,7 +157,7 @@ async function readRedis(
   }
 }
 
-/** All texts and numbers of a masked configuration that it shows. */
+/** All texts and numbers that a masked configuration shows. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string' || typeof value === 'number') return [String(value)]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []

@@ -7,8 +7,8 @@ import type { Log } from '../base/log/log.ts'
 import type { Times } from '../queue/times.ts'
 
 /**
- * Builds each process. Only the files under `compose/` import concrete adapters; they open and dispose them. Without
- * `times`, the time-outs and intervals are those of production.
+ * Only the files under `compose/` import concrete adapters; they open and dispose them. Default `times`: the time-outs
+ * and intervals of production.
  */
 export function createCompose(times?: Times) {
   return {
@@ -43,7 +43,7 @@ export function createCompose(times?: Times) {
   }
 }
 
-/** A function whose module is loaded by its call: a command that needs only some of them begins sooner. */
+/** Loads the module at the first call, so that commands start sooner. */
 function onDemand<Args extends unknown[], Result>(load: () => Promise<(...args: Args) => Promise<Result>>) {
   return async (...args: Args): Promise<Result> => (await load())(...args)
 }

@@ -22,16 +22,15 @@ import { createExplain } from './explain.ts'
 import { openSite, retentionOf, type Site, targetOf } from './site.ts'
 import { openSetup, openSyncParts, startChangeWorker, type SyncParts } from './sync-parts.ts'
 
-/** What a command says of itself, and what it wants to know. */
 export interface ControlOptions {
-  /** What this process does, such as `dirsyncd sync`; processes that wait for it name it. */
+  /** This process, such as `dirsyncd sync`; processes that wait for it name it. */
   readonly command: string
   readonly signal: AbortSignal
-  /** What the command may do to the tables of the stores, where no daemon runs; `create` if left out. */
+  /** The command's rights on the tables without a daemon; default `create`. */
   readonly tables?: TableRights | undefined
   /** Called once when another process uses the embedded store: a command, or a daemon that is starting. */
   readonly onWait: (owner: OwnerInWords) => void
-  /** Called with what the file of the configuration has and the daemon has not read, such as `corp (users.filter)`. */
+  /** Called with changes of the configuration file that the daemon has not loaded, such as `corp (users.filter)`. */
   readonly onUnread: (changes: readonly string[]) => void
 }
 
@@ -47,8 +46,8 @@ function unreadBy(daemon: readonly WrittenSync[], { syncs }: Config): readonly s
 }
 
 /**
- * Connects to the daemon of this configuration. When none runs, opens the stores and does its work for one command. A
- * daemon that is starting owns the stores before it listens, so this waits for it for a while, as for another command.
+ * Connects to the daemon of this configuration. Without one, opens the stores and does its work for one command. A
+ * starting daemon owns the stores before it listens, so this waits for it for a while, as for another command.
  */
 export async function openControl(
   config: Config,
@@ -121,15 +120,13 @@ interface OwnWorkParts {
 }
 
 /**
- * Does a daemon's work in this process. Opens clients only when a command requests a run, and workers only when changes
- * of a run of its own are to be applied: until then the queue may have changes of a run that was killed and still has
- * its lease.
+ * The daemon's work in this process. Opens clients only when a command requests a run, and workers only when changes of
+ * its own run are to be applied: before, the queue may have changes of a killed run that still has its lease.
  */
 class OwnWork {
   readonly #stack: AsyncDisposableStack
   readonly #parts: OwnWorkParts
   readonly #stopping = new AbortController()
-  /** The work on each sync, by its name. */
   readonly #working = new Map<string, Promise<void>>()
   readonly #asked: number[] = []
   #opened: ReadonlyMap<string, SyncParts> | undefined
@@ -141,14 +138,13 @@ class OwnWork {
     this.#parts = parts
   }
 
-  /** Opens both sides of each sync, once. */
   readonly openParts = (): ReadonlyMap<string, SyncParts> => {
     const { config, site } = this.#parts
     this.#opened ??= new Map(config.syncs.map((sync) => [sync.name, openSyncParts(this.#stack, sync, site)]))
     return this.#opened
   }
 
-  /** Makes this run, after those that were begun before. */
+  /** Makes this run after those begun before. */
   begin(sync: string, run: number): void {
     this.#asked.push(run)
     this.#working.set(sync, this.#workAfter(this.#working.get(sync), sync, run))
@@ -168,7 +164,7 @@ class OwnWork {
     }
   }
 
-  /** Works until the run has ended, and tries again while another process holds the lease. */
+  /** Until the run has ended; retries while another process holds the lease. */
   async #workUntilDone(sync: string, run: number): Promise<void> {
     const { signal } = this.#stopping
     this.#executor ??= this.#prepare()
@@ -214,7 +210,7 @@ class OwnWork {
     for (const run of this.#asked) await cancelRun(this.#parts.site.store.db, run)
   }
 
-  /** Says why nothing happens. Resolves with false when nobody holds the sync any more. */
+  /** Resolves with false when the lease is free. */
   async #sayWhoHolds(sync: string, run: number): Promise<boolean> {
     const { site, log } = this.#parts
     const holder = await leaseHolder(site.store.db, sync)
@@ -233,7 +229,7 @@ function lostStore(): DirsyncdError {
   return new DirsyncdError('interrupted', `${what}; the next run goes on from what both sides say then.`)
 }
 
-/** The command prints how its run ended, so the executor logs only at the levels info and debug. */
+/** The command prints the result of its run, so the executor logs only at the levels info and debug. */
 function executorLog(log: Log): Log {
   return log.isLevelEnabled('info') ? log : log.child({}, { level: 'silent' })
 }

@@ -4,10 +4,9 @@ import type { Metrics } from '../ui/metrics/metrics.ts'
 import type { LdapShared } from '../source/ldap/ldap-source.ts'
 import type { ExecutorDeps } from '../sync/executor.ts'
 
-/** Without metrics, as in a command, nothing is counted. */
+/** Undefined in a command: nothing is counted. */
 type Counting = Metrics | undefined
 
-/** Counts what the client of a sync asks the service. */
 export function countRequests(metrics: Counting, sync: string): Pick<ClientOptions, 'onAnswer' | 'onRetry'> {
   if (metrics === undefined) return {}
   return {
@@ -20,7 +19,6 @@ export function countRequests(metrics: Counting, sync: string): Pick<ClientOptio
   }
 }
 
-/** Counts what a sync asks its LDAP servers. */
 export function countLdap(metrics: Counting, sync: string): Pick<LdapShared, 'onResult'> {
   if (metrics === undefined) return {}
   return {
@@ -29,7 +27,6 @@ export function countLdap(metrics: Counting, sync: string): Pick<LdapShared, 'on
   }
 }
 
-/** Counts what came of the changes of a sync. */
 export function countChanges(metrics: Counting, sync: string): Pick<ChangeWorkerDeps, 'onOutcome'> {
   if (metrics === undefined) return {}
   return {
@@ -40,7 +37,6 @@ export function countChanges(metrics: Counting, sync: string): Pick<ChangeWorker
   }
 }
 
-/** Counts and times runs. */
 export function countRuns(metrics: Counting): Pick<ExecutorDeps, 'onPhase' | 'onEnd'> {
   if (metrics === undefined) return {}
   return {

@@ -10,15 +10,14 @@ import { channelOfKey } from './routes.ts'
 import { type Site, watchedSyncs } from './site.ts'
 import { withinTime } from '../base/within-time.ts'
 
-/** How long the store may take, in milliseconds: Prometheus waits for 10 seconds. */
+/** In milliseconds: Prometheus waits for 10 seconds. */
 const PATIENCE_MS = 5000
 
-/** Answers within this time are the same, in milliseconds, however many ask. */
+/** How long one result answers all scrapes, in milliseconds. */
 const FRESH_MS = 1000
 
 type Add = <N extends NameOf<'gauge'>>(name: N, labels: LabelsOf<N>, value: number) => void
 
-/** Reads, when Prometheus asks, what the store and the configuration say of the syncs. */
 export class DaemonFigures {
   readonly #site: Site
   readonly #metrics: Metrics
@@ -31,7 +30,7 @@ export class DaemonFigures {
     this.#config = config
   }
 
-  /** Sets the gauges. Where the store does not answer, there is nothing in them but that. */
+  /** During an outage of the store, only the outage is reported. */
   read(): Promise<void> {
     this.#reading ??= this.#read().finally(() => {
       setTimeout(() => (this.#reading = undefined), FRESH_MS).unref()

@@ -18,15 +18,13 @@ import { isWatched, requestRun, watchSource } from './watch-sources.ts'
 export interface DaemonSyncsDeps {
   readonly config: Config
   readonly site: Site
-  /** Aborted when the process is to end. */
+  /** Aborted at shutdown. */
   readonly signal: AbortSignal
   readonly onRunEnd: (run: number) => Promise<void>
 }
 
-/** The syncs of a daemon: what is open for each of them, when they run, and the work that is under way. */
 export class DaemonSyncs implements AsyncDisposable {
   readonly schedules: Schedules
-  /** The target of each sync. */
   readonly targets = new Map<string, string>()
   readonly #deps: DaemonSyncsDeps
   #config: Config
@@ -62,17 +60,16 @@ export class DaemonSyncs implements AsyncDisposable {
     })
   }
 
-  /** The configuration that it works with now. */
   get config(): Config {
     return this.#config
   }
 
-  /** Opens what each sync needs; changes may be applied from then on. */
+  /** Changes may be applied from then on. */
   async open(): Promise<void> {
     await this.#opened.begin(this.#config.syncs)
   }
 
-  /** Sets the schedules, asks for first runs and begins to work on runs. */
+  /** Sets the schedules, requests first runs and starts the work on runs. */
   async start(): Promise<void> {
     const { syncs } = this.#config
     await this.schedules.begin(syncs)
@@ -80,10 +77,10 @@ export class DaemonSyncs implements AsyncDisposable {
     this.#runsWorker = startRunsWorker(this.#deps.site.backend, slotsOf(syncs), (job) => this.work(job))
   }
 
-  /** Works with the syncs of another configuration from now on. Those that are the same in both notice nothing of it. */
+  /** Loads another configuration. Syncs that are equal in both are not interrupted. */
   async change(config: Config): ReturnType<OpenSyncs['change']> {
     this.#config = config
-    // Runs of a changed sync may be asked for meanwhile: they are made when it is open again.
+    // Runs of a changed sync may be requested meanwhile: they are made when it is open again.
     const names = new Set(config.syncs.map(({ name }) => name))
     for (const name of this.targets.keys()) if (!names.has(name)) this.targets.delete(name)
     const changed = await this.#opened.change(config.syncs)
@@ -92,13 +89,13 @@ export class DaemonSyncs implements AsyncDisposable {
     const touched = new Set([...added, ...others.map(({ sync }) => sync)])
     for (const sync of config.syncs) {
       if (!touched.has(sync.name)) continue
-      // Another directory is written to when the schedule or a person says so: its number may be mistyped.
+      // Another directory gets no run at once, because its number may be mistyped: the schedule or the operator starts
+      // it.
       if (added.includes(sync.name)) await this.#attempt(sync.name, () => this.#askForFirstRun(sync))
-      // A run that was left goes on.
       void this.#attempt(sync.name, () => this.work({ sync: sync.name, scheduled: false }))
     }
     for (const sync of removed) await this.#attempt(sync, () => this.#endRuns(sync))
-    // While Redis is away, this takes until it is back.
+    // During an outage of Redis, this takes until Redis is back.
     await Promise.race([
       this.schedules.change(config.syncs).catch(() => undefined),
       sleep(REDIS_MS, undefined, { ref: false }),
@@ -106,7 +103,7 @@ export class DaemonSyncs implements AsyncDisposable {
     return changed
   }
 
-  /** Wakes a worker for a waiting run of this sync. While Redis is away, the next look for work finds the run. */
+  /** Wakes a worker for the sync's waiting run. During an outage of Redis, the next poll of the store finds the run. */
   readonly wake = async (sync: string): Promise<void> => {
     const woken = wake(this.#runs, sync).catch((error: unknown) => {
       if (!isAway(error)) throw error
@@ -114,13 +111,12 @@ export class DaemonSyncs implements AsyncDisposable {
     await Promise.race([woken, sleep(REDIS_MS, undefined, { ref: false })])
   }
 
-  /** What is open for each sync, once this one is not being changed any more. */
   readonly partsFor = async (sync: string): Promise<ReadonlyMap<string, SyncParts>> => {
     await this.#opened.settled(sync)
     return this.#parts
   }
 
-  /** Makes the waiting runs of a sync, after a change of its configuration that is under way. */
+  /** Makes the waiting runs of a sync, after a pending change of its configuration. */
   readonly work = async ({ sync, scheduled }: WakeJob): Promise<void> => {
     await this.#opened.settled(sync)
     const work = this.#executor.work(sync, { scheduled })
@@ -166,7 +162,7 @@ export class DaemonSyncs implements AsyncDisposable {
     const { site } = this.#deps
     const { db } = site.store
     if (sync.schedule === undefined) {
-      // Without a schedule, a change of the files made while nobody watched would go unnoticed.
+      // Without a schedule, a change of the files during a stop would go unnoticed.
       if (isWatched(sync)) await requestRun(sync, site, this.wake)
       return
     }
@@ -175,7 +171,7 @@ export class DaemonSyncs implements AsyncDisposable {
     await addRun(db, { sync: sync.name, target, mode: 'sync', trigger: 'schedule' })
   }
 
-  /** What fails because of an outage is made up for by the next look for work. */
+  /** After an outage, the next poll of the store repeats the work. */
   async #attempt(sync: string, work: () => Promise<void>): Promise<void> {
     const { log, store } = this.#deps.site
     await work().catch((error: unknown) => {
@@ -192,10 +188,10 @@ export class DaemonSyncs implements AsyncDisposable {
   }
 }
 
-/** How long Redis is waited for; what it has not taken by then is done by `Schedules.restore` and the next look for work. */
+/** In milliseconds; `Schedules.restore` and the next poll of the store do what Redis has not taken by then. */
 const REDIS_MS = 5000
 
-/** Enough for every sync, so that a long run of one keeps no other waiting. */
+/** One for each sync, so that a long run blocks no other sync. */
 function slotsOf(syncs: readonly SyncConfig[]): number {
   return 2 * Math.max(1, syncs.length)
 }

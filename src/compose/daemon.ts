@@ -30,19 +30,16 @@ import { DaemonSyncs } from './daemon-syncs.ts'
 import { Reloader, stopping } from './reloader.ts'
 
 export interface DaemonOutput {
-  /** One line for a person. */
   readonly announce: (line: string) => void
   /** The operator at the terminal; undefined where the output is no terminal. */
   readonly operator: string | undefined
-  /** Called when a run has ended. */
   readonly onRunEnd: (run: RunView) => void
-  /** Everything is open, and runs are made. */
   readonly onReady: () => void
 }
 
 /**
  * Schedules, workers and admin pages in one process, until the signal. `readAgain` reads and checks the configuration
- * file again, for SIGHUP and `dirsyncd reload`.
+ * file, for SIGHUP and `dirsyncd reload`.
  */
 export async function runDaemon(
   config: Config,
@@ -104,7 +101,7 @@ export async function runDaemon(
   log.info('daemon stops')
 }
 
-/** Owns the data directory, and frees what dead processes held. */
+/** Owns the data directory, and releases what dead processes held. */
 async function openOwnSite(
   stack: AsyncDisposableStack,
   config: Config,
@@ -131,7 +128,6 @@ function watchingOf(site: Site, metrics: Metrics, syncs: DaemonSyncs): Watching 
   }
 }
 
-/** Whoever decides is told of to the others at once. */
 function tellingDecisions(control: LocalControl, look: () => void): LocalControl {
   const telling =
     <A, R>(operation: (asked: A) => Promise<R>) =>
@@ -143,7 +139,7 @@ function tellingDecisions(control: LocalControl, look: () => void): LocalControl
   return { ...control, approve: telling(control.approve), reject: telling(control.reject) }
 }
 
-/** Whoever asks too early is served when everything is open; without a handler, SIGHUP would end the process. */
+/** An early SIGHUP is served when everything is open; without a handler, it would end the process. */
 function takeHangups(stack: AsyncDisposableStack): PromiseWithResolvers<Reloader> {
   const ready = Promise.withResolvers<Reloader>()
   const reload = async () => {
@@ -155,11 +151,11 @@ function takeHangups(stack: AsyncDisposableStack): PromiseWithResolvers<Reloader
   return ready
 }
 
-/** Restores the schedules at intervals: an emptied queue has lost them, and no sync would run before the next start. */
+/** An emptied queue has lost its schedules, and no sync would run before the next start. */
 function keepSchedules(stack: AsyncDisposableStack, site: Site, restore: () => Promise<void>): void {
   let restoring = false
   const timer = setInterval(() => {
-    // `restore` waits without a limit while Redis is away.
+    // `restore` waits without a limit during an outage of Redis.
     if (restoring) return
     restoring = true
     restore()
@@ -176,8 +172,8 @@ function keepSchedules(stack: AsyncDisposableStack, site: Site, restore: () => P
 }
 
 /**
- * Looks in the store for waiting runs whose wake-up was lost, and for runs whose process is gone. In an embedded store
- * there are no other processes, and each look costs the only one its time.
+ * Polls the store for waiting runs whose wake-up was lost, and for runs of dead processes. An embedded store has no
+ * other processes, and each poll would cost its only connection time.
  */
 function lookForWork(
   stack: AsyncDisposableStack,

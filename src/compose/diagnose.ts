@@ -9,19 +9,17 @@ import type { Site } from './site.ts'
 import { withinTime } from '../base/within-time.ts'
 import { programVersion } from '../base/process/version.ts'
 
-/** What a running daemon says of itself and of its stores; a part that could not be read is left out. */
+/** The daemon's own state and its stores; a part that could not be read is left out. */
 export interface DaemonDiagnostics {
   readonly process?: Readonly<Record<string, unknown>> | undefined
   readonly queue?: Readonly<Record<string, unknown>> | undefined
   readonly diagnostics?: Diagnostics | undefined
-  /** Why a part was left out, a sentence each, as it was thrown. */
+  /** The thrown errors, one sentence each. */
   readonly missing: readonly string[]
 }
 
-/** Resolves with nothing where the work fails. */
 export type OrNothing = <T>(work: () => Promise<T> | T) => Promise<T | undefined>
 
-/** Adds the sentence of each failure to the list. */
 export function collectInto(missing: string[]): OrNothing {
   return async (work) => {
     try {
@@ -47,10 +45,10 @@ export async function diagnoseDaemon(
   }
 }
 
-/** How long the store may take for its first answer, in milliseconds. */
+/** In milliseconds, for the store's first answer. */
 const STORE_WAIT_MS = 8000
 
-/** Throws `store-unavailable` where the store is away; one that hangs is not waited for. */
+/** Throws `store-unavailable` where the store is away or hangs. */
 export async function diagnoseStore(store: Site['store'], request: DiagnosticsRequest): Promise<Diagnostics> {
   try {
     await withinTime(store.pool.query('SELECT 1'), STORE_WAIT_MS)
@@ -91,7 +89,7 @@ export function processFacts(): Readonly<Record<string, unknown>> {
 const REDIS_WAIT_MS = 5000
 
 export async function redisFacts(redis: Redis): Promise<Readonly<Record<string, unknown>>> {
-  // The client waits without a limit while Redis is away.
+  // The client waits without a limit during an outage of Redis.
   const info = await Promise.race([redis.info(), sleep(REDIS_WAIT_MS, undefined, { ref: false })])
   if (info === undefined)
     return { kind: 'redis', error: `Redis gave no answer within ${REDIS_WAIT_MS / 1000} s.` }

@@ -8,7 +8,6 @@ import { lookUp } from '../target/look-up.ts'
 import { type Site, targetOf } from './site.ts'
 import { rulesOf, type SyncParts } from './sync-parts.ts'
 
-/** `explain` with what is open for each sync. */
 export function createExplain(
   { store, deviceId }: Site,
   opened: (sync: string) => ReadonlyMap<string, SyncParts> | Promise<ReadonlyMap<string, SyncParts>>,

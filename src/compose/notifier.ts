@@ -20,9 +20,8 @@ import {
 import { type Route, routesOf } from './routes.ts'
 import { type Site, watchedSyncs } from './site.ts'
 
-/** A job only wakes whoever delivers: the store has what is to be delivered. */
+/** Only wakes a worker: the store has the notifications. */
 interface DeliverJob {
-  /** The key of a route. */
   readonly channel: string
 }
 
@@ -30,10 +29,9 @@ type Told = Delivered & { readonly attempts: number }
 
 const QUEUE = 'notifications'
 
-/** As long as changes in flight have, when the process is to end. */
+/** As for changes in flight at shutdown; in milliseconds. */
 const GRACE_MS = 3000
 
-/** Looks for what a person is to be told of, and delivers it. */
 export class Notifier implements AsyncDisposable {
   readonly #site: Site
   readonly #config: () => Config
@@ -41,21 +39,19 @@ export class Notifier implements AsyncDisposable {
   readonly #stack = new AsyncDisposableStack()
   readonly #routes = new Map<string, Route & { readonly opened: Channel }>()
   readonly #closing: AbortSignal
-  /** Aborted when a delivery under way has had the time to end: it is made again, and may arrive twice. */
+  /** Aborted when a delivery's time at shutdown is over: it is repeated later, and may arrive twice. */
   readonly #cut = new AbortController()
   readonly #delivering = new Set<Promise<void>>()
-  /** When each route tries again. */
   readonly #timers = new Map<string, NodeJS.Timeout>()
-  /** The routes of which the queue is being told. */
   readonly #waking = new Set<string>()
   #queue: Queue<DeliverJob> | undefined
   #looking: Promise<void> | undefined
   #again = false
 
   /**
-   * @param wanted the channels, which stay those of the start
-   * @param config gives the syncs as they are now
-   * @param signal aborted when nothing more is to be delivered; what is under way then has `GRACE_MS` to end
+   * @param wanted the channels, fixed at the start
+   * @param config the syncs as they are now
+   * @param signal aborted at shutdown; a delivery in flight then has `GRACE_MS` to end
    */
   constructor(site: Site, wanted: Config['notifications'], config: () => Config, signal: AbortSignal) {
     this.#site = site
@@ -64,7 +60,7 @@ export class Notifier implements AsyncDisposable {
     this.#closing = signal
   }
 
-  /** Does nothing where nobody wants to be told. */
+  /** Does nothing without channels. */
   start(): void {
     const { channels } = this.#wanted
     if (channels.length === 0) return
@@ -82,7 +78,7 @@ export class Notifier implements AsyncDisposable {
     this.look()
   }
 
-  /** Looks in the background; while a look is under way, once more after it. */
+  /** Runs in the background; a call during an evaluation causes one more. */
   readonly look = (): void => {
     if (this.#queue === undefined || this.#closing.aborted) return
     if (this.#looking !== undefined) {
@@ -136,7 +132,7 @@ export class Notifier implements AsyncDisposable {
     }
   }
 
-  /** While Redis is away this takes until it is back, so nobody waits for it. */
+  /** Not awaited: during an outage of Redis this takes until it is back. */
   #wake(key: string): void {
     if (this.#queue === undefined || this.#waking.has(key)) return
     this.#waking.add(key)
@@ -146,7 +142,7 @@ export class Notifier implements AsyncDisposable {
       .finally(() => this.#waking.delete(key))
   }
 
-  /** A look finds what is due, too, where this process ends before or the queue is away. */
+  /** An evaluation also finds due deliveries, where this process ends before or the queue is away. */
   #wakeLater(key: string, ms: number): void {
     clearTimeout(this.#timers.get(key))
     const timer = setTimeout(() => this.#wake(key), ms)
@@ -159,7 +155,7 @@ export class Notifier implements AsyncDisposable {
     await work.finally(() => this.#delivering.delete(work))
   }
 
-  /** Delivers what a route has not delivered, one after the other, until one has to wait. */
+  /** Delivers a route's notifications in order, until one has to wait. */
   async #deliver(key: string): Promise<void> {
     const { store, times, metrics, deviceId } = this.#site
     const route = this.#routes.get(key)
@@ -187,14 +183,14 @@ export class Notifier implements AsyncDisposable {
     { state, detail }: DeliveryAttempt,
   ): void {
     const { log } = this.#site
-    // An address is for nobody's log: the number is that of the list in the configuration.
+    // A log must not have the address: the number is the place in the configured list.
     const about = { channel, recipient: recipient?.number, notification: id, event, attempts, reason: detail }
     if (state === 'delivered') log.info(about, 'a notification is delivered')
     else if (state === 'given-up') log.error(about, 'a notification could not be delivered')
     else log[attempts === 1 ? 'warn' : 'info'](about, 'a notification waits to be delivered')
   }
 
-  /** While an attempt takes its time, as with a mail server that looks for viruses, nobody else makes it too. */
+  /** Claims the delivery during a long attempt, so that no other process repeats it. */
   async #keeping<T>(of: DeliveryKey, attempt: () => Promise<T>): Promise<T> {
     const { store, times } = this.#site
     let keeping: Promise<void> = Promise.resolve()
@@ -211,7 +207,7 @@ export class Notifier implements AsyncDisposable {
   }
 }
 
-/** Why the store did not take it, with names that a log may hold, which leaves out what a sentence quotes. */
+/** The refusal of the store, logged without quoted texts. */
 function refusalOf(error: unknown): object {
   const { code, table, constraint } = Object(error) as Readonly<
     Record<'code' | 'table' | 'constraint', unknown>

@@ -9,32 +9,28 @@ interface Opened {
   readonly parts: AsyncDisposable
 }
 
-/** What a process has open for its syncs, each apart from the others. */
 export class OpenSyncs implements AsyncDisposable {
   readonly #open: (sync: SyncConfig) => Promise<AsyncDisposable>
   readonly #opened = new Map<string, Opened>()
-  /** The syncs that are being changed; their promises resolve when that is done. */
+  /** Syncs that are being changed; each promise resolves when that is done. */
   readonly #changing = new Map<string, Promise<void>>()
 
   constructor(open: (sync: SyncConfig) => Promise<AsyncDisposable>) {
     this.#open = open
   }
 
-  /** Opens the syncs that a process begins with. */
   async begin(syncs: readonly SyncConfig[]): Promise<void> {
     const { failures } = await this.change(syncs)
     if (failures.length > 0) throw failures[0]
   }
 
-  /** Resolves when the sync is not being changed. */
   async settled(sync: string): Promise<void> {
     await this.#changing.get(sync)
   }
 
   /**
-   * Makes the open syncs those of a configuration, and touches only those that differ. All that differ are closed before
-   * one is opened, because they may have exchanged their directories. What cannot be opened is tried again by the next
-   * call.
+   * Changes only the syncs that differ. All of those are closed before one is opened, because they may have exchanged
+   * their directories. The next call retries a failed opening.
    */
   async change(
     syncs: readonly SyncConfig[],

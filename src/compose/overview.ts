@@ -5,7 +5,7 @@ import { nextCall } from '../sync/schedule.ts'
 import { dueOf } from './readiness.ts'
 import { type Site, watchedSyncs } from './site.ts'
 
-/** The overview of the syncs of the configuration as it is when somebody asks. */
+/** Reads the configuration at each call. */
 export function createOverview(site: Site, config: () => Config): () => Promise<readonly SyncOverview[]> {
   return explainingOutage(() => {
     const { syncs } = config()

@@ -6,18 +6,17 @@ import { pastDue } from '../sync/schedule.ts'
 import { type Site, watchedSyncs } from './site.ts'
 import { withinTime } from '../base/within-time.ts'
 
-/** How long store and queue may take, in milliseconds. */
+/** For store and queue, in milliseconds. */
 const PATIENCE_MS = 3000
 
-/** What keeps a process from its work. */
 export interface Obstacle {
-  /** In a sentence for everybody who asks. */
+  /** One public sentence. */
   readonly why: string
-  /** What a driver said, which may name hosts and users: for the log. */
+  /** The driver's error, for the log: it may name hosts and users. */
   readonly error?: string
 }
 
-/** Whether store or queue cannot be used; `undefined` where they answer. */
+/** `undefined` where store and queue answer. */
 export async function whyStoresAreAway(site: Site): Promise<Obstacle | undefined> {
   const [ofStore, ofQueue] = await Promise.all([whyStoreIsAway(site), away('queue', site.backend.ping())])
   return ofStore ?? ofQueue
@@ -38,9 +37,8 @@ async function away(what: 'store' | 'queue', work: Promise<unknown>): Promise<Ob
 }
 
 /**
- * Why a daemon is not ready: a store that is away, or a sync that has not succeeded since its schedule called for it
- * three times. A sync that is held or paused is not late. A person who decides or resumes it, and the start of this
- * daemon, give it the time of three calls again.
+ * A store is away, or a sync has missed three scheduled runs. A held or paused sync is not late. A decision, a
+ * resumption and the start of this daemon begin a new count of three.
  */
 export async function whyDaemonIsNotReady(
   site: Site,
@@ -64,8 +62,8 @@ export async function whyDaemonIsNotReady(
 }
 
 /**
- * The time since which the schedule has called for the sync three times; `undefined` where it runs on demand only. A run
- * that is under way is given the time that it takes.
+ * The time since which three scheduled runs were missed; `undefined` without a schedule. A run that is under way may
+ * take its time.
  */
 export function dueOf({ name, schedule }: SyncConfig, figures: SyncFigures, now: Date): Date | undefined {
   const { isUnderWay, lastAttempt } = figures

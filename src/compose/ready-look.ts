@@ -5,17 +5,15 @@ import { withinTime } from '../base/within-time.ts'
 
 /** In milliseconds. */
 interface LookTimes {
-  /** How long anybody waits for an answer. */
   readonly patience: number
-  /** For how long an answer stays the same, however many ask. */
   readonly fresh: number
-  /** A look that takes longer never ends, as on a connection that was lost: then another one begins. */
+  /** An older probe never ends, as on a lost connection: then another one begins. */
   readonly abandon: number
 }
 
 const TIMES: LookTimes = { patience: 4000, fresh: 1000, abandon: 30_000 }
 
-/** Looks whether a process can do its work, once for all who ask at the same time, and logs what changes. */
+/** One probe for all simultaneous requests; logs changes of the result. */
 export class ReadyLook {
   readonly #look: () => Promise<Obstacle | undefined>
   readonly #log: Log
@@ -29,7 +27,7 @@ export class ReadyLook {
     this.#times = times
   }
 
-  /** Why it cannot, in a sentence; `undefined` while it can. Never throws. */
+  /** One sentence; `undefined` while the process is ready. Never throws. */
   readonly why = async (): Promise<string | undefined> => {
     const { patience, abandon } = this.#times
     const now = performance.now()

@@ -14,7 +14,7 @@ import {
 
 export interface ReloadOptions {
   readonly signal: AbortSignal
-  /** Called once when the daemon is starting and takes no commands yet. */
+  /** Called once while the daemon is starting and accepts no commands. */
   readonly onWait: (owner: OwnerInWords) => void
   /** Milliseconds; default half a minute. */
   readonly patienceMs?: number
@@ -24,8 +24,8 @@ export interface ReloadOptions {
 const PATIENCE_MS = 30_000
 
 /**
- * Has the daemon of this data directory read its file again. One that is starting may have read the file before it was
- * changed, so this waits for it. Throws `daemon-unreachable` where none runs.
+ * A starting daemon may have read the file before it was changed, so this waits for it. Throws `daemon-unreachable`
+ * where none runs.
  */
 export async function reloadDaemon(dataDir: string, options: ReloadOptions): Promise<ReloadReport> {
   const { signal, onWait, patienceMs = PATIENCE_MS } = options

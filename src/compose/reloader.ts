@@ -6,18 +6,17 @@ import { changedKeys, type Options } from '../core/plan/configuration.ts'
 import type { OpenSyncs } from './open-syncs.ts'
 
 export interface ReloaderDeps {
-  /** The configuration that the process was started with. */
   readonly started: Config
-  /** Reads and checks the file again. Throws `config-invalid`. */
+  /** Reads and checks the file. Throws `config-invalid`. */
   readonly readAgain: () => Promise<Config>
-  /** Has the process work with another configuration, of which only syncs and retention may differ. */
+  /** Only syncs and retention of the new configuration may differ. */
   readonly change: (config: Config) => ReturnType<OpenSyncs['change']>
   readonly log: Log
-  /** Aborted when the process is to end. */
+  /** Aborted at shutdown. */
   readonly signal: AbortSignal
 }
 
-/** Reads the configuration again, one time after the other. A wrong one changes nothing. */
+/** One reload at a time. An invalid configuration changes nothing. */
 export class Reloader {
   readonly #deps: ReloaderDeps
   #current: Config
@@ -28,7 +27,7 @@ export class Reloader {
     this.#current = deps.started
   }
 
-  /** Throws what is wrong with the file; then the configuration is as before. */
+  /** Throws for an invalid file; then the configuration is as before. */
   reload(): Promise<ReloadReport> {
     const next = this.#last.then(() => this.#reload())
     this.#last = next.catch((error: unknown) => {
@@ -37,12 +36,11 @@ export class Reloader {
     return next
   }
 
-  /** The same for a signal, whose sender waits for no answer. */
+  /** For a signal, whose sender waits for no answer. */
   reloadInBackground(): void {
     this.reload().catch(() => undefined)
   }
 
-  /** Waits until nothing is being changed. */
   async settled(): Promise<void> {
     await this.#last
   }

@@ -10,18 +10,18 @@ interface Recipient {
   readonly number: number
 }
 
-/** A way to one receiver, with an order and attempts of its own: a full mailbox delays nobody else. */
+/** One receiver with its own order and attempts, so that a full mailbox delays no other receiver. */
 export interface Route {
-  /** The channel in logs and metrics, which hold no address. */
+  /** For logs and metrics, which hold no address. */
   readonly channel: string
-  /** What waits is stored under it. */
+  /** The store's key. */
   readonly key: string
   /** Of a channel with several recipients. */
   readonly recipient: Recipient | undefined
   readonly open: () => Channel
 }
 
-/** The routes of a channel: one, or one to each recipient of its e-mail. */
+/** One, or one for each recipient of an e-mail channel. */
 export function routesOf(config: ChannelConfig): readonly Route[] {
   const { name: channel } = config
   const alone = { channel, key: channel, recipient: undefined }
@@ -36,7 +36,7 @@ export function routesOf(config: ChannelConfig): readonly Route[] {
   }))
 }
 
-/** By their addresses in small letters, each once: a store has no two deliveries of one key. */
+/** By lower-case address, each once: keys are unique in the store. */
 function recipientsOf(to: readonly string[]): ReadonlyMap<string, Recipient> {
   const recipients = new Map<string, Recipient>()
   for (const [index, address] of to.map(addressOf).entries())
@@ -45,7 +45,6 @@ function recipientsOf(to: readonly string[]): ReadonlyMap<string, Recipient> {
   return recipients
 }
 
-/** The channel whose route has this key. */
 export function channelOfKey(key: string): string {
   return key.split(' ', 1)[0]!
 }

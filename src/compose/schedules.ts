@@ -9,26 +9,26 @@ import {
 } from '../queue/runs.ts'
 import { repeatOptions } from '../sync/schedule.ts'
 
-/** The schedules that the queue is to have. */
+/** The wanted schedules of the queue. */
 export class Schedules {
   readonly #queue: Queue<WakeJob>
   #wanted: ReadonlyMap<string, RepeatOptions> = new Map()
-  /** The syncs whose schedule the queue does not have as it is wanted, because of an outage. */
+  /** Syncs whose schedule is missing in the queue because of an outage. */
   readonly #unset = new Set<string>()
-  /** One after the other, so that an older schedule never replaces a newer one. */
+  /** Sequential, so that an older schedule never replaces a newer one. */
   #setting = Promise.resolve()
 
   constructor(queue: Queue<WakeJob>) {
     this.#queue = queue
   }
 
-  /** Sets the schedules of these syncs; those of other syncs are removed. */
+  /** Schedules of other syncs are removed. */
   async begin(syncs: readonly SyncConfig[]): Promise<void> {
     this.#wanted = schedulesOf(syncs)
     await setSchedules(this.#queue, this.#wanted)
   }
 
-  /** Sets what differs from before. What an outage prevents, `restore` does. */
+  /** Sets what differs from before; after an outage, `restore` does. */
   async change(syncs: readonly SyncConfig[]): Promise<void> {
     const before = this.#wanted
     this.#wanted = schedulesOf(syncs)

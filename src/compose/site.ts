@@ -26,7 +26,7 @@ import type { WatchedSync } from '../store/figures.ts'
 import type { TokenPlace } from '../store/token-watch.ts'
 import { keepHeapSmall } from '../base/process/heap.ts'
 
-/** The open store and queue of a configuration, for every process that runs syncs or applies changes. */
+/** The open store and queue, for every process that runs syncs or applies changes. */
 export interface Site extends AsyncDisposable {
   readonly store: Store
   readonly backend: QueueBackend
@@ -36,7 +36,7 @@ export interface Site extends AsyncDisposable {
   /** Whether the process with this name has certainly ended. */
   readonly isDead: (process: string) => boolean
   readonly logins: Logins
-  /** Of a process that Prometheus asks. */
+  /** Only in a process with a metrics listener. */
   readonly metrics: Metrics | undefined
   readonly log: Log
   readonly times: Times
@@ -45,11 +45,11 @@ export interface Site extends AsyncDisposable {
 export interface SiteOptions {
   readonly times?: Times | undefined
   readonly metrics?: Metrics
-  /** What the process may do to the tables of store and queue; `create` if left out. */
+  /** Rights on the tables of store and queue; default `create`. */
   readonly tables?: TableRights | undefined
 }
 
-/** Opens store and queue. `command` names the owner of an embedded store in the errors of other processes. */
+/** `command` names the owner of an embedded store in the errors of other processes. */
 export async function openSite(
   config: Config,
   command: string,
@@ -87,8 +87,8 @@ export async function openSite(
 }
 
 /**
- * A PostgreSQL store without runs is not opened before the embedded store is moved into it: a run would begin without the
- * decisions of the embedded one. Only `store move` opens both.
+ * An embedded store is moved before a PostgreSQL store without runs is opened: a run would begin without the decisions
+ * of the embedded one. Only `store move` opens both.
  */
 async function openMoved(config: Config, options: StoreOptions): Promise<Store> {
   const files = options.kind === 'embedded' ? undefined : filesToMove(config)
@@ -136,9 +136,9 @@ function redisOptions(
 export interface ClientParts {
   readonly deviceId: string
   readonly limit: ((signal: AbortSignal | undefined) => Promise<void>) | undefined
-  /** Without it, a read that the service refuses with 429 fails after a while. */
+  /** Without it, reads that the service refuses with 429 fail after a while. */
   readonly pause?: SharedPause
-  /** Takes note of how long the token lives. */
+  /** Records how long the token lives. */
   readonly onTokenLife: (secondsLeft: number) => void
   readonly onAnswer?: ClientOptions['onAnswer']
   readonly onRetry?: ClientOptions['onRetry']
@@ -167,13 +167,12 @@ export function openClient(
   })
 }
 
-/** The URL of the directory that a sync writes to. */
+/** The URL of the directory. */
 export function targetOf({ directory }: SyncConfig): string {
   const { baseUrl, organizationId, directoryId } = directory
   return `${baseUrl}/api/v2/organizations/${organizationId}/admin/directories/${directoryId}`
 }
 
-/** Where the access token of a sync is. */
 export function tokenPlaceOf({ directory: { baseUrl, token } }: SyncConfig): TokenPlace {
   return { origin: new URL(baseUrl).origin, place: token.describe() }
 }
@@ -193,7 +192,7 @@ export function openSource(source: SourceConfig, log: Log, shared?: LdapShared):
   }
 }
 
-/** What is wrong with the options of a source, in a sentence that begins with the key, such as `users.map.email: …`. */
+/** One sentence that begins with the key, such as `users.map.email: …`. */
 export function sourceProblem(source: SourceConfig): string | undefined {
   try {
     openSource(source, silentLog())
@@ -204,7 +203,6 @@ export function sourceProblem(source: SourceConfig): string | undefined {
   }
 }
 
-/** What is kept of the past in this store. */
 export function retentionOf({ retention }: Config, { store }: Site): Retention {
   return { ...retention, isEmbedded: store.kind === 'embedded' }
 }

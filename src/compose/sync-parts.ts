@@ -25,7 +25,7 @@ export interface SyncParts {
   readonly source: Source
 }
 
-/** Opens both sides until the stack is disposed. Connects to none of them. */
+/** Opens both sides until the stack is disposed. Connects to neither. */
 export function openSyncParts(stack: AsyncDisposableStack, sync: SyncConfig, site: Site): SyncParts {
   const client = openSyncClient(stack, sync, site)
   const { name, source } = sync
@@ -38,7 +38,7 @@ export function rulesOf({ policy, directory, entries }: SyncConfig): PlanRules {
   return { policy, membership, allowedDomains, dropBadEmails, emails, entries }
 }
 
-/** A client of the sync's directory, until the stack is disposed. */
+/** Closed with the stack. */
 export function openSyncClient(
   stack: AsyncDisposableStack,
   sync: SyncConfig,
@@ -66,7 +66,6 @@ export function openSyncClient(
   return stack.use(openClient(sync, parts))
 }
 
-/** What the executor needs to run the sync. */
 export function openSetup(
   stack: AsyncDisposableStack,
   { sync, client, source }: SyncParts,
@@ -94,12 +93,12 @@ export function openSetup(
   }
 }
 
-/** How long changes in flight may take to end when their worker is closed. */
+/** For changes in flight when their worker is closed, in milliseconds. */
 const GRACE_MS = 3000
 
 /**
- * Starts a worker for the changes of the sync. Disposing the stack gives the changes in flight `GRACE_MS` to finish. A
- * change that is cut off then is looked up before it is sent again.
+ * Disposing the stack gives changes in flight `GRACE_MS` to finish. A change that is cut off then is looked up before
+ * it is sent again.
  */
 export function startChangeWorker(
   stack: AsyncDisposableStack,

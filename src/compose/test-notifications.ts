@@ -11,14 +11,14 @@ export interface TestedChannel {
   /** The address, of a channel with several. */
   readonly recipient: string | null
   readonly delivered: boolean
-  /** Why not, in a sentence. */
+  /** One sentence where the delivery failed. */
   readonly detail: string | null
 }
 
-/** Who waits for a test wants to know after a while. */
+/** The operator waits for the result. */
 const PATIENCE_MS = 60_000
 
-/** Sends a test to every channel, or to this one, and there to each recipient. Throws `usage` where there is none. */
+/** Sends to every recipient of all channels, or of this one. Throws `usage` where there is none. */
 export async function* testNotifications(
   { notifications: { channels } }: Config,
   only: string | undefined,

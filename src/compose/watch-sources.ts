@@ -5,7 +5,6 @@ import { type Site, targetOf } from './site.ts'
 
 type Wake = (sync: string) => Promise<void>
 
-/** Whether a change of the source's files is to start a run. */
 export function isWatched({ source }: SyncConfig): boolean {
   return source.type === 'csv' && source.options.watch === true
 }

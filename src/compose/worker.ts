@@ -14,7 +14,7 @@ import { openSite } from './site.ts'
 import { openSyncClient, startChangeWorker } from './sync-parts.ts'
 import { programVersion } from '../base/process/version.ts'
 
-/** Applies changes beside the daemon, until the signal; SIGHUP has it read the configuration again. */
+/** Applies changes beside the daemon until the signal; SIGHUP reloads the configuration. */
 export async function runWorker(
   config: Config,
   log: Log,
