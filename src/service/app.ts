@@ -37,34 +37,33 @@ export interface Timeouts {
 }
 
 const TIMEOUTS: Timeouts = { headers: 20_000, request: 60_000, silence: 60_000 }
-/** Longer than the usual 60 s of a proxy, so that the proxy is the one to close a connection. */
+/** Longer than the usual 60 s of a proxy, so that the proxy closes the connection. */
 const KEEP_ALIVE_MS = 72_000
-/** How often the timeouts are checked, in milliseconds: a connection may be cut this much too late. */
+/** In milliseconds: timeouts may be this much too late. */
 const CHECK_INTERVAL_MS = 2000
 
 const HEALTH_PATH = '/healthz'
 const API_PATH = '/api/'
 
 export interface ServiceOptions {
-  /** The database, migrated with `migrateService`. The caller ends the pool after the app is closed. */
+  /** Migrated with `migrateService`. The caller ends the pool after the app is closed. */
   readonly pool: Pool
   readonly log: Log
   readonly vault: Vault
   readonly estimate: Estimator
-  /** The faults to inject, for tests and trials. */
   readonly faults?: Faults | undefined
-  /** Gets a line per request; the caller closes it after the app is closed. */
+  /** One line per request; the caller closes it after the app is closed. */
   readonly requestLog?: RequestLog | undefined
   /** Whether to refuse (409) an external id that the directory already has; off only for trials. Default true. */
   readonly uniqueExternalIds?: boolean
-  /** The limit of each token, and of each address for requests without a valid token; default: no limit. */
+  /** Per token, and per address for requests without a valid token; default: no limit. */
   readonly rateLimit?: RateLimit | undefined
   readonly timeouts?: Partial<Timeouts>
-  /** The most connections at one time, a quarter of them for one address; further ones are closed. Default 4,096. */
+  /** A quarter of them for one address; further ones are closed. Default 4,096. */
   readonly maxConnections?: number
-  /** The public address of the service, for links in answers; default: the address of the request. */
+  /** For links in answers; default: the address of the request. */
   readonly publicUrl?: string | undefined
-  /** Addresses and networks of reverse proxies whose `X-Forwarded-For` is believed; default none. */
+  /** Addresses and networks whose `X-Forwarded-For` is trusted; default none. */
   readonly trustedProxies?: readonly string[]
   readonly now?: () => Date
 }
@@ -76,7 +75,7 @@ declare module 'fastify' {
   }
 }
 
-/** The access-management service, ready for `listen` or `inject`. Closing it lets requests in flight end. */
+/** Ready for `listen` or `inject`. Closing it lets requests in flight end. */
 export function buildApp(options: ServiceOptions): FastifyInstance {
   const { maxConnections: max = MAX_CONNECTIONS, trustedProxies = [] } = options
   const isProxy = trustProxies(trustedProxies)
@@ -130,7 +129,7 @@ function createApp(options: ServiceOptions, isProxy: IsProxy): FastifyInstance {
   })
 }
 
-/** The record starts first, so that the request log shows what a fault does to the request. */
+/** The record starts first, so that the request log shows an injected fault. */
 function addHooks(app: FastifyInstance, { faults, requestLog }: ServiceOptions): void {
   const log = requestLog ?? { write: () => {}, close: () => {} }
   const inject = faults === undefined ? async () => {} : createFaultInjector(faults)
@@ -146,7 +145,7 @@ function addHooks(app: FastifyInstance, { faults, requestLog }: ServiceOptions):
     closing = true
   })
   app.addHook('onSend', async (request, reply, payload) => {
-    // A connection that stays open after its last answer would delay the end of the service.
+    // A connection that stays open after its last answer would delay the shutdown.
     if (closing) reply.header('connection', 'close')
     if (request.record?.fault === 'drop-after') request.raw.socket.destroy()
     request.record?.end()

@@ -3,20 +3,19 @@ import { ZxcvbnFactory } from '@zxcvbn-ts/core'
 import { adjacencyGraphs, dictionary } from '@zxcvbn-ts/language-common'
 import type { PasswordStrength } from '../api/contract/subscription.ts'
 
-/** The grade for each score of the estimator, from 0 to 4. */
+/** For each score of the estimator, from 0 to 4. */
 const GRADES = ['very weak', 'weak', 'fair', 'good', 'strong'] as const
 
-/** The estimator's work grows with the square of the length, so it ignores all characters after these. */
+/** The estimator's work grows with the square of the length, so it ignores all further characters. */
 const MAX_ESTIMATED_LENGTH = 64
 
 /**
- * How strong a password is: `score` from 0 to 4, its `grade` in words, and `crack_time`, the seconds that guessing it
- * from a stolen slow hash takes. `known` is what an attacker tries first, such as the login and the subscription's
- * name.
+ * `score` is 0 to 4, `grade` its word, and `crack_time` the seconds to guess the password from a stolen slow hash.
+ * `known` is what an attacker tries first, such as the login and the subscription's name.
  */
 export type Estimator = (password: string, known?: readonly string[]) => PasswordStrength
 
-/** Loads the dictionaries, which takes some 30 ms and 20 MB. */
+/** Loading the dictionaries takes some 30 ms and 20 MB. */
 export function createEstimator(): Estimator {
   const zxcvbn = new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs, maxLength: MAX_ESTIMATED_LENGTH })
   return (password, known = []) => {
@@ -26,24 +25,23 @@ export function createEstimator(): Estimator {
   }
 }
 
-/** The grade of a score or of an average of scores. */
 export function gradeOf(score: number): string {
   return GRADES[Math.min(Math.max(Math.round(score), 0), 4)]!
 }
 
-/** A text and the words in it: of `ada@example.org` also `ada`, `example` and `org`. */
+/** A text and its words: of `ada@example.org` also `ada`, `example` and `org`. */
 function guesses(text: string): string[] {
   return [text, ...text.split(/[^\p{L}\p{N}]+/u).filter((word) => word.length >= 3)]
 }
 
-/** Without characters that look alike, and without those that shells, URLs and forms give a meaning. */
+/** Without characters that look alike, and those with a meaning in shells, URLs and forms. */
 const CLASSES = ['ABCDEFGHJKLMNPQRSTUVWXYZ', 'abcdefghijkmnpqrstuvwxyz', '23456789', '-_.:,@'] as const
 const ALL = CLASSES.join('')
 const LENGTH = 20
 
 /**
- * A random password of 20 characters, some 118 bits, with at least one of each class. It begins with a letter or a
- * digit, so that no command takes it for an option and no spreadsheet for a formula.
+ * 20 characters, some 118 bits, with at least one of each class. It begins with a letter or a digit, so that no command
+ * takes it for an option and no spreadsheet for a formula.
  */
 export function generatePassword(): string {
   for (;;) {

@@ -18,10 +18,9 @@ import { makeServiceTables, openServicePool } from './store/open.ts'
 import { openRequestLog } from './http/open-request-log.ts'
 import { listenForServiceAdmin } from './admin/open.ts'
 
-/** How long requests in flight may take to end. With the 3 s of `site.ts` it stays below the 8 s of `shutdown.ts`. */
+/** For requests in flight. With the 3 s of `site.ts` it stays below the 8 s of `shutdown.ts`. */
 const GRACE_MS = 4000
 
-/** The access-management service, until the signal. */
 export async function runService(
   service: ServiceConfig,
   log: Log,
@@ -72,7 +71,7 @@ export async function startService(
   return listen(app, service.listen)
 }
 
-/** Whoever mounts secrets into a container often cannot set their modes. */
+/** Secrets mounted into a container often have fixed modes. */
 const MOUNTED = '/run/secrets/'
 
 function warnOfReaders(keyFile: string, log: Log): void {

@@ -1,10 +1,10 @@
 import { MAX_ID } from '../api/contract/values.ts'
 import { type FieldError, MAX_ERRORS } from './http/problem.ts'
 
-/** Bytes of one value: PostgreSQL cannot index much more, and an external id must fit into a path. */
+/** Of one value: PostgreSQL cannot index much more, and an external id must fit into a path. */
 const MAX_BYTES = 2048
 
-/** Values to write into a user or group; an `undefined` one is not written. */
+/** An `undefined` value is not written. */
 export interface WrittenValues {
   readonly external_id?: string | undefined
   readonly email?: string | undefined
@@ -14,8 +14,8 @@ export interface WrittenValues {
 }
 
 /**
- * One error for each value that is not allowed, but no more for members than an answer shows. `prefix` is put before the
- * names of the fields.
+ * One error for each forbidden value, but no more for members than an answer shows. `prefix` precedes the names of the
+ * fields.
  */
 export function valueErrors(
   values: WrittenValues,
@@ -38,7 +38,6 @@ export function valueErrors(
   return errors
 }
 
-/** One error for each value of a subscription that may not be written. */
 export function subscriptionErrors(values: {
   readonly name?: string | undefined
   readonly position?: number | undefined
@@ -53,7 +52,7 @@ export function subscriptionErrors(values: {
   return errors
 }
 
-/** An id is a segment of a path: clients and proxies change a path with an empty segment, `.` or `..`. */
+/** Clients and proxies change a path with an empty segment, `.` or `..`. */
 function externalIdError(id: string): string | undefined {
   if (id === '') return 'must not be empty'
   if (id === '.' || id === '..') return `must not be "${id}", which the path of a URL cannot contain`

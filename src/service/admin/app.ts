@@ -8,10 +8,7 @@ import { performUntrusted } from './perform.ts'
 /** An imported file may hold the users of a large directory. */
 const BODY_LIMIT = 256 * 1024 * 1024
 
-/**
- * The admin operations over HTTP, without authentication: serve them on a unix socket only, which its file mode
- * protects. The app does not listen by itself.
- */
+/** Without authentication: only the file mode of a unix socket protects it. Never listens by itself. */
 export function buildServiceAdminApp(deps: AdminDeps, log: Log): FastifyInstance {
   const app = Fastify({
     forceCloseConnections: true,

@@ -2,7 +2,6 @@ import type { Trx } from '../store/database.ts'
 import { lockResources } from '../store/resources.ts'
 import type { AdminDeps } from './deps.ts'
 
-/** Runs the work of one command at a time. */
 export async function inTurn<Result>(
   { db }: Pick<AdminDeps, 'db'>,
   work: (trx: Trx) => Promise<Result>,

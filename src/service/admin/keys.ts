@@ -4,19 +4,15 @@ import { requireKeys, rotateKey } from '../keys/rotate-key.ts'
 import { openDatabase } from '../store/database.ts'
 import { usedKeyIds } from '../store/sealed.ts'
 
-/** What a rotation has done. */
 export interface KeyRotation {
-  /** The key that everything is sealed with now. */
   readonly keyId: string
-  /** How many values were sealed again. */
   readonly sealed: number
-  /** Other keys of the key file, with which nothing is sealed. */
   readonly removable: readonly string[]
 }
 
 /**
- * Reads the key file again and seals everything with its first key, which the vault uses from then on. If the file lacks
- * a key that is in use, throws `DirsyncdError('secret-unavailable')`, and the vault keeps its keys.
+ * Reads the key file and re-encrypts everything with its first key, which the vault uses from then on. If the file
+ * lacks a key that is in use, throws `DirsyncdError('secret-unavailable')`, and the vault keeps its keys.
  */
 export async function rotateKeys(pool: Pool, vault: ReloadableVault): Promise<KeyRotation> {
   const { keyId, keyIds } = await vault.reload((next) => requireKeys(pool, next))

@@ -22,7 +22,6 @@ import type { WriteContext } from '../store/resource-tables.ts'
 import { hashToken } from '../store/tokens.ts'
 import { makeServiceTables, openServicePool } from '../store/open.ts'
 
-/** The commands of an operator to a service, whether it runs or not. */
 export interface ServiceAdmin extends AsyncDisposable {
   readonly perform: Perform
   /** Only the caller sees the token; the service gets its hash. */
@@ -34,8 +33,8 @@ export interface ServiceAdmin extends AsyncDisposable {
 }
 
 /**
- * Reaches the running service where the store is embedded, and works on a PostgreSQL store directly. Where no service
- * runs, the embedded store is opened for one command.
+ * Connects to the running service where the store is embedded; opens a PostgreSQL store directly. Without a running
+ * service, opens the embedded store for one command.
  */
 export async function openServiceAdmin(service: ServiceConfig, log: Log): Promise<ServiceAdmin> {
   if (service.store.kind === 'postgres') return openOwn(service, log)
@@ -69,16 +68,16 @@ async function openOwn(service: ServiceConfig, log: Log): Promise<ServiceAdmin> 
   return toAdmin(perform, stack.move())
 }
 
-/** A running service does the rotation, so that it encrypts with the new key from then on. */
+/** A running service rotates by itself, so that it encrypts with the new key from then on. */
 async function rotateFor(service: ServiceConfig, pool: Pool): Promise<KeyRotation> {
   await using running = await connect(service)
-  // Awaited here: it may fail while the connection is being closed, when nobody listens yet.
+  // Awaited here, because it may fail while the connection is being closed.
   if (running !== undefined) return await performThrough(running)('rotateKeys', {})
   return rotateKeys(pool, openReloadableVault(service.keyFile))
 }
 
 const START_MS = 10_000
-/** Encrypting a large store again takes long. */
+/** Re-encrypting a large store takes long. */
 const ROTATION_MS = 3_600_000
 
 function connect(service: ServiceConfig): Promise<SocketClient | undefined> {
@@ -107,7 +106,7 @@ function toAdmin(perform: Perform, owned: AsyncDisposable): ServiceAdmin {
 
 type Keys = Pick<WriteContext, 'vault' | 'estimate'>
 
-/** Checks that the keys are those of the store: with other keys a command would write values that nobody can read. */
+/** With other keys than the store's, a command would write unreadable values. */
 async function openKeys(service: ServiceConfig, pool: Pool): Promise<Keys> {
   const vault = openReloadableVault(service.keyFile)
   await requireKeys(pool, vault)
@@ -130,8 +129,8 @@ function clock(): Date {
 }
 
 /**
- * Takes commands on a socket in the service's data directory that only this user can open, until the stack is disposed.
- * With a PostgreSQL store, a service that may not write to the directory runs without the socket.
+ * Accepts commands on a socket in the data directory that only this user can open, until the stack is disposed. With a
+ * PostgreSQL store, a service that may not write to the directory runs without the socket.
  */
 export async function listenForServiceAdmin(
   stack: AsyncDisposableStack,

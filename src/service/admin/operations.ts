@@ -27,8 +27,8 @@ const values = z.record(z.string(), z.unknown())
 const items = z.record(z.string(), z.array(z.union([z.string(), z.number()]))).default({})
 
 /**
- * What an operator can do and the API does not offer: the input schema and the function of each operation. Dates
- * are ISO text, so that a result is the same in this process and through the socket.
+ * What the API does not offer: the input schema and the function of each operation. Dates are ISO text, so that a
+ * result is the same in this process and through the socket.
  */
 export const adminOperations = {
   createResource: operation(z.strictObject({ resource, ownerId: id.optional(), values }), createResource),

@@ -4,18 +4,17 @@ import { describeIssues } from '../resources/issues.ts'
 import type { AdminDeps } from './deps.ts'
 import { type AdminInput, type AdminOperation, adminOperations, type AdminOutput } from './operations.ts'
 
-/** Runs one operation. Throws `DirsyncdError`: `usage` for an invalid input, `id-unknown`, `secret-unavailable`. */
+/** Throws `DirsyncdError`: `usage` for an invalid input, `id-unknown`, `secret-unavailable`. */
 export type Perform = <O extends AdminOperation>(
   operation: O,
   input: AdminInput<O>,
 ) => Promise<AdminOutput<O>>
 
-/** Runs the operations in this process. */
 export function createPerform(deps: AdminDeps): Perform {
   return (operation, input) => performUntrusted(deps, operation, input) as never
 }
 
-/** Like `Perform`, for an input that may be anything. */
+/** As `Perform`, for an unchecked input. */
 export async function performUntrusted(
   deps: AdminDeps,
   operation: AdminOperation,

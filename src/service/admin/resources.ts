@@ -24,7 +24,7 @@ import {
 import type { AdminDeps } from './deps.ts'
 import { inTurn } from './in-turn.ts'
 
-/** The fields of a resource, and `organization` or `contact`: the id of what it belongs to. Never credentials. */
+/** The fields of a resource, and its owner's id as `organization` or `contact`. Never credentials. */
 export type ResourceView = Readonly<Record<string, unknown>> & { readonly id: number }
 
 export async function createResource(
@@ -83,8 +83,8 @@ export async function changeResource(
 }
 
 /**
- * Also removes what belongs to it, if `withContents` allows that. `with` names it, and how many groups lose a member:
- * `1 token, a place in 2 groups`.
+ * Also removes what belongs to it, if `withContents` allows that. `with` names the contents and the number of groups
+ * that lose a member: `1 token, a place in 2 groups`.
  */
 export async function removeResource(
   deps: AdminDeps,
@@ -135,7 +135,7 @@ async function requireOwner(
   await requireResource(db, owner, ownerId)
 }
 
-/** Items are compared as they are stored. Throws `usage` for one that is to be removed and is not there. */
+/** Items are compared as they are stored. Throws `usage` for an item to remove that is missing. */
 function changedList(
   resource: ResourceName,
   { fields }: StoredResource,

@@ -17,7 +17,7 @@ import {
 import type { AdminDeps } from './deps.ts'
 import { inTurn } from './in-turn.ts'
 
-/** A key that signs the SAML assertions of an organization, or that its metadata names beside the one that signs. */
+/** Signs the assertions of an organization, or is in its metadata beside the signing key. */
 export interface SigningKeyView {
   readonly id: number
   readonly organization: number
@@ -25,13 +25,12 @@ export interface SigningKeyView {
   /** SHA-256 of the certificate, in hexadecimal digits with colons. */
   readonly fingerprint: string
   readonly createdAt: string
-  /** After this time applications refuse it. */
+  /** Applications refuse it from then on. */
   readonly expiresAt: string
 }
 
 export interface SamlMetadata {
   readonly entityId: string
-  /** XML. */
   readonly metadata: string
 }
 
@@ -39,7 +38,7 @@ interface OfOrganization {
   readonly organizationId: number
 }
 
-/** What applications need, with the certificates of all keys; makes the first key. */
+/** Creates the first key. The metadata has the certificates of all keys. */
 export async function readSamlMetadata(
   { db, now, publicUrl, writeContext }: AdminDeps,
   { organizationId }: OfOrganization,
@@ -59,7 +58,7 @@ export async function listSamlKeys(
   return (await listSigningKeys(db, organizationId)).map(viewOf)
 }
 
-/** Adds a key to the metadata, which does not sign yet; the first one signs at once. */
+/** Adds a key to the metadata that does not sign yet; the first one signs at once. */
 export async function createSamlKey(
   { db, now, writeContext }: AdminDeps,
   { organizationId }: OfOrganization,
@@ -76,7 +75,7 @@ export async function createSamlKey(
   })
 }
 
-/** Lets a key sign from now on, if it can be opened; the one before stays in the metadata. */
+/** Signs with this key from now on, if it can be opened; the previous one stays in the metadata. */
 export async function useSamlKey(
   { db, writeContext }: AdminDeps,
   { id }: { readonly id: number },
@@ -90,7 +89,7 @@ export async function useSamlKey(
   })
 }
 
-/** Takes a key that does not sign out of the metadata. */
+/** Throws for the signing key. */
 export async function removeSamlKey(
   { db }: AdminDeps,
   { id }: { readonly id: number },

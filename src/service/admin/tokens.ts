@@ -4,7 +4,7 @@ import type { AdminDeps } from './deps.ts'
 import { inTurn } from './in-turn.ts'
 import { requireResource, unknownId } from '../resources/write.ts'
 
-/** What the store knows about a token; the token itself cannot be derived from it. */
+/** The token cannot be derived from it. */
 export interface TokenView {
   /** The first characters of the token's hash. */
   readonly id: string
@@ -59,7 +59,7 @@ export async function listTokens(
   return selectTokens(deps, filter)
 }
 
-/** Deletes a token; every process of the service refuses the next request with it. */
+/** Every process of the service refuses the next request with the token. */
 export async function revokeToken(deps: AdminDeps, { id }: { readonly id: string }): Promise<TokenView> {
   const [token, another] = await selectTokens(deps, { prefix: id })
   if (token === undefined) throw unknownId('token', id)

@@ -5,7 +5,7 @@ import type { Database } from '../store/database.ts'
 import type { AdminDeps } from './deps.ts'
 import { inTurn } from './in-turn.ts'
 
-/** A user of a directory without an external id: no endpoint of the API can read, change or remove it. */
+/** No endpoint of the API can read, change or remove a user without an external id. */
 export interface UserWithoutId {
   readonly id: number
   readonly directory: number
@@ -13,7 +13,6 @@ export interface UserWithoutId {
   readonly email: string | null
 }
 
-/** The users without an external id, ordered by id: all, or those of a directory. */
 export async function listUsersWithoutId(
   { db }: AdminDeps,
   { directoryId }: { readonly directoryId?: number | undefined },
@@ -23,7 +22,7 @@ export async function listUsersWithoutId(
   return selectUsers(db).where('directory_id', '=', directoryId).execute()
 }
 
-/** Removes all of them or, where one of the ids is of no such user, none. */
+/** Removes all of them or, where an id is of no such user, none. */
 export async function removeUsersWithoutId(
   deps: AdminDeps,
   { ids }: { readonly ids: readonly number[] },

@@ -2,7 +2,6 @@ import type { ServiceAdmin } from '../admin/open.ts'
 import type { Session } from './context.ts'
 import { renderTable } from '../../base/terminal/table.ts'
 
-/** Opens the service, does the work with it and closes it. */
 export async function withService<Result>(
   { config, log, openAdmin }: Session,
   work: (admin: ServiceAdmin) => Promise<Result>,
@@ -11,7 +10,7 @@ export async function withService<Result>(
   return await work(admin)
 }
 
-/** One row a line: objects for machines, a table for people. */
+/** Objects for machines, a table for operators. */
 export function printRows<Row>(
   session: Session,
   rows: readonly Row[],
@@ -26,7 +25,7 @@ export function printRows<Row>(
   else session.print(...renderTable(table.head, rows.map(table.cells)))
 }
 
-/** The object for machines, the sentence for people. */
+/** An object for machines, a sentence for operators. */
 export function printResult(
   session: Pick<Session, 'json' | 'print' | 'printJson'>,
   value: object,

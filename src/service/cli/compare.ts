@@ -21,13 +21,12 @@ export interface ConformanceRequest {
   /** The subscription whose password may be reset (#18). */
   readonly resetPassword?: number
   readonly emailDomain?: string
-  /** Requests a second. */
+  /** Per second. */
   readonly rate?: number
   /** PEM file. */
   readonly ca?: string
 }
 
-/** One step of comparing a service with the API description, endpoint by endpoint. */
 export type ConformanceStep =
   | {
       readonly step: 'begin'
@@ -35,17 +34,13 @@ export type ConformanceStep =
       readonly organizationId: number
       readonly directoryId: number
       readonly writes: boolean
-      /** The paths of all endpoints, in order. */
       readonly paths: readonly string[]
     }
   | { readonly step: 'endpoint'; readonly results: readonly Result[] }
-  /** `left` are sentences about what could not be removed or put back. */
+  /** `left`: sentences about what could not be removed or restored. */
   | { readonly step: 'end'; readonly left: readonly string[] }
 
-/**
- * Compares a service with the API description. Without `writes` only GET is sent. What the comparison wrote is removed or
- * restored, also when the signal is aborted.
- */
+/** Without `writes` only GET is sent. Written data is removed or restored, also when the signal is aborted. */
 export async function* compare(
   request: ConformanceRequest,
   { log, signal }: Pick<BareSession, 'log' | 'signal'>,
@@ -96,7 +91,6 @@ async function textOf(file: string): Promise<string> {
   }
 }
 
-/** Requests one after the other, at least so many milliseconds apart. */
 function createPace(intervalMs: number): (signal: AbortSignal) => Promise<void> {
   let next = 0
   return async (signal) => {

@@ -78,8 +78,8 @@ function requireWrites(request: ConformanceRequest): ConformanceRequest {
 type Results = Extract<ConformanceStep, { step: 'endpoint' }>['results']
 
 /**
- * Compares the service with the API description and prints the results. The exit code is 0 when it conforms, 1 when it
- * differs or keeps something that the test made, and else 4 when a case is unclear.
+ * The exit code is 0 when the service conforms, 1 when it differs or keeps test data, and else 4 when a case is
+ * unclear.
  */
 async function compareAll(session: BareSession, request: ConformanceRequest): Promise<number> {
   let results: Results = []
@@ -101,7 +101,6 @@ function isFailure(step: ConformanceStep): boolean {
   return step.step === 'end' && step.left.length > 0
 }
 
-/** One line for each case. */
 function printJson({ printJson: print }: BareSession, step: ConformanceStep): void {
   if (step.step !== 'endpoint') print(step)
   else for (const result of step.results) print({ step: 'case', ...result })

@@ -4,10 +4,10 @@ import type { ServiceAdmin } from '../admin/open.ts'
 import type { Config, ServiceConfig } from '../config/config.ts'
 import type { ConformanceRequest, ConformanceStep } from './compare.ts'
 
-/** What commands use of the service. It is loaded when a command runs, so `--help` does not load it. */
+/** Loaded when a command runs, so that `--help` stays fast. */
 export interface Parts {
   readonly openAdmin: (service: ServiceConfig, log: Log) => Promise<ServiceAdmin>
-  /** Runs the service until the signal; `onReady` gets its URL. */
+  /** Runs until the signal; `onReady` gets the URL. */
   readonly runService: (
     service: ServiceConfig,
     log: Log,

@@ -49,7 +49,7 @@ export const serviceParts: Parts = {
   },
 }
 
-/** Runs one command and returns its exit code. Every error becomes one sentence on standard error. */
+/** Every error becomes one sentence on stderr. */
 export function runAccessService(
   io: Io,
   { env, parts }: ServiceParts = { env: environment(), parts: serviceParts },
@@ -64,7 +64,7 @@ export function runAccessService(
   })
 }
 
-/** The whole command line. Wrong usage throws a `CommanderError`; nothing here ends the process. */
+/** Invalid usage throws a `CommanderError`; nothing here ends the process. */
 export function createProgram(io: Io, run: Runner): Command {
   const program = newProgram(
     io,

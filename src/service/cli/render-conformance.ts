@@ -6,11 +6,10 @@ type Results = Extract<ConformanceStep, { step: 'endpoint' }>['results']
 type Result = Results[number]
 type Difference = Result['differences'][number]
 
-/** How many differences of one endpoint, and examples of one note, are shown. */
+/** Differences of one endpoint, and examples of one note. */
 const SHOWN = 10
 const EXAMPLES = 3
 
-/** The tested service, and the head of its table. */
 export function renderContractBegin(step: Extract<ConformanceStep, { step: 'begin' }>): string[] {
   const { baseUrl, organizationId, directoryId, writes, paths } = step
   const mode = writes ? 'reading and writing' : 'reading only'
@@ -79,7 +78,6 @@ function differenceText({ expected, actual }: Difference): string {
   return `expected ${printable(expected)}, got ${printable(actual)}`
 }
 
-/** What was not checked and why, notes, passing faults, what is left behind, and the verdict. */
 export function renderContractEnd(results: Results, left: readonly string[]): string[] {
   return [
     ...section('Also not checked:', notChecked(results)),
@@ -139,7 +137,6 @@ function grouped(all: readonly { readonly result: Result; readonly text: string 
   })
 }
 
-/** Whether the service creates several entries with one request. */
 function lists(results: Results): string[] {
   return results.flatMap(({ probe, state, number, path, notes: [note] }) => {
     if (probe !== 'three entries in one request' || state !== 'ok') return []

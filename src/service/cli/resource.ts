@@ -15,7 +15,6 @@ type Options = Readonly<Record<string, string | number | boolean | readonly (str
 type Row = Readonly<Record<string, unknown>> & { readonly id: number }
 type Named = Resource & { readonly name: ResourceName }
 
-/** `create`, `change`, `remove` and `list` of one resource, made from its fields. */
 export function addResource(service: Command, run: Runner, resource: Named): void {
   const { name, withArticle, owner, purpose } = resource
   const group = service.command(name).description(purpose)
@@ -62,7 +61,6 @@ function addList(group: Command, run: Runner, resource: Named): void {
     .action((options: Options) => run((session) => list(session, resource, options)))
 }
 
-/** The option of a list may come several times. */
 function addCreateOption(command: Command, flag: Flag): void {
   const { kind, required, onByDefault } = flag
   const names = `--${onByDefault ? 'no-' : ''}${flag.name}${argumentOf(kind)}`
@@ -70,7 +68,7 @@ function addCreateOption(command: Command, flag: Flag): void {
   command.addOption(parsed(new Option(names, description), flag).makeOptionMandatory(required))
 }
 
-/** A list loses and gets single items, so that nobody has to repeat the others. */
+/** Single items are added to a list and removed, without repeating the others. */
 function addChangeOptions(command: Command, flag: Flag): void {
   const { name, kind, description } = flag
   if (isList(kind)) {
@@ -104,7 +102,6 @@ function parsed(option: Option, { kind, choices }: Flag): Option {
   return option
 }
 
-/** The schema of the field says how large it may be. */
 function numberOf(value: string): number {
   if (/^\d+$/.test(value)) return Number(value)
   throw new InvalidArgumentError('It must be a whole number.')
@@ -146,7 +143,7 @@ async function remove(session: Session, resource: Named, id: number, withContent
   return 0
 }
 
-/** The values of the given options, by field. Items to add to a list or to remove from it are in `listsOf`. */
+/** By field. Items to add to a list or to remove from it are in `listsOf`. */
 async function valuesOf(resource: Named, options: Options): Promise<Record<string, unknown>> {
   const values: Record<string, unknown> = {}
   for (const { name, path, kind } of flagsOf(resource)) {
@@ -169,7 +166,7 @@ function listsOf(
   return Object.fromEntries(lists) as Record<string, (string | number)[]>
 }
 
-/** The key under which commander has an option: `addDomain` for `add-domain`. */
+/** The key of commander: `addDomain` for `add-domain`. */
 function keyOf(name: string): string {
   return name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
@@ -205,7 +202,7 @@ const HEADS: Readonly<Record<string, string>> = {
   login_method: 'LOGIN',
 }
 
-/** Of a list of ids only how many they are, because it may be long. */
+/** Of a list of ids only their number, because it may be long. */
 function cellOf(value: unknown, isId: boolean): string {
   if (typeof value === 'number') return isId ? String(value) : digits(value)
   if (typeof value === 'string') return printable(value)

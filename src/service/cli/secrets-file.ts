@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { parseDocument } from 'yaml'
 import { DirsyncdError, sentence } from '../../base/errors.ts'
 
-/** Secrets by name from a YAML or JSON file, or from standard input (`-`): never from the command line. */
+/** From a YAML or JSON file, or from stdin (`-`): never from the command line. */
 export async function readSecrets(path: string): Promise<unknown> {
   const content = await readText(path).catch((cause: unknown) => {
     throw new DirsyncdError('usage', `The secrets cannot be read: ${sentence(cause)}.`, { cause })
@@ -11,7 +11,7 @@ export async function readSecrets(path: string): Promise<unknown> {
   const document = parseDocument(content, { prettyErrors: false })
   const secrets: unknown = document.errors.length > 0 ? undefined : document.toJS()
   if (typeof secrets === 'object' && secrets !== null && !Array.isArray(secrets)) {
-    // The service would drop it without a word.
+    // The service would drop it silently.
     if (!Object.hasOwn(secrets, '__proto__')) return secrets
     throw new DirsyncdError(
       'usage',

@@ -66,7 +66,7 @@ export function addToken(service: Command, run: Runner): void {
     .action((id: string) => run((session) => revoke(session, id)))
 }
 
-/** A duration from now or a time, as ISO text. */
+/** From a duration from now or a time; ISO text. */
 function expiryOf(value: string): string {
   const time = isDate(value) ? `${value}T00:00:00Z` : value
   if (!isTimeOrDuration(time))

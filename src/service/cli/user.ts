@@ -14,7 +14,6 @@ Examples:
   access-service user list --directory 1
   access-service user remove 4711 4712`
 
-/** Users of directories that have no external id. */
 export function addUser(service: Command, run: Runner): void {
   const group = service.command('user').description('Users of directories that have no external id.')
   group

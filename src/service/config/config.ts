@@ -25,14 +25,14 @@ export interface ServiceConfig {
   readonly requestLog: string | undefined
   /** `undefined` is no limit. */
   readonly rateLimit: { readonly requests: number; readonly perMs: number } | undefined
-  /** Injected faults, in the form of `access-service start --faults`. */
+  /** In the form of `access-service start --faults`. */
   readonly faults: string | undefined
   readonly uniqueExternalIds: boolean
 }
 
-/** The whole configuration, checked, resolved and frozen. */
+/** Checked, resolved and frozen. */
 export interface Config extends LoggedConfig {
-  /** The file that it was read from, absolute. */
+  /** Absolute. */
   readonly file: string
   readonly service: ServiceConfig
 }
@@ -44,8 +44,7 @@ const KIND: FileKind = {
 }
 
 /**
- * Reads the configuration: `file`, else `$ACCESS_SERVICE_CONFIG`, else `/etc/access-service/access-service.yaml`. Throws
- * as `loadFile`.
+ * Reads `file`, else `$ACCESS_SERVICE_CONFIG`, else `/etc/access-service/access-service.yaml`. Throws as `loadFile`.
  */
 export function loadConfig(from: ConfigPlace): Promise<Config> {
   return loadFile(from, KIND, { check: async (value) => checkConfig(value), resolve: resolveConfig })

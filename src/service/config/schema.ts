@@ -72,10 +72,10 @@ export const serviceSchema = z
   })
   .describe('Configuration of access-service.')
 
-/** The configuration after Zod, before paths, secrets and addresses are resolved. */
+/** Before paths, secrets and addresses are resolved. */
 export type ParsedConfig = z.output<typeof serviceSchema>
 
-/** The JSON schema of the configuration file, for editors; `scripts/generate-schema.ts` writes it. */
+/** For editors; `scripts/generate-schema.ts` writes it. */
 export function serviceJsonSchema(): object {
   return { ...z.toJSONSchema(serviceSchema, { io: 'input' }), title: 'access-service' }
 }

@@ -3,9 +3,8 @@ import { MAX_ID } from '../../api/contract/values.ts'
 import { type IpAddress, parseIp } from './ip-address.ts'
 import { type FieldError, fieldProblem } from '../http/problem.ts'
 
-/** Which events to list: an event must match every given filter; a range includes both ends. */
+/** An event must match every given filter; a range includes both ends. */
 export interface EventSearch {
-  /** Any of these. */
   readonly types?: readonly string[]
   readonly from?: Date
   readonly to?: Date
@@ -64,7 +63,7 @@ interface Bounds {
   readonly ipTo: IpAddress | undefined
 }
 
-/** A range that can hold nothing is a mistake; without an error the empty list would look like a real answer. */
+/** Without an error, the empty result of an impossible range would look like a real answer. */
 function checkRanges({ from, to, ipFrom, ipTo }: Bounds): void {
   const errors: FieldError[] = []
   const refuse = (first: Name, last: Name, why: string) => {
@@ -88,7 +87,7 @@ function addressRange(from: IpAddress | undefined, to: IpAddress | undefined): E
   return { from: from?.text ?? ends.from, to: to?.text ?? ends.to }
 }
 
-/** Any text may be the type of a recorded event, except text with a NUL, which PostgreSQL does not take. */
+/** Any text may be a recorded type, except text with a NUL, which PostgreSQL refuses. */
 function parseTypes(text: string): string[] | undefined {
   if (text.includes('\0')) return undefined
   const types = text.split(',').flatMap((type) => (type.trim() === '' ? [] : [type.trim()]))
@@ -108,8 +107,8 @@ const TIME =
   /^(\d{4}-\d\d-\d\d)(?:[t ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:(z)|([+ -])(\d\d)(?::?(\d\d))?)?)?$/i
 
 /**
- * The time in whole milliseconds, as the store has it; a `from` with a finer fraction is rounded up. A date alone is
- * the beginning of its day, or as `to` the end.
+ * In whole milliseconds, as in the store; a `from` with a finer fraction is rounded up. A date alone is the beginning
+ * of its day, or as `to` the end.
  */
 function parseTime(text: string, bound: 'from' | 'to'): Date | undefined {
   const match = TIME.exec(text)

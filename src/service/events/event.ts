@@ -1,4 +1,4 @@
-/** The actor or the subject of an event, as it was at that time. `email` is empty where there is none. */
+/** The actor or the subject, as it was at that time. `email` is empty where there is none. */
 export interface Party {
   readonly type: 'contact' | 'subscription' | 'directory_user' | 'directory_group' | 'group'
   readonly id: number
@@ -9,17 +9,15 @@ export interface Party {
   readonly externalId?: string
 }
 
-/** The request that caused an event: who sent it, from where and when. */
 export interface Origin {
   readonly organizationId: number
-  /** A contact. */
   readonly actor: Party
   /** As `IpAddress` has it. */
   readonly ip: string | null
   readonly at: Date
 }
 
-/** What happened. `type` and `operation` are those of the API, `description` is an English sentence. */
+/** `type` and `operation` are those of the API, `description` is an English sentence. */
 export interface NewEvent {
   readonly type: string
   readonly operation: 'create' | 'read' | 'update' | 'delete'
@@ -35,7 +33,7 @@ interface Entry {
   readonly email?: string | null
 }
 
-/** What all events of one request about entries of a directory share. */
+/** Shared by all events of one request about entries of a directory. */
 export interface EntryContext {
   readonly actor: Party
   readonly kind: 'user' | 'group'
@@ -44,7 +42,7 @@ export interface EntryContext {
 
 const PAST_TENSE = { create: 'created', update: 'updated', delete: 'deleted' } as const
 
-/** The event of a created entry, of a deleted one as it was before, or of an updated one with its `changes`. */
+/** Of a created entry, of a deleted one as it was before, or of an updated one with its `changes`. */
 export function entryEvent(
   { actor, kind, directory }: EntryContext,
   operation: keyof typeof PAST_TENSE,
@@ -67,7 +65,7 @@ export function entryEvent(
   }
 }
 
-/** The names of the updated fields; a changed `name` comes with the name from before. */
+/** The names of the updated fields; a changed `name` comes with the previous name. */
 export function entryChanges(fields: readonly string[], nameBefore: string | null): string[] {
   return fields.map((field) => {
     return field === 'name' && nameBefore !== null ? `name (before: ${nameBefore})` : field

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 
-/** An address whose `bits` compare as numbers within its family. `text` is its form in the store and in queries. */
+/** `bits` compare as numbers within a family. `text` is the form in the store and in queries. */
 export interface IpAddress {
   readonly family: 4 | 6
   readonly bits: bigint
@@ -11,8 +11,8 @@ export interface IpAddress {
 const MAPPED = 0xffffn
 
 /**
- * Parses an IPv4 or IPv6 address. An IPv4-mapped IPv6 address becomes IPv4, and the zone of a link-local one is
- * dropped. `undefined` for any other text.
+ * An IPv4-mapped IPv6 address becomes IPv4, and the zone of a link-local one is dropped. `undefined` for text that is
+ * no address.
  */
 export function parseIp(text: string): IpAddress | undefined {
   const family = isIP(text)
@@ -24,13 +24,13 @@ export function parseIp(text: string): IpAddress | undefined {
   return { family: 6, bits, text: address }
 }
 
-/** Parses an address as proxies write it into `X-Forwarded-For`: some add the port, and brackets to IPv6. */
+/** In `X-Forwarded-For`, some proxies add the port, and brackets to IPv6. */
 export function parseForwardedIp(text: string): IpAddress | undefined {
   const [, inBrackets, beforePort] = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/.exec(text) ?? []
   return parseIp(inBrackets ?? beforePort ?? text)
 }
 
-/** The eight groups of an IPv6 address, given in the shortest form, which `URL` makes. */
+/** The eight groups of an IPv6 address in the shortest form, which `URL` makes. */
 function groupsOf(address: string): number[] {
   const [head = [], tail = []] = address
     .split('::')

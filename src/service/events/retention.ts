@@ -6,12 +6,12 @@ import { deleteEventsBefore } from '../store/events.ts'
 
 const HOUR_MS = 3_600_000
 
-/** So few that no request waits long for a statement. */
+/** Few enough that no request waits long for a statement. */
 const EVENTS_PER_STATEMENT = 1000
 
 /**
- * Deletes events that are older than `maxAgeMs` milliseconds, now and once an hour, until it is disposed. A statement
- * that runs then ends with the pool: whoever stops a service need not wait for it.
+ * Deletes events older than `maxAgeMs` milliseconds, now and once an hour, until disposed. Closing the pool ends a
+ * running statement; shutdown does not wait.
  */
 export function startEventRetention(
   maxAgeMs: number,

@@ -2,21 +2,20 @@ import type { RateLimit } from '../http/rate-limiter.ts'
 import { DirsyncdError } from '../../base/errors.ts'
 import { parseDuration } from '../../base/duration.ts'
 
-/** A fault to inject into a request, for tests and trials. */
 export type FaultKind = '500' | '429' | 'latency' | 'drop-before' | 'drop-after'
 
 export interface FaultShare {
   readonly kind: FaultKind
-  /** The share of all requests, 0 to 1. A request gets one fault at most. */
+  /** Of all requests, 0 to 1. A request gets one fault at most. */
   readonly share: number
-  /** In milliseconds: how long `latency` waits, and what `429` asks the client to wait. */
+  /** In milliseconds: how long `latency` waits, and the `Retry-After` of `429`. */
   readonly wait: number
 }
 
 export interface Faults {
   readonly shares: readonly FaultShare[]
   readonly limit: RateLimit | undefined
-  /** Gives a random number from 0 up to 1; called once per request. */
+  /** From 0 up to 1; called once per request. */
   readonly random: () => number
 }
 
@@ -25,9 +24,9 @@ const TAKES_WAIT: ReadonlySet<FaultKind> = new Set(['429', 'latency'])
 const EXAMPLE = '"500=0.1,429=0.1:1s,latency=0.1:200ms,drop-before=0.1,drop-after=0.1,limit=50/1s,seed=7"'
 
 /**
- * Parses the value of `--faults`: the share of each kind, for `429` and `latency` with an optional wait after a colon;
- * `limit=REQUESTS/DURATION` (429 above it); `seed=NUMBER` (the same faults in each run).
- * Throws `DirsyncdError('usage')`.
+ * Parses `--faults`: the share of each kind, for `429` and `latency` with an optional wait after a colon;
+ * `limit=REQUESTS/DURATION` (429 above it); `seed=NUMBER` (the same faults in each run). Throws
+ * `DirsyncdError('usage')`.
  */
 export function parseFaults(text: string): Faults {
   const shares = new Map<FaultKind, FaultShare>()
@@ -47,7 +46,6 @@ export function parseFaults(text: string): Faults {
   return { shares: [...shares.values()], limit, random }
 }
 
-/** The fault that the next request gets, if any. */
 export function drawFault({ shares, random }: Faults): FaultShare | undefined {
   let drawn = random()
   for (const share of shares) {
@@ -57,7 +55,7 @@ export function drawFault({ shares, random }: Faults): FaultShare | undefined {
   return undefined
 }
 
-/** The same numbers for the same seed, 0 up to 1 (mulberry32). */
+/** Deterministic, 0 up to 1 (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -6,8 +6,8 @@ import { createRateLimiter } from '../http/rate-limiter.ts'
 import type { RequestRecord } from '../http/record.ts'
 
 /**
- * Before the work of a request, injects a randomly drawn fault or answers 429 above the limit, and notes it in the
- * record. `drop-after` is only noted here; the app cuts the connection after the work.
+ * Injects a randomly drawn fault or answers 429 above the limit, and notes it in the record. `drop-after` is only noted
+ * here; the app cuts the connection after the work.
  */
 export function createFaultInjector(
   faults: Faults,

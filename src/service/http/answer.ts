@@ -5,7 +5,7 @@ import type { Log } from '../../base/log/log.ts'
 import { maskTokens } from './loggable.ts'
 import { Problem, type ProblemCode, problemBody, PROBLEM_TYPE } from './problem.ts'
 
-/** Errors of Fastify itself that a client can cause. */
+/** Errors of Fastify that a client can cause. */
 const FASTIFY_ERRORS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['body-too-large', 'The body is larger than the service accepts here.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
@@ -17,7 +17,7 @@ const FASTIFY_ERRORS: Readonly<Record<string, readonly [ProblemCode, string]>> =
   FST_ERR_MAX_PARAM_LENGTH: ['path-too-long', 'A part of the path is too long.'],
 }
 
-/** Answers any error with a problem; an error that the client did not cause is logged and not shown. */
+/** Logs internal errors and does not show them. */
 export function answerError(
   log: Log,
   error: unknown,
@@ -58,19 +58,22 @@ function toProblem(error: unknown): Problem {
 /** Of `pg`, where all connections are busy for too long. */
 const POOL_TIMEOUT = 'timeout exceeded when trying to connect'
 
-/** The store is away or shutting down: node's codes, and PostgreSQL's classes 08 and 57P. */
+/** Node's codes, and PostgreSQL's classes 08 and 57P. */
 function isConnectionLoss(code: string): boolean {
   return /^(ECONN|ETIMEDOUT|ENOTFOUND|EPIPE|EAI_AGAIN|08|57P)/.test(code)
 }
 
-/** Without the error's details: PostgreSQL puts values of rows into them. A message may quote what a client sent. */
+/**
+ * Without the error's details, because PostgreSQL puts values of rows into them. A message may quote what a client
+ * sent.
+ */
 function logFailure(log: Log, error: unknown, request: FastifyRequest): void {
   const { name, code, message, stack } = error as Partial<FastifyError>
   const failure = { name, code, message: maskTokens(message ?? ''), stack: maskTokens(stack ?? '') }
   log.error({ failure, method: request.method, route: request.routeOptions.url }, 'request failed')
 }
 
-/** Answers input that is not valid HTTP, for which there is no request. */
+/** For invalid HTTP, for which there is no request. */
 export function answerClientError(error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy()

@@ -6,13 +6,12 @@ import type { Limits } from './limits.ts'
 import { notFound, Problem } from './problem.ts'
 import { findGrant, type Grant } from '../store/tokens.ts'
 
-/** Characters of the header X-Device-Id. */
 export const MAX_DEVICE_ID = 255
 
 /**
- * Finds the grant of the token and checks, in this order: a limit (429), the token (401), the device id (400), the
- * scope (403), the organization (404). Runs before the body is read. Sets `x-token-expires-in` for a valid token,
- * except on a 429. Throws a `Problem`.
+ * Checks in this order: a limit (429), the token (401), the device id (400), the scope (403), the
+ * organization (404). Runs before the body is read. Sets `x-token-expires-in` for a valid token, except on a
+ * 429. Throws a `Problem`.
  */
 export async function authenticate(
   { pool, limits }: { readonly pool: Pool; readonly limits: Limits },

@@ -9,25 +9,25 @@ import { Problem } from './problem.ts'
 
 const KIB = 1024
 
-/** In bytes. A body of JSON is parsed at once, so even where lists are written it has no more than `list`. */
+/** In bytes. JSON is parsed at once, so even for lists it is limited to `list`. */
 export const BODY_LIMITS = {
   default: 64 * KIB,
-  /** Where lists are written: 100 entries with values of full length. */
+  /** 100 entries with values of full length. */
   list: 1024 * KIB,
   /** A form with the members of a group: 100,000 ids of 100 bytes. */
   members: 16 * 1024 * KIB,
 } as const
 
-/** How deep JSON may be nested; the API needs four levels. */
+/** Of JSON; the API needs four levels. */
 const MAX_DEPTH = 20
 
-/** The most bytes in the body of this endpoint. */
+/** In bytes. */
 export function bodyLimitOf({ form }: Endpoint): number {
   if (form !== undefined && 'external_member_ids' in form.fields.shape) return BODY_LIMITS.members
   return form?.list === undefined ? BODY_LIMITS.default : BODY_LIMITS.list
 }
 
-/** Lets the app read forms and JSON, and refuses every other body with a problem. */
+/** Accepts forms and JSON, and refuses every other body with a problem. */
 export function acceptBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/x-www-form-urlencoded', readForm)
@@ -101,7 +101,7 @@ const BACKSLASH = 0x5c
 const OPENING: ReadonlySet<number> = new Set(Buffer.from('[{'))
 const CLOSING: ReadonlySet<number> = new Set(Buffer.from(']}'))
 
-/** Looks at brackets outside of strings before anything is parsed: deep nesting takes a parser long, and much memory. */
+/** Counts brackets outside of strings before parsing: deep nesting costs a parser much time and memory. */
 function isTooDeep(json: Buffer): boolean {
   let depth = 0
   let inString = false

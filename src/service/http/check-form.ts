@@ -3,17 +3,16 @@ import { type Form, MAX_ENTRIES } from '../../api/contract/endpoints.ts'
 import type { Steps } from '../../base/steps.ts'
 import { type FieldError, fieldProblem, MAX_ERRORS, messageOf } from './problem.ts'
 
-/** How many values of a list are checked at once, which takes about a millisecond. */
 const PART = 1000
 
 interface FormError extends FieldError {
-  /** Whether the value is of a wrong type. A value of the right type that is not allowed is not malformed. */
+  /** The value has a wrong type. A value of the right type that is not allowed is not malformed. */
   readonly malformed: boolean
 }
 
 /**
- * The fields of a form, or the entries of its list, checked against the contract. Goes on after an error, until there
- * are more errors than an answer shows. Throws a `Problem`.
+ * Checks against the contract. Continues after an error, until there are more errors than an answer shows. Throws a
+ * `Problem`.
  */
 export function* checkForm({ list, fields }: Form, body: unknown): Steps<unknown> {
   const given = body ?? {}
@@ -50,7 +49,7 @@ function* checkEntries(
   return checked
 }
 
-/** The schema sees only the fields that it knows, with the first part of a long list; the other parts follow. */
+/** The schema sees only known fields, with the first part of a long list; the other parts follow. */
 function* checkFields(
   schema: z.ZodObject,
   fields: unknown,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 
-/** Closes the app and lets requests in flight end; cuts those that have not ended after `grace` milliseconds. */
+/** Cuts requests that have not ended after `grace` milliseconds. */
 export async function closeApp(app: FastifyInstance, grace: number): Promise<void> {
   const closed = app.close()
   const inTime = new AbortController()

@@ -5,13 +5,13 @@ import { clientKey } from './client-address.ts'
 import type { IsProxy } from './trusted-proxies.ts'
 
 export interface ConnectionLimits {
-  /** The most connections at one time. One client may have a quarter of them. */
+  /** One client may have a quarter of them. */
   readonly max: number
-  /** Who may have all of them. */
+  /** Proxies may have all of them. */
   readonly isProxy: IsProxy
 }
 
-/** Closes every connection above the limits at once, and says so at most once a minute for each limit. */
+/** Closes connections above the limits at once, with one warning a minute for each limit. */
 export function limitConnections(app: FastifyInstance, limits: ConnectionLimits, log: Log): void {
   const { max, isProxy } = limits
   const most = Math.ceil(max / 4)
@@ -46,7 +46,6 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits,
 
 const WARN_INTERVAL_MS = 60_000
 
-/** Calls `warn`, but not again within a minute. */
 function atMostOncePerMinute<Args extends unknown[]>(warn: (...args: Args) => void): (...args: Args) => void {
   let lastAt: number | undefined
   return (...args) => {

@@ -5,16 +5,15 @@ export interface FormObject {
   [name: string]: FormValue
 }
 
-/** How deep a name such as `groups[][external_member_ids][]` may be nested. */
+/** Of a name such as `groups[][external_member_ids][]`. */
 const MAX_DEPTH = 8
 
 /** Enough for the members of a very large group. */
 const MAX_FIELDS = 250_000
 
-/** Characters of one field, its name and its value, so that one field takes no more than a millisecond. */
+/** Characters of a name and its value, so that one field takes no more than a millisecond. */
 const MAX_FIELD = 64 * 1024
 
-/** Decodes a whole form, as `FormReader` does. */
 export function parseForm(text: string): FormObject {
   const reader = new FormReader()
   reader.push(text)
@@ -22,18 +21,18 @@ export function parseForm(text: string): FormObject {
 }
 
 /**
- * Decodes `application/x-www-form-urlencoded` with the Rack convention: `a[]` appends to a list, `a[b]` sets a key,
- * and in `a[][b]` a key that the last entry of the list already has starts the next entry. A name that comes twice has
- * its last value. A list of one empty value (`a[]=`) is the empty list, because a form has no other way to say so. Takes
- * the text in parts, so that a large form does not keep others waiting. Throws a `Problem` (malformed).
+ * Decodes `application/x-www-form-urlencoded` with the Rack convention: `a[]` appends to a list, `a[b]` sets a key, and
+ * in `a[][b]` a key that the last entry of the list already has starts the next entry. A repeated name has its last
+ * value. A list of one empty value (`a[]=`) is the empty list, because a form has no other way to express it. Takes the
+ * text in parts, so that a large form does not delay other requests. Throws a `Problem` (malformed).
  */
 export class FormReader {
   readonly #form = newObject()
-  /** Lists whose first value is empty: those that get no other one are the empty list. */
+  /** Lists whose first value is empty: without a second one, they are the empty list. */
   readonly #maybeEmpty: FormValue[][] = []
   #rest = ''
   #fields = 0
-  /** The last name with its segments, because long lists repeat one name. */
+  /** Long lists repeat one name. */
   #last: { readonly encoded: string; readonly name: Name } | undefined
 
   push(text: string): void {
@@ -70,7 +69,6 @@ export class FormReader {
     return this.#last.name
   }
 
-  /** Puts the value where the segments from `at` lead to. */
   #assign(into: FormObject, name: Name, at: number, value: string): void {
     const key = name.segments[at]!
     const next = name.segments[at + 1]
@@ -111,7 +109,7 @@ interface Name {
   readonly segments: readonly string[]
 }
 
-/** Without a prototype, so that a name such as `__proto__` is a name like any other. */
+/** Without a prototype, so that `__proto__` is a name like any other. */
 function newObject(): FormObject {
   return Object.create(null) as FormObject
 }
@@ -138,7 +136,7 @@ function splitName(text: string): Name {
   return { text, segments }
 }
 
-/** Whether the entry has a value under this name already; a nested list never has, because it takes any number. */
+/** Whether the entry already has this name; a nested list never has, because it takes any number. */
 function isSet(entry: FormObject, { segments }: Name, from: number): boolean {
   let value: FormValue | undefined = entry
   for (let at = from; at < segments.length; at += 1) {

@@ -6,20 +6,20 @@ import { createRateLimiter, type RateLimit } from './rate-limiter.ts'
 import { hashToken } from '../store/tokens.ts'
 
 /**
- * Runs the authentication of a request within the limits. Throws a `Problem` (too-many-requests) before it if the limit
- * is already reached, and after it if this request exceeds the limit.
+ * Throws a `Problem` (too-many-requests) before the authentication if the limit is already reached, and after it if
+ * this request exceeds the limit.
  */
 export type Limits = <Result>(request: FastifyRequest, authenticate: () => Promise<Result>) => Promise<Result>
 
 export const NO_LIMITS: Limits = (_request, authenticate) => authenticate()
 
-/** How many recently valid tokens are remembered; a hash takes some 100 bytes. */
+/** A hash takes some 100 bytes. */
 const MAX_VALID_KEYS = 10_000
 
 /**
  * Limits the requests of each token, and for each address (IPv6: each /64) the requests without a valid token. Above
- * the limit of an address the store is queried only for recently valid tokens, so that one misbehaving client does not
- * stop the others behind the same address. Each process counts for itself.
+ * the limit of an address, the store is queried only for recently valid tokens, so that one misbehaving client does not
+ * block others behind the same address. Each process counts separately.
  */
 export function createLimits(limit: RateLimit): Limits {
   const byToken = createRateLimiter(limit)

@@ -12,15 +12,12 @@ function encoded(character: string, code: string): string {
   return `(?:${character}|%(?:25)*${code})`
 }
 
-/** The text without the tokens in it, wherever a client put them by mistake. */
+/** Removes tokens wherever a client put them by mistake. */
 export function maskTokens(text: string): string {
   return text.replace(TOKEN, 'am_…')
 }
 
-/**
- * The URL as a log may have it: of the query only the values of the known parameters, because any other may be a secret
- * that a client sent by mistake.
- */
+/** Shows only the values of known query parameters, because any other may be a secret that a client sent by mistake. */
 export function loggableUrl(url: string, known: ReadonlySet<string>): string {
   const question = url.indexOf('?')
   if (question < 0) return maskTokens(url)
@@ -43,7 +40,6 @@ function decoded(name: string): string {
   }
 }
 
-/** The names of the query parameters of an endpoint as a client sends them, such as `filters[type]`. */
 export function queryNames({ paged, query }: Endpoint): ReadonlySet<string> {
   const own = Object.entries(query?.shape ?? {}).flatMap(([name, field]) => {
     const schema = field instanceof z.ZodOptional ? field.unwrap() : field

@@ -3,7 +3,7 @@ import type { Log } from '../../base/log/log.ts'
 import { createRequestLog, type RequestLog } from './request-log.ts'
 import { onHangup } from '../../base/process/shutdown.ts'
 
-/** The log of requests until the stack is disposed. On SIGHUP it is opened again; without one SIGHUP does nothing. */
+/** SIGHUP opens the log again; without a log, SIGHUP does nothing. */
 export function openRequestLog(
   stack: AsyncDisposableStack,
   { requestLog: path }: ServiceConfig,

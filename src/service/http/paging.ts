@@ -2,26 +2,26 @@ import { PAGE } from '../../api/contract/endpoints.ts'
 import { fieldProblem } from './problem.ts'
 
 export interface PageRequest {
-  /** 1 or more. */
+  /** From 1. */
   readonly page: number
   /** 1 to 100. */
   readonly perPage: number
 }
 
-/** One page of a list and the number of items in the whole list. */
+/** `total` is of the whole list. */
 export interface Page<Item> {
   readonly items: readonly Item[]
   readonly total: number
-  /** The size of the page, where it is not the requested one. */
+  /** Where it is not the requested one. */
   readonly perPage?: number
 }
 
-/** The largest offset of a query; no list is that long. */
+/** No list is that long. */
 const MAX_OFFSET = 2_000_000_000
 
 /**
- * The page that a query asks for: `page` below 1 is 1, `per_page` above 100 is 100 and below 1 is the default. Throws
- * a `Problem` (malformed) where one of them is not a whole number. The last value of a repeated parameter counts.
+ * `page` below 1 is 1, `per_page` above 100 is 100 and below 1 is the default. The last value of a repeated parameter
+ * counts. Throws a `Problem` (malformed) where one of them is not a whole number.
  */
 export function readPageRequest(query: string): PageRequest {
   const params = new URLSearchParams(query)
@@ -42,8 +42,8 @@ export function offsetOf({ page, perPage }: PageRequest): number {
 }
 
 /**
- * The headers `total`, `per-page` and, where there is more than one page, `link`. `url` is the request's absolute
- * URL; its other query parameters are kept in the links. Past the end, `prev` is the last page.
+ * The headers `total`, `per-page` and, for more than one page, `link`. `url` is the request's absolute URL; the links
+ * keep its other query parameters. Past the end, `prev` is the last page.
  */
 export function pageHeaders(url: string, request: PageRequest, total: number): Record<string, string> {
   const headers = { total: String(total), 'per-page': String(request.perPage) }
@@ -68,7 +68,7 @@ function pageUrl(url: string, page: number, perPage: number): string {
   return headerSafe(`${path}?${[...kept, `page=${page}`, `per_page=${perPage}`].join('&')}`)
 }
 
-/** What a client put unescaped into its query must not break out of the angle brackets of the header. */
+/** An unescaped query must not break out of the angle brackets of the header. */
 export function headerSafe(url: string): string {
   return url.replace(/[^\x21-\x7e]|[<>"]/gu, (character) => encodeURIComponent(character))
 }

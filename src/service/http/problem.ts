@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 
-/** Every problem that the service answers with; the code is the last part of the problem's `type`. */
+/** The code is the last part of the problem's `type`. */
 export const PROBLEMS = {
   malformed: { status: 400, title: 'The request is malformed' },
   'device-id-invalid': { status: 400, title: 'The device id is missing or too long' },
@@ -24,13 +24,13 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS
 
-/** An invalid field, named like `email` or `users[3].email`, and what is wrong with it. */
+/** The field is named like `email` or `users[3].email`. */
 export interface FieldError {
   readonly field: string
   readonly message: string
 }
 
-/** The body of an error answer (RFC 9457, `application/problem+json`). */
+/** RFC 9457, `application/problem+json`. */
 export interface ProblemBody {
   readonly type: string
   readonly title: string
@@ -47,7 +47,7 @@ export interface ProblemOptions {
   readonly cause?: unknown
 }
 
-/** Thrown anywhere in the handling of a request; becomes the answer. The message is the problem's `detail`. */
+/** Becomes the answer; the message is the problem's `detail`. */
 export class Problem extends Error {
   override readonly name = 'Problem'
   readonly code: ProblemCode
@@ -66,7 +66,6 @@ export class Problem extends Error {
   }
 }
 
-/** The `type` of a problem: a name, not an address. */
 export function problemType(code: ProblemCode): string {
   return `urn:access-management:problem:${code}`
 }
@@ -77,10 +76,10 @@ export function problemBody(problem: Problem): ProblemBody {
   return problem.errors.length === 0 ? body : { ...body, errors: problem.errors }
 }
 
-/** No answer lists more field errors than this. */
+/** Per answer. */
 export const MAX_ERRORS = 100
 
-/** A problem about fields; its detail is their first messages. More errors than `MAX_ERRORS` only count as "many". */
+/** The detail is the first messages. More errors than `MAX_ERRORS` only count as "many". */
 export function fieldProblem(
   code: 'malformed' | 'external-id-taken' | 'value-not-allowed',
   errors: readonly FieldError[],
@@ -91,14 +90,13 @@ export function fieldProblem(
   return new Problem(code, `${shown.join('; ')}${rest}.`, { errors: errors.slice(0, MAX_ERRORS) })
 }
 
-/** What a schema found, in words for a client. */
 export function messageOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type') return `must be of type ${issue.expected}`
   if (issue.code === 'too_small' && issue.origin === 'string') return 'must not be empty'
   return issue.message
 }
 
-/** Asks the client to wait at least `wait` milliseconds. */
+/** In milliseconds, at least. */
 export function tooManyRequests(wait: number): Problem {
   const seconds = Math.max(1, Math.ceil(wait / 1000))
   return new Problem('too-many-requests', `There are too many requests; try again in ${seconds} s.`, {

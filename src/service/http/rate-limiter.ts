@@ -1,22 +1,21 @@
-/** At most this many requests in `per` milliseconds. */
+/** `per` is in milliseconds. */
 export interface RateLimit {
   readonly requests: number
   readonly per: number
 }
 
-/** Counts the requests of each key. Both methods return the milliseconds to wait; 0 below the limit. */
+/** Both methods return the milliseconds to wait; 0 below the limit. */
 export interface RateLimiter {
-  /** Counts nothing. */
   waitOf(key: string | number): number
   /** Counts one request, unless it has to wait. */
   take(key: string | number): number
 }
 
-/** Few enough to take only some 10 MB, and more than the addresses with which one client could push out the others. */
+/** Some 10 MB, and more than the addresses with which one client could evict others. */
 const MAX_KEYS = 100_000
 
 /**
- * The first request of a key begins a window of `per` milliseconds, in which the key has `requests`. `now` is a clock in
+ * The first request of a key begins a window of `per` milliseconds with `requests` requests. `now` is a clock in
  * milliseconds.
  */
 export function createRateLimiter(

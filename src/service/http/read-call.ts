@@ -11,17 +11,16 @@ import type { Call } from '../routes/handler.ts'
 import type { Origin } from '../events/event.ts'
 import type { Grant } from '../store/tokens.ts'
 
-/** The header `link` repeats the query up to four times, and many clients take no more than 16 KiB of headers. */
+/** The header `link` repeats the query up to four times, and many clients accept at most 16 KiB of headers. */
 const MAX_QUERY = 3000
 
-/** What is known of a request besides its content. */
 export interface CallContext {
   readonly grant: Grant
   readonly origin: Origin
   readonly baseUrl: string
 }
 
-/** The input of the handler, checked against the contract of the endpoint. Throws a `Problem`. */
+/** Checked against the contract. Throws a `Problem`. */
 export async function readCall<O extends Operation>(
   endpoint: Endpoint,
   request: FastifyRequest,
@@ -42,7 +41,6 @@ export async function readCall<O extends Operation>(
 
 type PathParams = Readonly<Record<string, string | undefined>>
 
-/** The values of the parameters that the path has. */
 function readPath(params: PathParams): object {
   const { directory_id, subscription_id, group_id, external_id } = params
   return {
@@ -53,7 +51,7 @@ function readPath(params: PathParams): object {
   }
 }
 
-/** The query as it was sent, without the question mark. */
+/** Without the question mark. */
 function queryOf(request: FastifyRequest): string {
   const question = request.url.indexOf('?')
   const query = question < 0 ? '' : request.url.slice(question + 1)
@@ -67,13 +65,13 @@ function readId(text: string): number {
   return id
 }
 
-/** No entry has an id with a NUL, and PostgreSQL takes none in a query. */
+/** PostgreSQL refuses a NUL in a query, and no id has one. */
 function readExternalId(text: string): string {
   if (text === '' || text.includes('\0') || !text.isWellFormed()) throw notFound()
   return text
 }
 
-/** A query follows the convention of forms; a wrong value in it is malformed (400), not refused (422). */
+/** Follows the convention of forms; a wrong value is malformed (400), not refused (422). */
 function readQuery(schema: z.ZodObject, query: string): unknown {
   const result = schema.safeParse(parseForm(query), { reportInput: true })
   if (result.success) return result.data

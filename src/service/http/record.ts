@@ -5,25 +5,25 @@ import type { RequestLine, RequestLog } from './request-log.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The query parameters whose values a log may have; absent where there are none. */
+    /** Parameters whose values may be logged; absent where there are none. */
     queryNames?: ReadonlySet<string>
   }
 }
 
-/** The state of one request until its line is written into the request log. */
+/** Kept until the request's line is written into the request log. */
 export interface RequestRecord {
   /** The work was done and, where it writes, committed. */
   done: boolean
   fault: RequestLine['fault']
-  /** Marks the beginning of the work. Returns false when the client has gone; then no work may begin. */
+  /** False when the client has gone; then no work may begin. */
   begin(): boolean
-  /** Marks the end of the work, which may be long after the client has gone. */
+  /** The work may end long after the client has gone. */
   end(): void
 }
 
 /**
- * Starts the record of a request. Its line is written once: after the answer is sent or the connection is cut, and
- * after the end of any work that began.
+ * The line is written once: after the answer is sent or the connection is cut, and after the end of any work that
+ * began.
  */
 export function startRecord(request: FastifyRequest, reply: FastifyReply, log: RequestLog): RequestRecord {
   const at = performance.timeOrigin + performance.now()

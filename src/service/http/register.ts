@@ -22,12 +22,11 @@ export interface ApiDeps extends HandlerDeps {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request's token allows; set once the request is authenticated. */
+    /** Set once the request is authenticated. */
     grant: Grant | undefined
   }
 }
 
-/** One route for each row of the contract, with its authentication, its checks and its way of answering. */
 export function registerEndpoints(app: FastifyInstance, deps: ApiDeps): void {
   app.decorateRequest('grant', undefined)
   const recordActivity = createActivityRecorder(deps.db)
@@ -51,7 +50,7 @@ function registerEndpoint(
   operation: Operation,
 ): void {
   const endpoint: Endpoint = endpoints[operation]
-  // The contract pairs each call with its handler, which the type of a loop cannot say.
+  // The contract pairs each call with its handler, which the type of a loop cannot express.
   const handler = handlers[operation] as Handler<Operation>
   app.route({
     method: endpoint.method,
@@ -59,7 +58,7 @@ function registerEndpoint(
     bodyLimit: bodyLimitOf(endpoint),
     config: { queryNames: queryNames(endpoint) },
     onRequest: async (request, reply) => {
-      // Answers hold personal data, and some of them secrets: no cache may keep them.
+      // Answers hold personal data and secrets: no cache may keep them.
       reply.header('cache-control', 'no-store')
       request.grant = await authenticate(deps, deps.now(), endpoint.scope, request, reply)
       await recordActivity(request.grant.contactId, deps.now())
@@ -92,7 +91,7 @@ function answer(
   return reply.headers(pageHeaders(`${call.baseUrl}${request.url}`, page, total)).send(items)
 }
 
-/** What absolute links begin with; empty, which makes them relative, where the Host header is not safe to repeat. */
+/** Empty, which makes links relative, where the Host header is not safe to repeat. */
 export function baseUrlOf(request: FastifyRequest, publicUrl: string | undefined): string {
   if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '')
   return /^[\w.:[\]-]{1,300}$/.test(request.host) ? `${request.protocol}://${request.host}` : ''

@@ -3,39 +3,36 @@ import { DirsyncdError, sentence, systemCode, whyUnwritable } from '../../base/e
 import type { Log } from '../../base/log/log.ts'
 import type { FaultKind } from '../faults/faults.ts'
 
-/** What the log says about one request; never a header, so never a token. */
+/** Never a header, so never a token. */
 export interface RequestLine {
-  /** When the request was received, in milliseconds since 1970, with a fraction. */
+  /** Received at, in milliseconds since 1970, with a fraction. */
   readonly at: number
   readonly method: string
-  /** The path and the query; the values of unknown parameters are left out. */
+  /** Path and query, without the values of unknown parameters. */
   readonly url: string
-  /** The status that was answered, or null when the connection was cut before the answer was out. */
+  /** Null when the connection was cut before the answer was out. */
   readonly status: number | null
-  /** Whether the work of the request was done and, where it writes, committed. */
+  /** The work was done and, where it writes, committed. */
   readonly done: boolean
   readonly deviceId: string | null
-  /** The fault that was injected. */
   readonly fault?: FaultKind | 'limit'
 }
 
-/** Gets one line per request when its answer is out or its connection is cut, and its work has ended. */
+/** One line per request when its answer is out or its connection is cut, and its work has ended. */
 export interface RequestLog {
   write(line: RequestLine): void
   close(): void
 }
 
-/** The log of requests in a file, which may be moved away and opened again. */
 export interface RequestLogFile extends RequestLog {
-  /** Opens the file again, after it was moved away; if that fails, lines still go to the old one. */
+  /** For a file that was moved away; if that fails, lines still go to the old one. */
   reopen(): void
 }
 
 /**
- * Appends one line of JSON per request to the file. Writes each line synchronously, so that the file holds every
- * answered request even when a process is killed. On a full disk or a full pipe lines are lost and the requests go on;
- * the log says so once, and once more when a line can be written again. Throws `DirsyncdError` (config-invalid) when the
- * file cannot be opened.
+ * Appends one line of JSON per request. Writes synchronously, so that the file holds every answered request even when a
+ * process is killed. On a full disk or pipe, lines are lost and requests continue; the log says so once, and once more
+ * when a line can be written again. Throws `DirsyncdError` (config-invalid) when the file cannot be opened.
  */
 export function createRequestLog(path: string, log: Log): RequestLogFile {
   let file: number | undefined = openFile(path)
@@ -86,7 +83,7 @@ export function createRequestLog(path: string, log: Log): RequestLogFile {
 const LOST =
   'the request log cannot be written and its lines are lost: free space on its disk, read its pipe faster, or set requestLog to another file'
 
-/** A pipe never blocks the service: not when nobody reads it yet, nor when its reader is slow and lines are lost. */
+/** A pipe never blocks the service, neither without a reader nor with a slow one; then lines are lost. */
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK
 
 function openFile(path: string): number {

@@ -3,15 +3,15 @@ import { MIMEType } from 'node:util'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem, problemBody, PROBLEM_TYPE } from './problem.ts'
 
-/** A name or an address, with or without a port; empty where the target of the request has no host. */
+/** A name or an address, with or without a port; empty where the request target has no host. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+;=%-]*)(?::\d*)?$/i
 
 /** Headers that may come once: Node shows the first of two, but a proxy in front may have read the second. */
 const SINGLE: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type'])
 
 /**
- * Refuses, with a problem as body, what HTTP demands to refuse: HTTP/1.1 without a usable Host (Node must not require
- * it: its answer has no body), a header that is there twice, a body that is encoded or not UTF-8, and an `Expect` other than
+ * Refuses with a problem what HTTP requires to refuse: HTTP/1.1 without a usable Host (Node must not require it: its
+ * answer has no body), a repeated header, a body that is encoded or not UTF-8, and an `Expect` other than
  * `100-continue`.
  */
 export function enforceHttpRules(app: FastifyInstance): void {
@@ -71,31 +71,31 @@ function refuseUnreadableBody({ headers }: FastifyRequest): void {
   }
 }
 
-/** The names of UTF-8, and of the part of it that is ASCII. */
+/** Names of UTF-8 and of ASCII, which is a part of it. */
 const READABLE_CHARSETS: ReadonlySet<string> = new Set(['utf-8', 'utf8', 'us-ascii'])
 
 function charsetOf(type: string): string {
   try {
     return new MIMEType(type).params.get('charset')?.toLowerCase() ?? 'utf-8'
   } catch {
-    // Fastify refuses what is no media type.
+    // Fastify refuses an invalid media type.
     return 'utf-8'
   }
 }
 
-/** The path and query of a request target, which may be a whole URL, as clients send it to a proxy. */
+/** The request target may be a whole URL, as clients send it to a proxy. */
 export function pathOfTarget(target: string): string {
   const path = target.replace(/^https?:\/\/[^/?#]*/i, '')
   return path === target || path.startsWith('/') ? path : `/${path}`
 }
 
-/** Makes every method of HTTP known to the app, so that `refuseOtherMethods` can refuse it. */
+/** Adds every method of HTTP, so that `refuseOtherMethods` can refuse it. */
 export function addAllMethods(app: FastifyInstance): void {
   const known = app.supportedMethods
   for (const method of METHODS) if (!known.includes(method)) app.addHttpMethod(method)
 }
 
-/** Answers 405 to every other method of the path. HEAD works where GET does. */
+/** HEAD works where GET does. */
 export function refuseOtherMethods(app: FastifyInstance, url: string, methods: readonly string[]): void {
   const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
   const allow = allowed.join(', ')
@@ -103,6 +103,6 @@ export function refuseOtherMethods(app: FastifyInstance, url: string, methods: r
     throw new Problem('method-not-allowed', `This path has only ${allow}.`, { headers: { allow } })
   }
   const others = app.supportedMethods.filter((method) => !allowed.includes(method))
-  // Before the body is looked at.
+  // Before the body is read.
   app.route({ method: others, url, onRequest: refuse, handler: refuse })
 }

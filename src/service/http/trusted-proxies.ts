@@ -1,9 +1,8 @@
 import { type IpAddress, parseForwardedIp, parseIp } from '../events/ip-address.ts'
 
-/** Whether an address is that of a trusted proxy. */
 export type IsProxy = (address: string | undefined) => boolean
 
-/** Trusts these addresses and networks, such as `10.0.0.0/8`. IPv4 in IPv6 form, `::ffff:10.0.0.0/104`, is IPv4. */
+/** Networks such as `10.0.0.0/8`. IPv4 in IPv6 form, `::ffff:10.0.0.0/104`, is IPv4. */
 export function trustProxies(networks: readonly string[]): IsProxy {
   const trusted = networks.map(parseNetwork)
   return (address) => {
@@ -12,10 +11,8 @@ export function trustProxies(networks: readonly string[]): IsProxy {
   }
 }
 
-/** The addresses of one family that begin with the same bits. */
 interface Network {
   readonly family: 4 | 6
-  /** How many bits follow those. */
   readonly freeBits: bigint
   readonly firstBits: bigint
 }
@@ -25,7 +22,7 @@ function parseNetwork(text: string): Network {
   const ip = parseIp(address)
   if (ip === undefined) throw new Error(`The trusted proxy ${text} is neither an address nor a network.`)
   const { family, bits } = ip
-  // The prefix counts the bits of the form in which the address is written.
+  // The prefix counts the bits of the address as written.
   const freeBits = prefix === undefined ? 0n : BigInt((address.includes(':') ? 128 : 32) - Number(prefix))
   return { family, freeBits, firstBits: bits >> freeBits }
 }

@@ -3,11 +3,11 @@ import { chmod, chown, link, open, readFile, realpath, rename, rm, stat } from '
 import { DirsyncdError, fileReason, systemCode, whyUnwritable } from '../../base/errors.ts'
 import { newKeyLine, openVault, type Vault } from './vault.ts'
 
-/** A vault whose key file may change while it is in use. */
+/** The key file may change while the vault is in use. */
 export interface ReloadableVault extends Vault {
   /**
-   * Reads the key file again and seals with its first key from then on. Throws `DirsyncdError('secret-unavailable')`
-   * and keeps the old keys where the file is not usable or `check` rejects its keys.
+   * Reads the key file and encrypts with its first key from then on. Throws `DirsyncdError('secret-unavailable')` and
+   * keeps the old keys where the file is unusable or `check` rejects its keys.
    */
   reload(check: (vault: Vault) => Promise<void>): Promise<Pick<Vault, 'keyId' | 'keyIds'>>
 }
@@ -37,13 +37,12 @@ export function openReloadableVault(path: string): ReloadableVault {
 export interface CreatedKey {
   readonly path: string
   readonly keyId: string
-  /** The keys that the file had before; from now on they only open values. */
   readonly olderKeyIds: readonly string[]
 }
 
 /**
- * Makes a key file with one key and mode 0600, or puts a new key before those in an existing file. An existing file is
- * replaced atomically and keeps its mode and owner; a symbolic link stays, and its target is replaced. Throws
+ * Creates a key file with mode 0600, or puts a new key before those of an existing file. An existing file is replaced
+ * atomically and keeps its mode and owner; a symbolic link stays, and its target is replaced. Throws
  * `DirsyncdError('secret-unavailable')`, also for a file that is not a key file.
  */
 export async function createKey(name: string, now: Date): Promise<CreatedKey> {
@@ -74,7 +73,7 @@ async function replaceFile(path: string, text: string, exists: boolean): Promise
   }
 }
 
-/** Losing a key loses data, so the file is on the disk before anybody uses the key. */
+/** A lost key loses data, so the file is synced before the key is used. */
 async function writeTempFile(tempPath: string, text: string): Promise<void> {
   await using file = await open(tempPath, 'wx', 0o600)
   await file.writeFile(text)

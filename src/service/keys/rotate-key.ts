@@ -12,14 +12,14 @@ import {
 } from '../store/sealed.ts'
 import type { Vault } from './vault.ts'
 
-/** Values per transaction: so few that no request waits long for a locked row. */
+/** Values per transaction: few enough that no request waits long for a locked row. */
 const BATCH = 100
 
 /**
- * Throws `DirsyncdError('secret-unavailable')` when the store holds values that the vault cannot open, because a key is
- * missing or another key has its id. Without this check these values would be lost, and new ones would be sealed with
- * the wrong key. Tries the first and the last value of each key in each table; one that opens is enough, so that a
- * single damaged value does not keep the service from starting.
+ * Throws `DirsyncdError('secret-unavailable')` when the vault cannot open the store's values, because a key is missing
+ * or another key has its id. Without this check these values would be lost, and new ones would be encrypted with the
+ * wrong key. Tries the first and the last value of each key in each table; one that opens is enough, so that a single
+ * damaged value does not prevent the start.
  */
 export async function requireKeys(pool: Pool, vault: Vault): Promise<void> {
   const db = openDatabase(pool)
@@ -37,16 +37,16 @@ export async function requireKeys(pool: Pool, vault: Vault): Promise<void> {
 }
 
 /**
- * Seals with the vault's current key every value that is sealed with another key, and resolves with the number of these
- * values. It may run while services run, and may be interrupted: each batch is a transaction. A value that cannot be
- * opened stays as it is; after all others are done, it throws `DirsyncdError('secret-unavailable')`.
+ * Re-encrypts with the vault's current key every value of another key, and resolves with their number. May run beside
+ * services, and may be interrupted: each batch is a transaction. A value that cannot be opened stays as it is; after
+ * all others are done, it throws `DirsyncdError('secret-unavailable')`.
  */
 export async function rotateKey(pool: Pool, vault: Vault): Promise<number> {
   const db = openDatabase(pool)
   const failures = new Map<string, string>()
   let rotated = 0
   for (const column of SEALED_COLUMNS) {
-    // A service that has not read the new key file may seal with the old key after this pass has gone by.
+    // A service with the old key file may still encrypt with the old key behind this pass.
     for (let more = true; more;) {
       const count = await rotateColumn(db, vault, column, failures)
       rotated += count
@@ -59,7 +59,6 @@ export async function rotateKey(pool: Pool, vault: Vault): Promise<number> {
   throw new DirsyncdError('secret-unavailable', `${what}; the first is that of ${first[0]}: ${first[1]}`)
 }
 
-/** One pass through a table by id. */
 async function rotateColumn(
   db: Database,
   vault: Vault,
@@ -76,7 +75,7 @@ async function rotateColumn(
   }
 }
 
-/** Returns how many values it sealed again; another process may have done some of them meanwhile. */
+/** Returns the number of its own values; another process may have done some of them meanwhile. */
 async function rotateValues(
   db: Database,
   vault: Vault,

@@ -4,17 +4,15 @@ import { DirsyncdError, sentence, systemCode } from '../../base/errors.ts'
 
 const ALGORITHM = 'aes-256-gcm'
 const KEY_BYTES = 32
-/** The nonce length of GCM; random nonces of this length let one key encrypt billions of values. */
+/** Of GCM; random nonces of this length let one key encrypt billions of values. */
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /** Encrypts values that a stolen copy of the database must not reveal. */
 export interface Vault {
-  /** The key that `seal` uses. */
   readonly keyId: string
   /** The keys that `open` knows, the current one first. */
   readonly keyIds: readonly string[]
-  /** Whether values that were sealed with this key can be opened. */
   has(keyId: string): boolean
   /** The value opens only for the same `purpose`, so that the value of one row cannot be used in another. */
   seal(plain: string, purpose: string): string
@@ -25,21 +23,21 @@ export interface Vault {
 /** By id, the current one first. */
 export type Keys = ReadonlyMap<string, Buffer>
 
-/** A new key as a line of a key file, such as `k20260131 3q2+…`. */
+/** A line of a key file, such as `k20260131 3q2+…`. */
 export function newKeyLine(id: string): string {
   return `${id} ${randomBytes(KEY_BYTES).toString('base64')}\n`
 }
 
 /**
- * Reads a key file: one key per line, its id and 32 bytes in base64. The first key seals; the others only open. When a
- * value needs an unknown key, the file is read again, so that keys can be added and rotated while services run. Throws
+ * One key per line: its id and 32 bytes in base64. The first key encrypts; the others only decrypt. When a value needs
+ * an unknown key, the file is read again, so that keys can be added and rotated while services run. Throws
  * `DirsyncdError('secret-unavailable')`.
  */
 export function openVault(path: string): Vault {
   return createVault(readKeys(path), () => readKeys(path))
 }
 
-/** `readAgain` reads the keys again; a new one only opens values. It may throw. */
+/** `readAgain` reads the keys again and may throw; a new key only decrypts. */
 export function createVault(keys: Keys, readAgain: () => Keys = () => keys): Vault {
   const known = new Map(keys)
   const [keyId] = known.keys()
@@ -65,7 +63,7 @@ export function createVault(keys: Keys, readAgain: () => Keys = () => keys): Vau
   }
 }
 
-/** Adds new keys and keeps the known ones, so that editing the file does not stop a running service. */
+/** Keeps the known keys, so that editing the file does not stop a running service. */
 function addMissing(known: Map<string, Buffer>, readAgain: () => Keys): void {
   try {
     for (const [id, key] of readAgain()) if (!known.has(id)) known.set(id, key)
@@ -85,10 +83,9 @@ function readKeys(path: string): Keys {
   return parseKeys(text, path)
 }
 
-/** The keys of the demo are public, and Git gives them the mode that the umask says. */
+/** The demo's keys are public, and Git checks them out with the mode of the umask. */
 const DEMO = /(^|\/)config\/demo\//
 
-/** Whether the group of a key file or everybody may read or write it. */
 export function othersMay(what: 'read' | 'write', path: string): boolean {
   const mode = what === 'read' ? 0o044 : 0o022
   return !DEMO.test(path) && (statSync(path).mode & mode) !== 0

@@ -5,10 +5,7 @@ import { componentParameters, parametersOf } from './parameters.ts'
 import { componentHeaders, componentResponses, problemSchema, responsesOf } from './responses.ts'
 import { bodyContent, componentSchemas, type JsonObject } from './schemas.ts'
 
-/**
- * The API as an OpenAPI 3.1 document, made from the contract. `serverUrl` is the public address of the service; empty
- * for the address that the document came from.
- */
+/** OpenAPI 3.1, made from the contract. Empty `serverUrl`: the address that the document came from. */
 export function createDocument(serverUrl: string): JsonObject {
   return {
     openapi: '3.1.1',
@@ -32,7 +29,6 @@ export function createDocument(serverUrl: string): JsonObject {
   }
 }
 
-/** All operations, grouped by path. */
 function allPaths(): Record<string, JsonObject> {
   const paths: Record<string, Record<string, JsonObject>> = {}
   for (const operation of Object.keys(endpoints) as Operation[]) {

@@ -1,7 +1,7 @@
 import { MAX_ENTRIES, MAX_RELAY_STATE, type Operation } from '../../api/contract/endpoints.ts'
 import type { ProblemCode } from '../http/problem.ts'
 
-/** The parts of the API with a sentence on each, in the order of the document. */
+/** In the order of the document. */
 export const TAGS = {
   Directories: 'The external directories of the organization.',
   'Directory users': 'The external users of a directory.',
@@ -11,14 +11,12 @@ export const TAGS = {
   Groups: 'The groups of the organization itself.',
 } as const
 
-/** What the document says about an operation besides its row in the contract. */
 export interface OperationText {
   readonly tag: keyof typeof TAGS
-  /** The answer on success. */
   readonly answer: string
   /** Markdown: what the API description leaves open. */
   readonly notes?: string
-  /** Problems besides those that every request may get. */
+  /** Besides those that every request may get. */
   readonly problems?: readonly ProblemCode[]
 }
 

@@ -31,7 +31,7 @@ const PATH_PARAMETERS: Readonly<
   },
 }
 
-/** The parameters that many endpoints share, by name. */
+/** Shared by many endpoints, by name. */
 export function componentParameters(): Record<string, JsonObject> {
   const inPath = Object.entries(PATH_PARAMETERS).map(([name, parameter]) => {
     return [name, { name, in: 'path', required: true, ...parameter }] as const
@@ -39,7 +39,7 @@ export function componentParameters(): Record<string, JsonObject> {
   return { ...Object.fromEntries(inPath), 'X-Device-Id': deviceId(), page: page(), per_page: perPage() }
 }
 
-/** All parameters of an endpoint, in the order path, header, query. */
+/** In the order path, header, query. */
 export function parametersOf(endpoint: Endpoint): JsonObject[] {
   const inPath = [...`${PREFIX}${endpoint.path}`.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   const shared = [...inPath, 'X-Device-Id', ...(endpoint.paged ? ['page', 'per_page'] : [])]
@@ -50,7 +50,7 @@ export function parametersOf(endpoint: Endpoint): JsonObject[] {
   ]
 }
 
-/** An object is sent as `filters[type]=…`, which OpenAPI calls a deep object. */
+/** An object is sent as `filters[type]=…`, a deep object in OpenAPI. */
 function queryParameter(name: string, schema: z.ZodType): JsonObject {
   const { description, ...json } = inputSchema(schema) as { description?: string; type?: string }
   return {

@@ -21,7 +21,7 @@ const CONTENT_SECURITY_POLICY = [
   `frame-ancestors 'none'`,
 ].join('; ')
 
-/** Serves the OpenAPI document, and a page to browse it and try it out; neither needs a token. */
+/** The OpenAPI document, and a page to browse it and try it out; neither needs a token. */
 export function registerDocumentation(app: FastifyInstance, publicUrl: string | undefined): void {
   const document = createDocument('')
   const documentFor = (request: FastifyRequest): JsonObject => {

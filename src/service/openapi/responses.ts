@@ -3,12 +3,11 @@ import { PROBLEM_TYPE, type ProblemCode, PROBLEMS, problemType } from '../http/p
 import { OPERATIONS } from './operations.ts'
 import { answerSchema, type JsonObject, ref } from './schemas.ts'
 
-/** Problems of some endpoints only: those that may have a body, have a form, or list the problem in `OPERATIONS`. */
+/** Problems of endpoints that may have a body, have a form, or list the problem in `OPERATIONS`. */
 const WITH_BODY: readonly ProblemCode[] = ['body-too-large', 'media-type-unsupported']
 const WITH_FORM: readonly ProblemCode[] = ['value-not-allowed']
 const WHERE_LISTED: readonly ProblemCode[] = ['not-permitted', 'external-id-taken', 'not-supported']
 
-/** The headers of answers, by name. */
 export function componentHeaders(): Record<string, JsonObject> {
   const whole = { type: 'integer', minimum: 0 }
   return {
@@ -30,7 +29,7 @@ export function componentHeaders(): Record<string, JsonObject> {
   }
 }
 
-/** The body of every error answer (RFC 9457). */
+/** RFC 9457. */
 export function problemSchema(): JsonObject {
   const codes = Object.keys(PROBLEMS) as ProblemCode[]
   return {
@@ -61,7 +60,7 @@ export function problemSchema(): JsonObject {
   }
 }
 
-/** The error answers that several endpoints share, by the codes of their problems. */
+/** Shared by several endpoints, by the codes of their problems. */
 export function componentResponses(): Record<string, JsonObject> {
   const groups = (Object.keys(endpoints) as Operation[]).flatMap((operation) =>
     problemGroups(operation, endpoints[operation]),
@@ -71,7 +70,6 @@ export function componentResponses(): Record<string, JsonObject> {
   )
 }
 
-/** The answers of an endpoint by their status. */
 export function responsesOf(operation: Operation, endpoint: Endpoint): JsonObject {
   const refused = problemGroups(operation, endpoint).map(({ status, codes }) => {
     return [String(status), ref('responses', codes.join('.'))] as const
@@ -96,7 +94,6 @@ interface ProblemGroup {
   readonly codes: readonly ProblemCode[]
 }
 
-/** The problems that an endpoint may answer with, grouped by status. */
 function problemGroups(operation: Operation, endpoint: Endpoint): ProblemGroup[] {
   const { problems = [] } = OPERATIONS[operation]
   const possible = new Set<ProblemCode>([

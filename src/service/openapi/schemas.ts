@@ -13,7 +13,7 @@ import { timestamp } from '../../api/contract/values.ts'
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** The resources that the document names; everything else refers to them. */
+/** Named resources; everything else refers to them. */
 const RESOURCES: Readonly<Record<string, z.ZodType>> = {
   Directory: directory,
   ExternalUser: externalUser,
@@ -33,7 +33,6 @@ const RESOURCES: Readonly<Record<string, z.ZodType>> = {
   Timestamp: timestamp,
 }
 
-/** The reference to a component of the document. */
 export function ref(kind: string, name: string): JsonObject {
   return { $ref: `#/components/${kind}/${name}` }
 }
@@ -42,7 +41,6 @@ function schemaUri(name: string): string {
   return `#/components/schemas/${name}`
 }
 
-/** The schemas of all resources, and of the JSON bodies of requests, by name. */
 export function componentSchemas(): Record<string, JsonObject> {
   const registry = z.registry<{ id: string }>()
   for (const [id, resource] of Object.entries(RESOURCES)) registry.add(resource, { id })
@@ -54,7 +52,7 @@ export function componentSchemas(): Record<string, JsonObject> {
   return { ...mapValues(schemas, withoutKeywords), ...Object.fromEntries(bodies) }
 }
 
-/** The schema of an answer: a resource or a list of them, by reference. */
+/** A resource or a list of them, by reference. */
 export function answerSchema(response: z.ZodType): JsonObject {
   if (response instanceof z.ZodArray)
     return { type: 'array', items: answerSchema(response.unwrap() as z.ZodType) }
@@ -63,12 +61,10 @@ export function answerSchema(response: z.ZodType): JsonObject {
   return ref('schemas', name)
 }
 
-/** The schema of what a client sends. */
 export function inputSchema(schema: z.ZodType): JsonObject {
   return withoutKeywords(z.toJSONSchema(schema, { io: 'input', override: simplifyInput }))
 }
 
-/** The content of a request's body by its media type. */
 export function bodyContent(operation: Operation, form: Form): JsonObject {
   return {
     'application/x-www-form-urlencoded': { schema: formSchema(form) },
@@ -87,7 +83,7 @@ function bodySchema({ list, fields }: Form): JsonObject {
   )
 }
 
-/** The fields of a form, flat, with the names of the API description: `users[][email]`. */
+/** Flat, with the names of the API description: `users[][email]`. */
 function formSchema({ list, fields }: Form): JsonObject {
   const { properties = {}, required = [] } = inputSchema(fields) as {
     properties?: Record<string, { type?: string }>
@@ -109,7 +105,7 @@ interface Conversion {
   readonly jsonSchema: z.core.JSONSchema.BaseSchema
 }
 
-/** Removes what says nothing: the bounds of safe integers, "anything or null", and that more fields are allowed. */
+/** Removes the bounds of safe integers, "anything or null", and that more fields are allowed. */
 function simplify({ jsonSchema: schema }: Conversion): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
@@ -123,7 +119,7 @@ function isEmpty(schema: unknown): boolean {
   return typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0
 }
 
-/** Shows only the real type of a value that a form has to send as text. */
+/** Shows only the real type of a value that a form sends as text. */
 function simplifyInput({ jsonSchema: schema }: Conversion): void {
   const typed = schema.anyOf?.find(({ type }) => type === 'boolean' || type === 'integer')
   if (typed !== undefined) {
@@ -133,7 +129,7 @@ function simplifyInput({ jsonSchema: schema }: Conversion): void {
   simplify({ jsonSchema: schema })
 }
 
-/** Removes the keywords that only a separate schema document needs. */
+/** Removes the keywords of separate schema documents. */
 function withoutKeywords(schema: object): JsonObject {
   const { $schema: _, $id: _id, '~standard': _standard, ...rest } = schema as Record<string, unknown>
   return rest

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { FieldMeta, Resource } from './resource.ts'
 
-/** An option of the command line for one field of a resource. */
 export interface Flag {
   /** Without `--`. */
   readonly name: string
@@ -16,7 +15,7 @@ export interface Flag {
   readonly onByDefault: boolean
 }
 
-/** The options of a resource, in the order of its fields. */
+/** In the order of the resource's fields. */
 export function flagsOf({ schema }: Resource): Flag[] {
   return flagsIn(schema, [], true).filter(({ name }) => name !== 'id')
 }
@@ -41,7 +40,7 @@ function isFilled(schema: z.ZodType): boolean {
   return schema instanceof z.ZodPrefault
 }
 
-/** Without defaults and the like around it. */
+/** Without defaults and other wrappers. */
 function plainOf(schema: z.ZodType): z.ZodType {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional) {
     return plainOf(schema.unwrap() as z.ZodType)

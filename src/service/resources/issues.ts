@@ -4,7 +4,7 @@ import type { Resource } from './resource.ts'
 
 /**
  * `The email must be an e-mail address.`; with a resource, a field is named like its option: `--domain must be …`.
- * `prefix` is put before the name of the option.
+ * `prefix` precedes the name of the option.
  */
 export function describeIssues(
   { issues }: Pick<z.ZodError, 'issues'>,
@@ -23,7 +23,7 @@ export function describeIssues(
   return [...new Set(sentences)].join(' ')
 }
 
-/** `allowedDomains[1]` as `allowed domain`: the index means nothing to the user of a command. */
+/** `allowedDomains[1]` as `allowed domain`: a command has no indexes. */
 function wordsOf(path: readonly PropertyKey[]): string {
   const inList = path.some((part) => typeof part === 'number')
   const words = String(path[0] ?? 'input').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)

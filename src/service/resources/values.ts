@@ -2,8 +2,6 @@ import { z } from 'zod'
 import { MAX_ID } from '../../api/contract/values.ts'
 import { parseDuration } from '../../base/duration.ts'
 
-/** The values of resources, as the import file and the command line have them. */
-
 export const id = wholeNumber(1)
 
 export const count = wholeNumber(0)
@@ -21,18 +19,17 @@ export const text = z
   .refine((value) => !value.includes('\0'), { error: 'must be text without a NUL character' })
   .refine((value) => value.isWellFormed(), { error: 'must be well-formed Unicode' })
 
-/** What lists and pages show in a line. */
 export const name = text.max(255, { error: 'must not be longer than 255 characters' })
 
 export const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
 
-/** A time in ISO 8601 with an offset, as `Date` reads it everywhere alike. */
+/** ISO 8601 with an offset, so that `Date` reads it everywhere alike. */
 export const isoTime = z.iso.datetime({ offset: true, error: 'must be a time such as 2030-01-31T00:00:00Z' })
 
-/** A hundred years, in milliseconds: `Date` and the store know no times that are much longer ago, or ahead. */
+/** A hundred years: `Date` and the store have no times much further away. */
 const LONGEST_MS = 36_500 * 86_400_000
 
-/** A time, or a duration from the time of loading. */
+/** A duration counts from the time of loading. */
 export const timeOrDuration = z.string().refine(isTimeOrDuration, {
   error: 'must be a duration such as "30d", 36500d at most, or a time such as "2030-01-31T00:00:00Z"',
 })
@@ -42,7 +39,7 @@ export function isTimeOrDuration(value: string): boolean {
   return duration === undefined ? isoTime.safeParse(value).success : duration <= LONGEST_MS
 }
 
-/** The time that a `timeOrDuration` in the past means, when `now` is the time of loading. */
+/** A duration counts back from `now`. */
 export function resolvePastTime(value: string, now: Date): Date {
   const ago = parseDuration(value)
   return ago === undefined ? new Date(value) : new Date(now.getTime() - ago)

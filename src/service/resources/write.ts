@@ -14,10 +14,10 @@ import {
 import { describeIssues } from './issues.ts'
 import { type ResourceName, resources, type ResourceValue } from './resources.ts'
 
-/** Values by field; an object holds only the fields to change. */
+/** By field; an object holds only the fields to change. */
 export type Patch = Readonly<Record<string, unknown>>
 
-/** The fields of the patch whose value is another one. In a list the order does not count. */
+/** Fields of the patch with another value. Ignores the order of lists. */
 export function differences(
   resource: ResourceName,
   before: StoredResource,
@@ -53,7 +53,6 @@ export async function writeChange(
   return true
 }
 
-/** Where an installation is opened; takes its fields. */
 export function addressOf(installation: Patch): string {
   return (installation['configuration'] as { readonly url: string }).url
 }
@@ -77,7 +76,7 @@ export function unknownId(what: string, id: number | string): DirsyncdError {
   )
 }
 
-/** A value without repetitions in its lists. Throws `usage`. */
+/** Without repetitions in its lists. Throws `usage`. */
 export function parseValue<Name extends ResourceName>(resource: Name, values: Patch): ResourceValue<Name> {
   const result = (resources[resource].schema as z.ZodType).safeParse(values, {
     reportInput: true,
@@ -87,7 +86,7 @@ export function parseValue<Name extends ResourceName>(resource: Name, values: Pa
   throw new DirsyncdError('usage', describeIssues(result.error, resources[resource]))
 }
 
-/** Items of a list, as they are stored. Throws `usage`, which names the option: `--add-domain`. */
+/** As they are stored. Throws `usage`, which names the option: `--add-domain`. */
 export function parseItems(
   resource: ResourceName,
   field: string,
@@ -108,8 +107,8 @@ export function mayBeEmpty(resource: ResourceName, field: string): boolean {
 }
 
 /**
- * The current value with the patch. What is wrong with the current value already, such as a name that a contact made
- * longer than an operator may, stays as it is. Throws `usage` for what the patch makes wrong.
+ * The current value with the patch. Existing faults, such as a name that a contact made longer than an operator may,
+ * stay. Throws `usage` for faults of the patch.
  */
 function parseChange<Name extends ResourceName>(
   resource: Name,
@@ -141,7 +140,6 @@ function withoutRepetitions(value: Patch): Patch {
 
 type References = Readonly<Record<string, ResourceName>>
 
-/** Which fields refer to what. */
 const REFERENCES: Readonly<Partial<Record<ResourceName, References>>> = {
   installation: { provider: 'provider' },
   subscription: { installation: 'installation' },
@@ -149,8 +147,8 @@ const REFERENCES: Readonly<Partial<Record<ResourceName, References>>> = {
 }
 
 /**
- * Checks that what a value refers to exists in the same organization, and gives a subscription without an address that
- * of its installation. Throws `id-unknown`.
+ * Checks that references exist in the same organization, and gives a subscription without an address that of its
+ * installation. Throws `id-unknown`.
  */
 export async function withReferences<Name extends ResourceName>(
   trx: Trx,
@@ -205,7 +203,7 @@ function withSecrets(
   return { ...Object.fromEntries(known), ...credentials }
 }
 
-/** Objects are merged, except credentials, which are replaced as a whole; any other value replaces the one before. */
+/** Merges objects, except credentials, which are replaced as a whole. */
 function merged(before: Patch, patch: Patch): Patch {
   const after: Record<string, unknown> = { ...before }
   for (const [field, value] of Object.entries(patch)) {

@@ -9,7 +9,7 @@ import { findSubscription } from '../store/subscriptions.ts'
 import type { ResponseOf, Call, HandlerDeps } from './handler.ts'
 import { renderSubscription } from './render-subscription.ts'
 
-/** For each contact: more than a person opens, and so few that a stolen token does not empty a vault at once. */
+/** For each contact: more than a contact opens, and so few that a stolen token does not empty a vault at once. */
 export const CREDENTIAL_READS: RateLimit = { requests: 60, per: 60_000 }
 
 /** Returns the decrypted values only after the event of the read is committed. */

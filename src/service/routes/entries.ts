@@ -15,18 +15,18 @@ export function checkEntries(
   if (errors.length > 0) throw fieldProblem('value-not-allowed', errors)
 }
 
-/** Without one of these fields nobody could find or remove the entry, because answers show no others. */
+/** An entry without these fields could never be found or removed, because answers show no others. */
 function isFindable({ external_id, email, name }: WrittenValues): boolean {
   return external_id !== undefined || email !== undefined || name !== undefined
 }
 
-/** Like `checkEntries` for a form that is one entry. */
+/** As `checkEntries` for a form that is one entry. */
 export function checkValues(values: WrittenValues, allowedDomains: readonly string[]): void {
   const errors = valueErrors(values, allowedDomains)
   if (errors.length > 0) throw fieldProblem('value-not-allowed', errors)
 }
 
-/** The problem of a request with external ids that the directory has already, or that the request has twice. */
+/** For external ids that the directory already has, or that the request repeats. */
 export function idsTaken(
   list: string,
   entries: readonly { readonly external_id?: string | undefined }[],

@@ -36,7 +36,7 @@ function toParty(party: Party, addressOf: (party: Party) => string): EventParty 
   return { '@context': CONTEXT, '@id': addressOf(party), type, id, name, email }
 }
 
-/** The URL of the party, also where the API has no endpoint for it; a URN where `baseUrl` is empty. */
+/** Also where the API has no endpoint for the party; a URN where `baseUrl` is empty. */
 function partyAddress(party: Party, organizationId: number, baseUrl: string): string {
   if (baseUrl === '') return `urn:access-management:organization:${organizationId}:${party.type}:${party.id}`
   return `${baseUrl}/api/v2/organizations/${organizationId}/${pathOf(party)}`

@@ -9,27 +9,24 @@ import type { Database } from '../store/database.ts'
 import type { Grant } from '../store/tokens.ts'
 import type { Vault } from '../keys/vault.ts'
 
-/** What every handler works with. */
 export interface HandlerDeps {
   readonly pool: Pool
-  /** Queries over the pool. */
   readonly db: Database
   readonly uniqueExternalIds: boolean
   readonly vault: Vault
   readonly estimate: Estimator
-  /** Counts the reads of credentials (#17) of each contact. */
+  /** Reads of credentials (#17), by contact. */
   readonly credentialReads: RateLimiter
 }
 
-/** One request, checked against the contract. */
+/** Checked against the contract. */
 export type Call<O extends Operation> = CommonCall<O> & PathValues<(typeof endpoints)[O]['path']>
 
 interface CommonCall<O extends Operation> {
   readonly grant: Grant
   readonly organizationId: number
-  /** For the events that the request causes. */
   readonly origin: Origin
-  /** The address of the service as its clients see it, without a slash at the end. */
+  /** As clients see it, without a slash at the end. */
   readonly baseUrl: string
   /** The first page where the endpoint is not paged. */
   readonly page: PageRequest
@@ -37,7 +34,6 @@ interface CommonCall<O extends Operation> {
   readonly form: FormOf<O>
 }
 
-/** What each parameter of a path is in a call. */
 interface PathParameters {
   readonly directory_id: { readonly directoryId: number }
   readonly external_id: { readonly externalId: string }
@@ -50,12 +46,10 @@ type PathValues<Path extends string> = Path extends `${string}{${infer Name}}${i
   ? (Name extends keyof PathParameters ? PathParameters[Name] : never) & PathValues<Rest>
   : unknown
 
-/** The query parameters besides those of the page. */
 export type QueryOf<O extends Operation> = (typeof endpoints)[O] extends { query: infer Q extends z.ZodType }
   ? z.output<Q>
   : undefined
 
-/** What the form holds: its fields, or the entries of its list. */
 export type FormOf<O extends Operation> = (typeof endpoints)[O] extends { form: infer Form }
   ? Form extends { list: string; fields: infer Fields extends z.ZodType }
     ? readonly z.output<Fields>[]
@@ -64,7 +58,7 @@ export type FormOf<O extends Operation> = (typeof endpoints)[O] extends { form: 
       : never
   : undefined
 
-/** What the handler answers: the object of the contract, one page of its list, or nothing. */
+/** The object of the contract, one page of its list, or nothing. */
 export type ResponseOf<O extends Operation> = (typeof endpoints)[O] extends {
   paged: object
   response: infer List
@@ -76,5 +70,5 @@ export type ResponseOf<O extends Operation> = (typeof endpoints)[O] extends {
     ? z.output<Body>
     : undefined
 
-/** Does the work of one operation, or throws a `Problem`. All its writes are committed when its promise resolves. */
+/** May throw a `Problem`. All its writes are committed when its promise resolves. */
 export type Handler<O extends Operation> = (deps: HandlerDeps, call: Call<O>) => Promise<ResponseOf<O>>

@@ -9,7 +9,7 @@ import { getOrganizationGroup, listOrganizationGroups } from './organization-gro
 import { getSubscription, listSubscriptions, updateSubscription } from './subscriptions.ts'
 import { createUsers, deleteUser, getUser, listUsers, updateUser } from './users.ts'
 
-/** One handler for each row of the contract; a row without one does not compile. */
+/** A row of the contract without a handler does not compile. */
 export const handlers: { readonly [O in Operation]: Handler<O> } = {
   listDirectories,
   getDirectory,

@@ -12,7 +12,7 @@ import type { SubscriberRow, SubscriptionRow } from '../store/subscriptions.ts'
 import { timestamp } from '../timestamp.ts'
 import { splitPersonName } from '../values.ts'
 
-/** A subscription as a list and the answers to changes show it. */
+/** As in a list and in answers to changes. */
 export function renderSubscription(row: SubscriptionRow): Subscription {
   return {
     ...shown(subscription, row),
@@ -23,7 +23,7 @@ export function renderSubscription(row: SubscriptionRow): Subscription {
   }
 }
 
-/** What the API shows of a row: the fields of the contract, with times in its form. Only icons may be left out. */
+/** The fields of the contract, with times in its form. Only icons may be left out. */
 function shown<Schema extends z.ZodObject>({ shape }: Schema, row: object): z.output<Schema> {
   const values = row as Readonly<Record<string, unknown>>
   const fields = Object.keys(shape).flatMap((name) => {
@@ -34,7 +34,7 @@ function shown<Schema extends z.ZodObject>({ shape }: Schema, row: object): z.ou
   return Object.fromEntries(fields) as z.output<Schema>
 }
 
-/** A subscription as its own endpoint shows it at the time `now`. */
+/** As its own endpoint shows it at the time `now`. */
 export function renderWithSubscriber(row: SubscriberRow, now: Date): SubscriptionWithSubscriber {
   return { ...renderSubscription(row), subscriber: renderSubscriber(row, now) }
 }

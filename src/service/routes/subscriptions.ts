@@ -48,7 +48,6 @@ export async function updateSubscription(
 
 type Changes = Partial<store.SubscriptionValues>
 
-/** The values of the form that differ from the current ones. */
 function changesOf(row: store.SubscriptionRow, form: Call<'updateSubscription'>['form']): Changes {
   const { name, favorite, position } = form
   return {

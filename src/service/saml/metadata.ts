@@ -2,7 +2,6 @@ import { NAME_ID_FORMATS, NAMESPACES, REDIRECT_BINDING } from './names.ts'
 import { certificateBody } from './signing-key.ts'
 import { element, type Xml } from './xml.ts'
 
-/** What a service provider needs to know of an organization. */
 export interface IdentityProvider {
   readonly entityId: string
   /** PEM; the first one signs, the others are about to sign or have signed. */
@@ -10,9 +9,9 @@ export interface IdentityProvider {
 }
 
 /**
- * The metadata of the identity provider, for setting up a service provider. The schema requires the `location` of a
- * single sign-on service, although no authentication requests are answered, because every login begins here. If
- * `location` is empty, the entity id takes its place.
+ * For setting up a service provider. The schema requires the `location` of a single sign-on service, although no
+ * authentication requests are answered, because every login begins here. If `location` is empty, the entity id takes
+ * its place.
  */
 export function metadataOf({ entityId, certificates }: IdentityProvider, location: string): string {
   const descriptor = element(

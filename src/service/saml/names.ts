@@ -1,4 +1,4 @@
-/** The namespaces and identifiers of SAML 2.0 and XML Signature that are used here. */
+/** SAML 2.0 and XML Signature. */
 export const NAMESPACES = {
   protocol: 'urn:oasis:names:tc:SAML:2.0:protocol',
   assertion: 'urn:oasis:names:tc:SAML:2.0:assertion',

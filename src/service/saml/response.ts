@@ -4,16 +4,14 @@ import { BASIC_NAME, BEARER, NAME_ID_FORMATS, NAMESPACES, SUCCESS, UNSPECIFIED_L
 import { sign } from './sign.ts'
 import { clean, element, type Xml } from './xml.ts'
 
-/** Where the SAML assertions of an installation go. */
 export interface ServiceProvider {
   readonly entityId: string
   /** The assertion consumer service, HTTP-POST binding. */
   readonly acsUrl: string
-  /** What the subject's name id is: the contact's e-mail, or the login of the subscription. */
+  /** The contact's e-mail, or the login of the subscription. */
   readonly nameId: 'email' | 'login'
 }
 
-/** The person who signs in. */
 export interface Subject {
   /** Clean (see `isClean`), because a changed character could make it the name of another account. */
   readonly nameId: string
@@ -21,7 +19,7 @@ export interface Subject {
   readonly attributes: Readonly<Record<string, string | null>>
 }
 
-/** How long a response is valid, and how far the service provider's clock may be behind. */
+/** Validity of a response, and the tolerated delay of the service provider's clock. */
 const LIFETIME_MS = 5 * 60_000
 const CLOCK_SKEW_MS = 60_000
 

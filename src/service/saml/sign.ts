@@ -2,10 +2,7 @@ import { SignedXml } from 'xml-crypto'
 import { SIGNING } from './names.ts'
 import type { SigningKey } from './signing-key.ts'
 
-/**
- * Signs the element at `path`, an absolute XPath, and puts the signature after its issuer, where the SAML schema
- * requires it.
- */
+/** `path` is an absolute XPath. The signature follows the issuer, where the SAML schema requires it. */
 export function sign(xml: string, path: string, { certificate, privateKey }: SigningKey): string {
   const signature = new SignedXml({
     privateKey,

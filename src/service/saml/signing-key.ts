@@ -1,4 +1,3 @@
-/** Signs the assertions of an organization. */
 export interface SigningKey {
   /** PEM. */
   readonly certificate: string
@@ -13,13 +12,13 @@ const RSA = {
   publicExponent: new Uint8Array([1, 0, 1]),
 } as const
 
-/** Service providers store the certificate, so it is valid for long. */
+/** Service providers store the certificate. */
 const VALID_YEARS = 10
 
 /** Clocks differ, and a service provider refuses a certificate that is not valid yet. */
 const BACKDATE_MS = 86_400_000
 
-/** Makes a key, which takes up to a second, and its self-signed certificate. */
+/** Takes up to a second. The certificate is self-signed. */
 export async function createKeyPair(organizationId: number, now: Date): Promise<SigningKey> {
   const keys = await crypto.subtle.generateKey(RSA, true, ['sign', 'verify'])
   const x509 = await loadX509()
@@ -53,7 +52,7 @@ function toPem(label: string, bytes: ArrayBuffer): string {
   return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n')
 }
 
-/** The base64 of the certificate without the PEM lines around it, as XML holds it. */
+/** Base64 without the PEM lines, as in XML. */
 export function certificateBody(pem: string): string {
   return pem.replaceAll(/-----(BEGIN|END) CERTIFICATE-----|\s/g, '')
 }

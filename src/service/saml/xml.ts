@@ -1,9 +1,9 @@
-/** XML that `element` made; a plain string is text, which `element` escapes. */
+/** Made by `element`, which escapes plain strings. */
 export interface Xml {
   readonly xml: string
 }
 
-/** An element; attributes and children that are `undefined` are left out. */
+/** Leaves out attributes and children that are `undefined`. */
 export function element(
   name: string,
   attributes: Readonly<Record<string, string | undefined>>,
@@ -21,17 +21,15 @@ export function element(
 }
 
 /**
- * Characters that XML 1.0 cannot hold, and those that readers do not see and parsers may change: control characters, and
- * the separators of lines, which XML 1.1 makes line feeds.
+ * Characters that XML 1.0 cannot hold, and invisible ones that parsers may change: control characters, and line
+ * separators, which XML 1.1 makes line feeds.
  */
 const UNCLEAN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\uFFFE\uFFFF]/u
 
-/** Whether XML can carry the text unchanged. */
 export function isClean(text: string): boolean {
   return !UNCLEAN.test(text)
 }
 
-/** The text with each run of unclean characters replaced by a blank. */
 export function clean(text: string): string {
   return text.replaceAll(new RegExp(`${UNCLEAN.source}+`, 'gu'), ' ').trim()
 }
