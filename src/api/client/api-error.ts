@@ -18,27 +18,24 @@ export type ApiErrorKind =
   | 'aborted'
   | 'closed'
 
-/** Which endpoint a request was for. Every error and every page has one. */
 export interface Destination {
   readonly operation: Operation
   readonly method: Endpoint['method']
   /** The path after the base URL, without the query; with placeholders if a parameter was refused. */
   readonly path: string
-  /** The scope that the endpoint needs. */
   readonly scope: Scope
   readonly baseUrl: string
 }
 
 export interface Failure {
   readonly kind: ApiErrorKind
-  /** For a person, without a full stop: "connection refused". */
+  /** Without a full stop: "connection refused". */
   readonly reason: string
   readonly status?: number | undefined
-  /** How long the service asked to wait. */
   readonly retryAfterMs?: number | undefined
   /** The service's own error text, at most 300 characters. */
   readonly detail?: string | undefined
-  /** What came instead of an answer of the service, for instance from a proxy. */
+  /** The answer did not come from the service, but for instance from a proxy. */
   readonly foreign?: 'web-page' | 'redirect' | 'no-json' | undefined
   /** The same request may succeed within seconds. */
   readonly transient?: boolean
@@ -49,7 +46,7 @@ export interface Failure {
   readonly cause?: unknown
 }
 
-/** A request that did not succeed. The message is one sentence for a person and holds no secret. */
+/** A failed request. The message is one sentence and holds no secret. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly kind: ApiErrorKind
@@ -83,12 +80,12 @@ export class ApiError extends Error {
     return this.failure.detail
   }
 
-  /** The answer was a web page, which this service never sends; it says nothing about the request. */
+  /** This service never sends a web page, so it says nothing about the request. */
   get isWebPage(): boolean {
     return this.failure.foreign === 'web-page'
   }
 
-  /** A proxy answered and not the service: with a web page, or with a redirect to one. */
+  /** A proxy answered: with a web page, or with a redirect to one. */
   get isFromProxy(): boolean {
     return this.isWebPage || this.failure.foreign === 'redirect'
   }
@@ -98,7 +95,7 @@ export class ApiError extends Error {
     return this.failure.transient === true
   }
 
-  /** The request took too long, for this client or for a proxy. */
+  /** For this client or for a proxy. */
   get timedOut(): boolean {
     return this.failure.timedOut === true
   }
@@ -109,7 +106,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The same error with `maybeDone`. It has `timedOut` too if the earlier attempt `lost` timed out. */
+/** The same error with `maybeDone`, and with `timedOut` if the earlier attempt `lost` timed out. */
 export function asMaybeDone(error: ApiError, lost?: ApiError): ApiError {
   const timedOut = error.timedOut || lost?.timedOut === true
   if (error.maybeDone && error.timedOut === timedOut) return error

@@ -17,7 +17,7 @@ import { orAbort, wait, withAnySignal } from './wait.ts'
 
 interface CallOptions {
   readonly signal?: AbortSignal | undefined
-  /** Called for each request that is sent, retries included. */
+  /** Also called for retries. */
   readonly onRequest?: (() => void) | undefined
 }
 
@@ -30,18 +30,17 @@ export interface Call<F> extends CallOptions {
   readonly confirm?: ((signal: AbortSignal | undefined) => Promise<F | undefined>) | undefined
 }
 
-/** The answer to a call, or what `confirm` found after the answer was lost. */
+/** The answer, or what `confirm` found after the answer was lost. */
 export type CallResult<F> =
   | { readonly reply: Reply; readonly requests: number }
   | { readonly found: F; readonly requests: number }
 
 /**
- * Makes one call with all its retries; only this function retries within seconds. The call ends when its signal is
- * aborted or the client is closed. Rejects with an `ApiError`, or with what the token loader, the limiter or `confirm`
- * threw.
+ * One call with all its retries; only this function retries within seconds. Ends when its signal is aborted or the
+ * client is closed. Rejects with an `ApiError`, or with what the token loader, the limiter or `confirm` threw.
  *
- * After a lost answer to a write: pause, run `confirm`, and send the request again only if `confirm` found nothing.
- * If `confirm` fails the call ends, because `confirm` has already retried.
+ * After a lost answer to a write: pause, run `confirm`, and send the request again only if `confirm` found nothing. If
+ * `confirm` fails the call ends, because `confirm` has already retried.
  */
 export async function performCall<F>(
   sender: Sender,
@@ -55,7 +54,8 @@ export async function performCall<F>(
 
 async function callWithRetries<F>(sender: Sender, retries: Retries, call: Call<F>): Promise<CallResult<F>> {
   const progress: Progress = { requests: 0, limitWaits: 0, tokenReloaded: false, lost: undefined }
-  // p-retry drops the result of an attempt that ends after the abort; but if the write was done, the caller must know.
+  // p-retry drops the result of an attempt that ends after the abort, but the caller must know of a write that was
+  // done.
   let result: CallResult<F> | undefined
   try {
     await pRetry(
@@ -112,9 +112,8 @@ function throwWithoutRetry(error: unknown): never {
 }
 
 /**
- * Returns the reply if the call succeeded, and throws if not. Any 2xx is a success, except a web page in answer to a
- * write: a proxy may have sent it, and the write may have been done or not. A write needs no body, so its connection may
- * break after the status.
+ * Any 2xx is a success, except a web page in answer to a write: a proxy may have sent it, and the write may have been
+ * done or not. A write needs no body, so its connection may break after the status.
  */
 function successOf<F>(reply: Reply, sender: Sender, call: Call<F>): Reply {
   const { destination } = call.request
@@ -128,7 +127,7 @@ function successOf<F>(reply: Reply, sender: Sender, call: Call<F>): Reply {
   return reply
 }
 
-/** Sends the request. After a 429 it waits, if the call may wait; after a 401 it reloads the token, once. */
+/** Waits after a 429, if the call may wait; reloads the token after a 401, once. */
 async function sendWithinLimits<F>(
   sender: Sender,
   retries: Retries,
@@ -176,7 +175,7 @@ function mayRetry<F>(error: Error, call: Call<F>): boolean {
   return !error.maybeDone || call.confirm !== undefined
 }
 
-/** Adds to p-retry's own pause until it is as long as `Retry-After`, at most `maxDelayMs`. */
+/** Extends p-retry's own pause to `Retry-After`, at most `maxDelayMs`. */
 async function pauseForRetryAfter<F>(
   sender: Sender,
   retries: Retries,

@@ -35,7 +35,7 @@ export class AccessManagementClient implements AsyncDisposable {
   readonly #expiry: Expiry
   readonly #closing = new AbortController()
 
-  /** Opens no connection yet. Throws a `TypeError` for options that cannot be used. */
+  /** Opens no connection yet. Throws a `TypeError` for invalid options. */
   constructor(options: ClientOptions) {
     const settings = settingsOf(options)
     this.baseUrl = settings.baseUrl
@@ -77,8 +77,8 @@ export class AccessManagementClient implements AsyncDisposable {
   }
 
   /**
-   * Closes the connections. Calls in progress, also those that wait, and all later calls reject with an `ApiError` of
-   * kind `closed`; a write that was sent has `maybeDone`.
+   * Present calls, also waiting ones, and all later calls reject with an `ApiError` of kind `closed`; a write that was
+   * sent has `maybeDone`.
    */
   close(): Promise<void> {
     this.#closing.abort(new ClientClosed())

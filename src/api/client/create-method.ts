@@ -11,21 +11,19 @@ import { fillPath } from './path.ts'
 import { type CallParams, encodeQuery } from './query.ts'
 import type { PreparedRequest, Sender } from './send.ts'
 
-/** An untyped method: after the parameters come the form, if the endpoint has one, and the options. */
+/** Untyped: after the parameters come the form, if the endpoint has one, and the options. */
 export type AnyMethod = (params?: CallParams, ...rest: readonly unknown[]) => Promise<unknown>
 
 type Content = FormFields | readonly FormFields[] | undefined
 
 export interface MethodParts {
   readonly operation: Operation
-  /** The row of the contract. */
   readonly endpoint: Endpoint
   readonly sender: Sender
   readonly settings: Settings
   readonly organizationId: number
 }
 
-/** Makes the method for one row of the contract. */
 export function createMethod(parts: MethodParts): AnyMethod {
   if (parts.endpoint.method === 'GET') {
     return (params = {}, options = {}) => read(parts, params, options as ListOptions)
@@ -104,7 +102,6 @@ function refusal(problem: string): { kind: 'refused'; reason: string } {
   return { kind: 'refused', reason: `it was not sent because ${problem}` }
 }
 
-/** Validates the body of a read against the contract; the error names the first wrong field. */
 function parseAnswer(destination: Destination, schema: z.ZodType | undefined, reply: Reply): unknown {
   const unexpected = (reason: string, foreign?: Failure['foreign']): ApiError =>
     new ApiError(destination, { kind: 'unexpected-answer', status: reply.status, reason, foreign })
@@ -125,7 +122,7 @@ function parseAnswer(destination: Destination, schema: z.ZodType | undefined, re
   throw unexpected(`${where} is not what the API description shows: ${issue?.message ?? 'unknown'}`)
 }
 
-/** The body of a write's answer if it fits the contract, else `undefined`. */
+/** `undefined` where the body does not fit the contract. */
 function readableAnswer(schema: z.ZodType | undefined, body: string | undefined): unknown {
   const parsed = schema?.safeParse(parseJson(body))
   return parsed?.success === true ? parsed.data : undefined

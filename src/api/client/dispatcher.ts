@@ -3,22 +3,20 @@ import { type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'u
 export interface DispatcherOptions {
   /** Scheme, host and port. */
   readonly origin: string
-  /** The most open connections. */
   readonly connections: number
-  /** Certificate authorities (PEM) to trust instead of Node's defaults. */
+  /** PEM, instead of Node's defaults. */
   readonly ca: string | undefined
-  /** The URL of an HTTP proxy to connect through, unless the environment variable NO_PROXY names the host. */
+  /** Not used for hosts in the environment variable NO_PROXY. */
   readonly proxy: string | undefined
   /** In milliseconds. */
   readonly timeouts: { readonly connectMs: number; readonly headersMs: number; readonly bodyMs: number }
 }
 
-/** The proxy itself could not be reached. */
 export class ProxyUnreachable extends Error {
   override readonly name = 'ProxyUnreachable'
 }
 
-/** Opens connections to one origin, and none before the first request. */
+/** To one origin; opens no connection before the first request. */
 export function createDispatcher({
   origin,
   connections,
@@ -27,7 +25,7 @@ export function createDispatcher({
   timeouts,
 }: DispatcherOptions): Dispatcher {
   const { connectMs, headersMs, bodyMs } = timeouts
-  // Set here, because NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would switch the check off.
+  // Set here, because NODE_TLS_REJECT_UNAUTHORIZED=0 would disable the check.
   const checked = { timeout: connectMs, rejectUnauthorized: true }
   const connect = ca === undefined ? checked : { ...checked, ca }
   const options = {

@@ -9,7 +9,7 @@ export interface ExchangeRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
-  /** Milliseconds for the whole exchange, including the wait for a free connection. */
+  /** For the whole exchange, including the wait for a free connection. */
   readonly totalMs: number
 }
 
@@ -18,7 +18,6 @@ export interface Reply {
   readonly headers: IncomingHttpHeaders
   /** `undefined` when the connection broke after the headers. */
   readonly body: string | undefined
-  /** Why the body is missing. */
   readonly broken?: unknown
 }
 
@@ -35,8 +34,8 @@ export class ExchangeError extends Error {
 }
 
 /**
- * Sends one request and reads its answer. Uses undici's `dispatch`, because unlike `request` it shows whether the
- * request was written to a connection. Rejects with an `ExchangeError`, also when the signal is aborted.
+ * Uses undici's `dispatch`, because unlike `request` it shows whether the request was written to a connection. Rejects
+ * with an `ExchangeError`, also when the signal is aborted.
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -51,7 +50,7 @@ export function exchange(
     const handler = new ReplyHandler(settle)
     const onAbort = (): void => handler.abort(signal?.reason)
     const overdue = () => handler.abort(new Error('time-out'), true)
-    // A loop that was blocked runs its timers before it reads the answer that has arrived meanwhile.
+    // After a blocked event loop, timers run before the answer that has arrived meanwhile is read.
     const timer = setTimeout(() => setImmediate(overdue), request.totalMs)
     signal?.addEventListener('abort', onAbort, { once: true })
     function settle(outcome: Reply | ExchangeError): void {
@@ -65,7 +64,7 @@ export function exchange(
   })
 }
 
-/** Collects one answer. Settles once and ignores everything after that. */
+/** Settles once and ignores everything after that. */
 class ReplyHandler implements Dispatcher.DispatchHandler {
   readonly #settle: (outcome: Reply | ExchangeError) => void
   readonly #chunks: Buffer[] = []

@@ -1,14 +1,14 @@
 const WARN_BELOW_SECONDS = 86_400
 
-/** The remaining life of the token as the service last reported it. The client takes it as seconds and only warns. */
+/** The token's remaining life as last reported. The client takes it as seconds and only warns. */
 export interface Expiry {
   secondsLeft: number | undefined
   observe(header: string | string[] | undefined): void
 }
 
 /**
- * Calls `warn` once each time the remaining life falls below a day. If there is an `onTokenLife`, it never warns, and
- * calls that for each answer that reports a life.
+ * Calls `warn` once each time the remaining life falls below a day. With `onTokenLife`, it calls that for each answer
+ * that reports a life, and never warns.
  */
 export function watchExpiry(
   warn: (secondsLeft: number) => void,

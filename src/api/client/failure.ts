@@ -7,10 +7,9 @@ import { parseRetryAfter } from './retry-after.ts'
 
 const DETAIL_LENGTH = 300
 
-/** Describes, in messages, a web page that came instead of an answer. */
 export const WEB_PAGE = 'HTML, as a proxy or a login page does'
 
-/** Explains an answer other than 2xx. `[hidden]` replaces the `secrets` in its text. */
+/** For an answer other than 2xx. `[hidden]` replaces the `secrets` in its text. */
 export function failureOfReply(
   reply: Reply,
   write: boolean,
@@ -39,8 +38,8 @@ export function failureOfReply(
 }
 
 /**
- * Looks at the content type and at the first words, because some proxies send a page without a type or with the type
- * that the client accepts. Some services give an empty answer the type HTML, so a page must have a body.
+ * Checks the content type and the first words, because some proxies send a page without a type or with the type that
+ * the client accepts. Some services give an empty answer the type HTML, so a page must have a body.
  */
 export function isWebPage({ headers, body }: Reply): boolean {
   const type = firstHeaderValue(headers['content-type']) ?? ''
@@ -48,13 +47,13 @@ export function isWebPage({ headers, body }: Reply): boolean {
   return body !== undefined && /^\s*<(!doctype\s+html|html)\b/i.test(body.slice(0, 200))
 }
 
-/** Whether this status, if the service sent it, says for certain that a write was done or was not done. */
+/** Whether this status of the service proves that a write was done or was not done. */
 export function decidesWrite(status: number): boolean {
   const kind = kindOfStatus(status)
   return status < 300 || kind === 'not-found' || kind === 'conflict' || kind === 'refused'
 }
 
-/** Explains a web page whose status cannot be believed, because a proxy may have sent it. */
+/** A proxy may have sent the page, so its status proves nothing. */
 export function failureOfWebPage(status: number): Failure {
   return {
     kind: 'unexpected-answer',
@@ -83,13 +82,11 @@ function redirectText(reply: Reply): string {
   return `, a redirect${where}; redirects are not followed, the base URL must be the final one`
 }
 
-/** Explains an answer that broke off before its end. */
 export function failureOfBroken(reply: Reply): Failure {
   const failure = failureOfNetwork(reply.broken)
   return isWebPage(reply) ? { ...failure, status: reply.status, foreign: 'web-page' } : failure
 }
 
-/** Explains why no answer came. */
 export function failureOfExchange(error: ExchangeError, write: boolean, totalMs: number): Failure {
   if (error.timedOut) {
     return {
@@ -114,12 +111,11 @@ function withoutContent(cause: unknown): unknown {
   return Object.assign(new Error(cause.message), { code: systemCode(cause) })
 }
 
-/** The reason with which a client that is closed aborts its calls. */
+/** The reason with which a closed client aborts its calls. */
 export class ClientClosed extends Error {
   override readonly name = 'ClientClosed'
 }
 
-/** Explains the end of a call whose signal is aborted. */
 export function abortedFailure(signal: AbortSignal): Failure {
   if (signal.reason instanceof ClientClosed) return { kind: 'closed', reason: 'the client is closed' }
   const isOverdue = signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
@@ -127,7 +123,7 @@ export function abortedFailure(signal: AbortSignal): Failure {
   return { kind: 'aborted', reason, cause: signal.reason }
 }
 
-/** The error text in a body of RFC 9457 or a similar one, as one line of at most 300 characters. */
+/** From a body of RFC 9457 or a similar one, as one line of at most 300 characters. */
 function detailOf(reply: Reply, secrets: readonly string[]): string | undefined {
   const problem = parseObject(reply.body)
   if (problem === undefined) return undefined
@@ -138,10 +134,10 @@ function detailOf(reply: Reply, secrets: readonly string[]): string | undefined 
   return line === '' ? undefined : shortLine(line, secrets)
 }
 
-/** The fields in which services put an error text, the most useful one first. */
+/** The most useful field first. */
 const TEXT_KEYS = ['detail', 'title', 'message', 'error_description', 'error']
 
-/** The most texts that are shown of one list. */
+/** Of one list. */
 const MOST_TEXTS = 5
 
 /** The first text in a body such as `{"error": {"message": "…"}}`. */

@@ -5,9 +5,9 @@ type Value = string | number | boolean | readonly string[] | undefined
 export type FormFields = Readonly<Record<string, Value>>
 
 /**
- * Encodes a form as `application/x-www-form-urlencoded` in the Rack convention. In a list of entries
- * (`users[][external_id]=…&users[][email]=…`) a parser starts a new entry when a key repeats. So every entry must begin
- * with the same key, and the fields are written in the order of the contract, not of the object.
+ * `application/x-www-form-urlencoded` in the Rack convention. In a list of entries
+ * (`users[][external_id]=…&users[][email]=…`) a parser starts a new entry when a key repeats, so every entry must begin
+ * with the same key, and the fields are in the order of the contract, not of the object.
  *
  * Returns a problem for a form that would be parsed wrongly: one of several entries lacks the leading field (its other
  * fields would join the entry before it), an entry has no fields, a number is not whole, or a text is not well-formed

@@ -9,12 +9,10 @@ export interface Pages<Item> {
   read(number: number): Promise<KeyedPage<Item>>
 }
 
-/** A page with the key of each of its items. */
 export interface KeyedPage<Item> extends Page<Item> {
   readonly keys: readonly Key[]
 }
 
-/** What the pages of a list hold together. */
 export interface Listing<Item> {
   /** Every item once, in the order of the list. */
   readonly items: readonly Item[]
@@ -28,16 +26,14 @@ export interface Listing<Item> {
   readonly total: number | undefined
 }
 
-/** An entry on two pages, or twice on one page. */
 interface Repeat {
   readonly page: number
-  /** The page that has the entry too, and comes first. */
+  /** The earlier page that has the entry too. */
   readonly of: number
-  /** How many items the pages hold, counted with all repeated ones. */
+  /** The number of items on all pages, repeated ones included. */
   readonly listed: number
 }
 
-/** Puts pages, in their order, together. */
 export function listingOf<Item>({ isSame }: Pages<Item>, read: readonly KeyedPage<Item>[]): Listing<Item> {
   const lastPage = Math.max(1, read.length)
   const total = read.at(-1)?.total
@@ -76,7 +72,7 @@ function joined<Value>(lists: readonly (readonly Value[])[]): Value[] {
   return all
 }
 
-/** Whether each key is a greater number than the one before, as in most lists; then none can come twice. */
+/** Ascending keys, as in most lists, cannot repeat. */
 function isAscending(read: readonly KeyedPage<unknown>[]): boolean {
   let last = -Infinity
   for (const { keys } of read) {

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { endpoints, EXTERNAL_ID, Operation } from '../contract/endpoints.ts'
 import type { Destination } from './api-error.ts'
 
-/** The types of the client's methods are derived from the contract table: a new row there is a new method here. */
+/** Derived from the contract table: a new row there is a new method here. */
 type Row<O extends Operation> = (typeof endpoints)[O]
 
 type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -21,16 +21,14 @@ type WithNumericIds<T> = {
   readonly [K in keyof T]: K extends `${string}_id` ? number | undefined : WithNumericIds<T[K]>
 }
 
-/** Path and query parameters together, under the names of the API description. */
+/** Path and query parameters, under the names of the API description. */
 type Params<O extends Operation> = Flat<PathParams<O> & QueryParams<O>>
 
-/** The filters of `listEvents`. */
 export type EventFilters = NonNullable<Params<'listEvents'>['filters']>
 
 /** Flattens the intersection, so that an editor shows one object. Without parameters only `{}` fits. */
 type Flat<T> = [keyof T] extends [never] ? Record<string, never> : { readonly [K in keyof T]: T[K] }
 
-/** The body of a successful answer, as the contract shows it. */
 type BodyOf<O extends Operation> =
   Row<O> extends { readonly response: infer R extends z.ZodType } ? z.output<R> : undefined
 
@@ -45,13 +43,12 @@ type ReadonlyFields<T> = {
   readonly [K in keyof T]: T[K] extends readonly unknown[] | undefined ? Readonly<T[K]> : T[K]
 }
 
-/** What the method takes as the form: the fields, or a list of entries. */
 type FormContent<O extends Operation> =
   Row<O> extends { readonly form: { readonly list: string } } ? readonly Fields<O>[] : Fields<O>
 
 interface CallOptions {
   readonly signal?: AbortSignal | undefined
-  /** Called for each request that is sent, retries included. */
+  /** Also called for retries. */
   readonly onRequest?: (() => void) | undefined
   /**
    * After a 429: `wait` as long as the service asks (default for reads), or `throw` an `ApiError` of kind
@@ -65,12 +62,12 @@ export type ReadOptions = CallOptions
 export interface ListOptions extends ReadOptions {
   /** From 1. */
   readonly page?: number | undefined
-  /** Items per page. Default 20, at most 100. */
+  /** Default 20, at most 100. */
   readonly perPage?: number | undefined
 }
 
 export interface EachOptions extends ReadOptions {
-  /** Items per page. Default 100, the maximum. */
+  /** Default 100, the maximum. */
   readonly perPage?: number | undefined
 }
 
@@ -82,24 +79,25 @@ export interface WriteOptions<Found> extends CallOptions {
   readonly confirm?: ((signal: AbortSignal | undefined) => Promise<Found | undefined>) | undefined
 }
 
-/** One page of a list. */
 export interface Page<Item> {
   readonly items: readonly Item[]
   /** The items of the whole list, from the header `total`; `undefined` where it is missing or no number. */
   readonly total: number | undefined
-  /** The page size that the service used, from the header `per-page`; `undefined` if that is missing, 0 or no number. */
+  /**
+   * The page size that the service used, from the header `per-page`; `undefined` if that is missing, 0 or no number.
+   */
   readonly perPage: number | undefined
   /**
-   * Which endpoint was called. `readAllPages` puts it into the `ApiError` of a list that contradicts itself. It has no
-   * page number, so it is the same for all pages of a list.
+   * For the `ApiError` of `readAllPages` about a list that contradicts itself. It has no page number, so it is the same
+   * for all pages of a list.
    */
   readonly destination: Destination
 }
 
 /**
- * The result of a successful write. `value` is the answer's body if it fits the contract, else `undefined`: the API
- * description shows no body for most writes, so any body is accepted. `requests` counts how often the write itself was
- * sent. `found` is true if the answer was lost and `confirm` found the write done; `value` is then what it returned.
+ * `value` is the answer's body if it fits the contract, else `undefined`: the API description shows no body for most
+ * writes, so any body is accepted. `requests` counts how often the write itself was sent. `found` is true if the answer
+ * was lost and `confirm` found the write done; `value` is then what it returned.
  */
 export type Written<Value, Found = never> =
   | {
@@ -156,14 +154,12 @@ type Method<O extends Operation> =
       ? MethodWithForm<O>
       : WriteMethod<O>
 
-/** One method for each endpoint of the contract. */
 export type Methods = { readonly [O in Operation]: Method<O> }
 
 export type PagedOperation = {
   [O in Operation]: Row<O> extends { readonly paged: object } ? O : never
 }[Operation]
 
-/** One iterator for each paged endpoint. */
 export type Iterators = {
   readonly [O in PagedOperation]: WithParams<
     Params<O>,

@@ -21,7 +21,7 @@ const REASONS: Readonly<Record<string, string>> = {
 const PERMANENT =
   /^(UND_ERR_(HEADERS_OVERFLOW|RES_EXCEEDED_MAX_SIZE|INVALID_ARG)|ERR_TLS_|ERR_SSL_|UNABLE_TO_|EPROTO)|CERT/
 
-/** Explains what undici, the socket, DNS or TLS threw. The reason of an unknown code contains the code. */
+/** For errors of undici, the socket, DNS or TLS. The reason of an unknown code contains the code. */
 export function explainNetworkError(error: unknown): NetworkProblem {
   if (error instanceof ProxyUnreachable) {
     const { reason, transient } = explainNetworkError(error.cause)

@@ -45,7 +45,6 @@ export interface SharedPause {
   readonly over: (signal: AbortSignal | undefined) => Promise<void>
 }
 
-/** How one request ended. */
 export interface Answer {
   readonly operation: Operation
   /** `undefined` where no answer came. */
@@ -58,7 +57,6 @@ export interface ClientOptions {
   /** `http` or `https`, with or without a path. Credentials go to this origin only. */
   readonly baseUrl: string
   readonly organizationId: number
-  /** The access token, or a function that returns it. */
   readonly token: string | TokenLoader
   /** The header `X-Device-Id`, 1 to 255 visible ASCII characters; keep it the same for one installation. */
   readonly deviceId: string
@@ -74,17 +72,17 @@ export interface ClientOptions {
   readonly onTokenExpiry?: (secondsLeft: number) => void
   /** Called for each answer that reports the token's remaining life. Then the client does not warn by itself. */
   readonly onTokenLife?: (secondsLeft: number) => void
-  /** Called for each request that was sent, when its answer is there or the wait for it has ended. */
+  /** Called for each sent request, with its answer or without one. */
   readonly onAnswer?: (answer: Answer) => void
-  /** Called each time that a request is sent again after no answer, or after 408, 425 or 5xx. */
+  /** Called for each retry after no answer, or after 408, 425 or 5xx. */
   readonly onRetry?: (operation: Operation) => void
   readonly timeouts?: Partial<Timeouts>
   readonly retries?: Partial<Retries>
-  /** The most open connections. Default 32. */
+  /** Default 32. */
   readonly connections?: number
-  /** Certificate authorities (PEM) to trust instead of Node's defaults. */
+  /** PEM, instead of Node's defaults. */
   readonly ca?: string | undefined
-  /** The URL of an HTTP proxy to connect through, unless the environment variable NO_PROXY names the host. */
+  /** Not used for hosts in the environment variable NO_PROXY. */
   readonly proxy?: string | undefined
 }
 
@@ -110,13 +108,13 @@ export interface Settings {
   readonly origin: string
   /** Without a trailing slash. */
   readonly baseUrl: string
-  /** The path of the base URL, without a trailing slash. */
+  /** Without a trailing slash. */
   readonly basePath: string
   readonly timeouts: Timeouts
   readonly retries: Retries
 }
 
-/** Fills in the defaults. Throws a `TypeError` for a base URL, an id or a token that cannot be used. */
+/** Fills in the defaults. Throws a `TypeError` for an invalid base URL, id or token. */
 export function settingsOf(options: ClientOptions): Settings {
   const url = URL.parse(options.baseUrl)
   if (url === null || !/^https?:$/.test(url.protocol)) {

@@ -12,7 +12,7 @@ import {
   unreadableList,
 } from './passes.ts'
 
-/** Reads one page by its number, such as `(options) => client.listUsers({ directory_id: 7 }, options)`. */
+/** Reads one page, such as `(options) => client.listUsers({ directory_id: 7 }, options)`. */
 export type ListPage<Item> = (options: {
   readonly page: number
   readonly perPage: number
@@ -20,16 +20,15 @@ export type ListPage<Item> = (options: {
 }) => Promise<Page<Item>>
 
 export interface ReadAllOptions<Item, Kept = Item> {
-  /** Identifies an item. */
   readonly key: (item: Item) => Key
-  /** Turns an item into what is kept of it, as soon as its page is read. Default: the item itself. */
+  /** What to keep of an item, called as soon as its page is read. Default: the item itself. */
   readonly keep?: (item: Item) => Kept
   /**
    * Whether two items with one key are one entry that the list shows twice, which is an error, or two entries that
    * share a key that a service does not keep unique. Default: always one entry.
    */
   readonly isSame?: (one: Kept, other: Kept) => boolean
-  /** The most pages to read at the same time. */
+  /** Of page requests. */
   readonly concurrency: number
   readonly signal?: AbortSignal | undefined
 }
@@ -38,7 +37,7 @@ export interface AllPages<Item> {
   /** Every item once, in the order of the list. */
   readonly items: readonly Item[]
   readonly keys: readonly Key[]
-  /** Items whose key another entry before them has, as `isSame` tells. */
+  /** Items whose key an earlier entry has, according to `isSame`. */
   readonly duplicates: readonly Item[]
   /** The list changed while it was read: an item that is missing here may exist. */
   readonly moved: boolean
@@ -76,7 +75,7 @@ export async function readAllPages<Item, Kept = Item>(
   return readUntilExplained(pages, page1, parallel ?? (await forwardPass(pages, page1)))
 }
 
-/** After so many passes, pages that contradict each other are an error; before, changes of the list may explain it. */
+/** After so many passes, contradicting pages are an error; before, changes of the list may explain them. */
 const MAX_PASSES = 4
 
 async function readUntilExplained<Item>(
@@ -114,9 +113,9 @@ function itemsOfBoth<Item>(first: Pass<Item>, second: Pass<Item>): Pick<Listing<
 }
 
 /**
- * What the pages say that no change of the list explains; `undefined` when changes can explain it. Everything that was
- * there when the second pass began is found, so a total from then cannot be larger. And when both passes find the same
- * items, the list did not change, so all totals must be equal to their number.
+ * `undefined` when changes of the list can explain the pages. Every entry from the start of the second pass is found,
+ * so a total from then cannot be larger. And when both passes find the same items, the list did not change, so all
+ * totals must equal their number.
  */
 function contradictionIn<Item>(first: Pass<Item>, second: Pass<Item>, found: number): string | undefined {
   const stated = second.read.find(({ total }) => total !== undefined)?.total
@@ -143,16 +142,15 @@ function repeatIn(
 }
 
 export interface EachItemOptions<Item> {
-  /** Identifies an item. */
   readonly key: (item: Item) => Key
-  /** Items per page. Default 100. */
+  /** Default 100. */
   readonly perPage?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Yields the items of a list, page by page, each key once. It keeps the keys, not the items. It does not notice when
- * the list changes and an item is missed; `readAllPages` does.
+ * Yields each key once, page by page. Keeps the keys, not the items. Does not notice when the list changes and an item
+ * is missed; `readAllPages` does.
  */
 export async function* eachItem<Item>(
   list: ListPage<Item>,

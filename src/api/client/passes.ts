@@ -5,18 +5,15 @@ import type { Page } from './methods.ts'
 /** Stops endless loops: 100,000 pages of 100 are ten million entries. */
 export const MAX_PAGES = 100_000
 
-/** The most entries to read of a list without a believable total: an endless list must not fill the memory. */
+/** Entries of a list without a credible total: an endless list must not fill the memory. */
 const MAX_UNCOUNTED = 2_000_000
 
-/** The result of reading the whole list once. */
 export interface Pass<Item> extends Listing<Item> {
   /** Nothing shows that the list changed during this pass. */
   readonly steady: boolean
-  /** The pages, in the order in which they were read. */
   readonly read: readonly PageFacts[]
 }
 
-/** What one page said. */
 export interface PageFacts {
   readonly number: number
   /** From its header; `undefined` without one. */
@@ -28,7 +25,7 @@ export interface ListSize {
   readonly perPage: number
 }
 
-/** The headers of page 1, or `undefined` if they are missing or disagree with the number of items. */
+/** From page 1; `undefined` if headers are missing or disagree with the number of items. */
 export function trustedSize(page1: Page<unknown>): ListSize | undefined {
   const { total, perPage, items } = page1
   if (total === undefined || perPage === undefined) return undefined
@@ -37,10 +34,10 @@ export function trustedSize(page1: Page<unknown>): ListSize | undefined {
 }
 
 /**
- * Reads page 1, the last page, the pages between them, and then the first and the last page again. In a list ordered
- * by id, new items come at the end, so the last page keeps its first item only if no item before it was removed. Page 1
- * is read again to cover the time before the last page was first read. Returns `undefined` when the last page is empty,
- * because then `total` was wrong.
+ * Reads page 1, the last page, the pages between them, and then the first and the last page again. In a list ordered by
+ * id, new items come at the end, so the last page keeps its first item only if no item before it was removed. Page 1 is
+ * read again to cover the time before the last page was first read. `undefined` when the last page is empty, because
+ * then `total` was wrong.
  */
 export async function parallelPass<Item>(
   pages: Pages<Item>,
@@ -114,7 +111,7 @@ export async function backwardPass<Item>(pages: Pages<Item>, first: Pass<Item>):
   return { ...pass, steady: agrees && pass.repeat === undefined, read: facts }
 }
 
-/** The last page by its own total: the list may have grown since the first pass, by at most 100 pages. */
+/** By its own total: the list may have grown since the first pass, by at most 100 pages. */
 async function readLastPage<Item>(
   pages: Pages<Item>,
   from: number,
@@ -129,7 +126,7 @@ async function readLastPage<Item>(
   }
 }
 
-/** Every page has this total and page size in its headers, and the number of items that follows from them. */
+/** Every page has this total and page size in its headers, and the resulting number of items. */
 function agreesWithSize(read: readonly Page<unknown>[], { total, perPage }: ListSize): boolean {
   if (read.length !== Math.max(1, Math.ceil(total / perPage))) return false
   return read.every(
@@ -149,10 +146,9 @@ function factsOf(read: readonly Page<unknown>[]): PageFacts[] {
   return read.map(({ total }, index) => ({ number: index + 1, total }))
 }
 
-/** Pages that a list may grow by while it is read. */
 const MAX_GROWTH = 100
 
-/** The largest last page that follows from any total, because the list may have grown. */
+/** From any total, because the list may have grown. */
 function furthestLastPage(read: readonly Page<unknown>[]): number {
   let reach = read.length
   for (const { total, perPage } of read) {

@@ -1,10 +1,7 @@
 import { EXTERNAL_ID } from '../contract/endpoints.ts'
 import { idProblem, shown } from './value-problem.ts'
 
-/**
- * Fills the parameters into an endpoint's path. Returns a problem for a value that no path can hold: the id `..` would
- * turn `/users/..` into another path.
- */
+/** Returns a problem for a value that no path can hold: the id `..` would turn `/users/..` into another path. */
 export function fillPath(
   template: string,
   params: Readonly<Record<string, unknown>>,

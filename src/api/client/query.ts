@@ -1,7 +1,6 @@
 import type { z } from 'zod'
 import { idProblem } from './value-problem.ts'
 
-/** The parameters of a call, not yet validated. */
 export type CallParams = Readonly<Record<string, unknown>>
 
 type Value = string | number | boolean | undefined | { readonly [name: string]: Value }
@@ -12,9 +11,9 @@ interface PageParams {
 }
 
 /**
- * Encodes the parameters that the contract names (an object as `filters[type]=…`) and the page, with a question mark
- * before them; empty without parameters. Returns a problem for an id or a page that is not a whole number from 1, and for
- * text that is not well-formed Unicode, because it would arrive changed.
+ * Encodes the contract's parameters (an object as `filters[type]=…`) and the page, after a question mark; empty without
+ * parameters. Returns a problem for an id or a page that is not a whole number from 1, and for text that is not
+ * well-formed Unicode, because it would arrive changed.
  */
 export function encodeQuery(
   schema: z.ZodObject | undefined,
@@ -32,7 +31,7 @@ export function encodeQuery(
 
 type Pair = readonly [name: string, value: unknown]
 
-/** Everything in a query that is a number: ids, as in `filters[contact_id]`, and the page. */
+/** Numbers in a query: ids, as in `filters[contact_id]`, and the page. */
 const NUMBER_NAME = /_id\]?$|^(per_)?page$/
 
 function problemOf([name, value]: Pair): string | undefined {

@@ -1,7 +1,4 @@
-/**
- * Milliseconds from a `Retry-After` header: whole seconds or an HTTP date (RFC 9110, 10.2.3). `undefined` if it is
- * missing or invalid.
- */
+/** Milliseconds from whole seconds or an HTTP date (RFC 9110, 10.2.3). `undefined` if missing or invalid. */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? ''
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000

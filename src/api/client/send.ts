@@ -14,19 +14,18 @@ export interface PreparedRequest {
   readonly body: string | undefined
 }
 
-/** Everything that all requests of a client share. */
 export interface Sender {
   readonly tokens: Tokens
   readonly log: ClientLog | undefined
   readonly pause: SharedPause | undefined
   readonly onRetry: ClientOptions['onRetry']
-  /** Aborted with `ClientClosed` when the client is closed. */
+  /** Aborted with `ClientClosed`. */
   readonly closing: AbortSignal
   /** Texts that no error may contain. */
   secrets(): readonly string[]
   /**
-   * Sends one request after waiting for the limiter. Resolves with any status. Rejects with an `ApiError` of kind
-   * `unreachable`, `aborted` or `closed`, or of kind `unauthorized` for a token that no header can carry.
+   * Waits for the limiter. Resolves with any status. Rejects with an `ApiError` of kind `unreachable`, `aborted` or
+   * `closed`, or of kind `unauthorized` for a token that no header can carry.
    */
   send(
     request: PreparedRequest,
@@ -38,7 +37,7 @@ export interface Sender {
 
 export interface SenderParts {
   readonly dispatcher: Dispatcher
-  /** Scheme, host and port of the service. */
+  /** Scheme, host and port. */
   readonly origin: string
   readonly tokens: Tokens
   readonly expiry: Expiry

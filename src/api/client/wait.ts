@@ -1,9 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/**
- * Does work with a signal that is aborted as soon as one of the given signals is. `AbortSignal.any` would leave memory
- * behind for each call, because the given signals may live long.
- */
+/** `AbortSignal.any` would leave memory behind for each call, because the given signals may live long. */
 export async function withAnySignal<T>(
   signals: readonly (AbortSignal | undefined)[],
   work: (signal: AbortSignal) => Promise<T>,
@@ -19,7 +16,7 @@ export async function withAnySignal<T>(
   }
 }
 
-/** Waits; rejects with the signal's reason as soon as it is aborted. */
+/** Rejects with the signal's reason as soon as it is aborted. */
 export async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
   try {
     await sleep(ms, undefined, signal === undefined ? undefined : { signal })

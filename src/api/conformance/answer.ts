@@ -8,16 +8,15 @@ export interface HttpAnswer {
   readonly status: number
   header(name: string): string | undefined
   readonly text: string
-  /** The parsed body; `undefined` if it is not JSON. */
+  /** `undefined` if the body is not JSON. */
   readonly json: unknown
   /** Path and query of the request. */
   readonly path: string
 }
 
-/** No answer came. The message says why and contains nothing of the request. */
+/** The message says why no answer came and contains nothing of the request. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
-  /** The service closed the connection. */
   readonly closed: boolean
 
   constructor(reason: string, { cause, closed = false }: { cause: unknown; closed?: boolean }) {
@@ -26,7 +25,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** Sends one request and follows no redirect. Rejects with `NoAnswer`, or with the signal's reason. */
+/** Follows no redirect. Rejects with `NoAnswer`, or with the signal's reason. */
 export async function exchange(
   dispatcher: Dispatcher,
   origin: string,
@@ -66,8 +65,8 @@ const CHUNK = 64 * 1024
 const PAUSE_MS = 300
 
 /**
- * Sends a large body with a pause after its first chunk. A service that refuses such a body at once closes the
- * connection during the upload, and without the pause its answer could be lost.
+ * Pauses after the first chunk of a large body. A service that refuses such a body at once closes the connection during
+ * the upload, and without the pause its answer could be lost.
  */
 function contentOf(
   headers: HttpRequest['headers'],

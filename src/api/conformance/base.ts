@@ -4,12 +4,12 @@ import type { Probing } from './probing.ts'
 import { emailDomain, entryForm, entryId, first, type Item } from './fixtures.ts'
 import { Unchecked } from './verdict.ts'
 
-/** An id that no service uses before it has two billion entries. */
+/** No service uses this id before it has two billion entries. */
 export const UNUSED_ID = '2147483645'
 
 /**
- * A request of the operation that succeeds and can be sent repeatedly; only #7 and #11 delete their entry. Throws
- * `Unchecked` if nothing exists that the request could be sent for.
+ * A valid request of the operation that can be sent repeatedly; only #7 and #11 delete their entry. Throws `Unchecked`
+ * where the request has no subject.
  */
 export function baseRequest(probing: Probing, operation: Operation): Promise<ApiRequest> {
   return BASE_REQUESTS[operation](probing)
@@ -65,7 +65,6 @@ function subscriptionRequest(subscription: Item): ApiRequest {
   return { params: { subscription_id: String(subscription['id']) } }
 }
 
-/** Writes the current values, so that the request changes nothing. */
 async function unchanged(probing: Probing): Promise<ApiRequest> {
   const subscription = await first(probing, 'listSubscriptions', 'id')
   return {
@@ -82,7 +81,7 @@ function canViewPassword({ permissions }: Item): boolean {
   return (permissions as { can_view_password?: unknown } | undefined)?.can_view_password === true
 }
 
-/** New values for a user's name and e-mail; only the name if no e-mail domain is known. */
+/** A user's new name and e-mail; only the name if no e-mail domain is known. */
 export async function userChange(
   probing: Probing,
 ): Promise<{ readonly name: string; readonly email?: string }> {

@@ -2,18 +2,18 @@ import { z } from 'zod'
 import type { Endpoint } from '../contract/endpoints.ts'
 import type { HttpAnswer } from './answer.ts'
 
-/** One mismatch of an answer; the texts complete the sentence "expected …, got …". */
+/** The texts complete the sentence "expected …, got …". */
 export interface Mismatch {
   readonly expected: string
   readonly actual: string
 }
 
-/** Returns what is wrong with an answer; empty if nothing is. */
+/** Empty if nothing is wrong. */
 export type Check = (answer: HttpAnswer) => readonly Mismatch[]
 
 /**
- * What an answer must be: `stated` is what the API description states; `reference` is what the service in this
- * repository answers where the description states nothing.
+ * `stated`: what the API description states; `reference`: the answer of the service in this repository where the
+ * description states nothing.
  */
 export interface Expectation {
   readonly stated: Check
@@ -22,7 +22,7 @@ export interface Expectation {
 
 export const anything: Check = () => []
 
-/** Runs the checks in order and stops at the first that finds a mismatch. */
+/** Stops at the first check with a mismatch. */
 export function inTurn(...checks: readonly Check[]): Check {
   return (answer) => {
     for (const check of checks) {
@@ -33,7 +33,6 @@ export function inTurn(...checks: readonly Check[]): Check {
   }
 }
 
-/** Runs all checks and returns all mismatches. */
 export function together(...checks: readonly Check[]): Check {
   return (answer) => checks.flatMap((check) => check(answer))
 }
@@ -55,7 +54,7 @@ export const refusal: Check = ({ status: got }) =>
 const decision: Check = ({ status: got }) =>
   got >= 200 && got < 500 ? [] : [{ expected: 'a success or a refusal', actual: `${got}` }]
 
-/** Validates the body against the schema; reports at most three mismatches. */
+/** Reports at most three mismatches. */
 export function shape(schema: z.ZodType): Check {
   return (answer) => {
     if (answer.json === undefined) {
@@ -85,7 +84,6 @@ export const tokenExpiry: Check = (answer) => {
 
 const noBody: Check = ({ text }) => (text === '' ? [] : [{ expected: 'no body', actual: 'one' }])
 
-/** The JSON object has this value in the field. */
 export function field(name: string, value: unknown): Check {
   return (answer) => {
     const got = (answer.json as Record<string, unknown> | null | undefined)?.[name]

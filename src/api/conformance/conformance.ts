@@ -17,19 +17,18 @@ import type { Result } from './verdict.ts'
 export type { TestedService } from './tested-service.ts'
 export type { Result } from './verdict.ts'
 
-/** A running comparison of a service with the API description. */
 export interface Conformance {
-  /** Yields the result of every case of one endpoint, the good case first. */
+  /** The results of every case of one endpoint, the good case first. */
   check(operation: Operation): AsyncGenerator<Result>
   /**
    * Deletes the created entries and restores the changed ones, also after an error or an abort. Returns one sentence
-   * for each that could not be cleaned up.
+   * for each failure.
    */
   close(): Promise<readonly string[]>
 }
 
 /**
- * Starts the comparison. Throws a `DirsyncdError` if it would be useless: `directory-unreachable`, `token-refused` or
+ * Throws a `DirsyncdError` if the comparison would be useless: `directory-unreachable`, `token-refused` or
  * `directory-unknown`.
  */
 export async function openConformance(tested: TestedService, signal: AbortSignal): Promise<Conformance> {

@@ -5,18 +5,18 @@ import type { Probing } from './probing.ts'
 import type { ApiRequest } from './request.ts'
 import { Unchecked } from './verdict.ts'
 
-/** An entry as the service sent it, not validated. */
+/** As the service sent it, not validated. */
 export type Item = Readonly<Record<string, unknown>>
 
 const SEARCHED_ITEMS = 100
 
-/** The items of a list answer; throws `Unchecked` if it is not a list. */
+/** Throws `Unchecked` if the answer is not a list. */
 export function itemsOf(answer: HttpAnswer): readonly Item[] {
   if (answer.status === 200 && Array.isArray(answer.json)) return answer.json as Item[]
   throw new Unchecked(`the list cannot be read: the service answered ${answer.status}`)
 }
 
-/** Sends a request that a case needs but does not judge. Throws `Unchecked` if no answer comes. */
+/** For a request that a case needs but does not judge. Throws `Unchecked` if no answer comes. */
 async function prepare(
   probing: Probing,
   operation: Operation,
@@ -41,7 +41,7 @@ export async function firstPageOf(probing: Probing, operation: Operation): Promi
   return items
 }
 
-/** How many items a list has. Throws `Unchecked` if the answer does not say it. */
+/** Throws `Unchecked` if the answer does not contain the total. */
 export async function readTotal(probing: Probing, operation: Operation): Promise<number> {
   const answer = await prepare(probing, operation, () => ({ query: '?per_page=1' }))
   const total = totalOf(answer)
@@ -49,7 +49,6 @@ export async function readTotal(probing: Probing, operation: Operation): Promise
   throw new Unchecked(`the list has no total: the service answered ${answer.status}`)
 }
 
-/** For an endpoint that the token may not use. */
 export function lacksScope(operation: Operation, status: number): Unchecked {
   const { number, scope }: Endpoint = endpoints[operation]
   return new Unchecked(
@@ -60,7 +59,7 @@ export function lacksScope(operation: Operation, status: number): Unchecked {
   )
 }
 
-/** The first item that has a usable value in the field `name` and that `suits`; throws `Unchecked` if there is none. */
+/** The first item that `suits` and has a usable value in the field `name`; throws `Unchecked` if there is none. */
 export async function first(
   probing: Probing,
   operation: Operation,
@@ -82,8 +81,8 @@ function isUsableValue(value: unknown): boolean {
 }
 
 /**
- * Creates a user or a group, which is deleted after the case, and returns its external id. Throws `Unchecked` if it cannot be
- * created.
+ * Creates a user or a group, which is deleted after the case, and returns its external id. Throws `Unchecked` if that
+ * fails.
  */
 export async function newEntry(probing: Probing, kind: 'user' | 'group'): Promise<string> {
   const operation = kind === 'user' ? 'createUsers' : 'createGroups'
@@ -95,7 +94,6 @@ export async function newEntry(probing: Probing, kind: 'user' | 'group'): Promis
   throw new Unchecked(`no ${kind} could be created: the service answered ${answer.status}`)
 }
 
-/** A request that creates one user or group. */
 export function entryForm(kind: 'user' | 'group', id: string): ApiRequest {
   const list = kind === 'user' ? 'users' : 'groups'
   return {
@@ -108,8 +106,8 @@ export function entryForm(kind: 'user' | 'group', id: string): ApiRequest {
 }
 
 /**
- * The external id of a user or group: a new one if writes are allowed, otherwise the first that exists. Each case gets
- * its own new one, because a service may delete or change an entry unexpectedly.
+ * The external id of a new entry if writes are allowed, otherwise of the first existing one. Each case gets its own new
+ * one, because a service may delete or change an entry unexpectedly.
  */
 export async function entryId(probing: Probing, kind: 'user' | 'group'): Promise<string> {
   if (probing.tested.writes) return newEntry(probing, kind)
@@ -118,7 +116,6 @@ export async function entryId(probing: Probing, kind: 'user' | 'group'): Promise
   )
 }
 
-/** A domain in which e-mail addresses may be written. */
 export async function emailDomain(probing: Probing): Promise<string> {
   if (probing.tested.emailDomain !== undefined) return probing.tested.emailDomain
   const user = await first(

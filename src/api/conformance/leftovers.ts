@@ -1,25 +1,23 @@
 export type EntryKind = 'user' | 'group'
 
-/** How many entries are looked up at once. */
 const AT_ONCE = 4
-/** How many ids a sentence names. */
 const NAMED = 10
 
-/** What the service says of an entry when it is asked for it; `unknown` where it fails or refuses to say. */
+/** `unknown` where the service fails or refuses to answer. */
 export type Presence = 'there' | 'gone' | 'unknown'
 
 export type LookUp = (kind: EntryKind, id: string) => Promise<Presence>
 
-/** An entry of which the service said, when it was to be deleted, that it is gone. */
+/** An entry that the service reported as deleted. */
 export interface Removed {
   readonly id: string
-  /** Whether the service said before that it created the entry. */
+  /** Whether the service confirmed the creation. */
   readonly wasCreated: boolean
 }
 
 /**
- * At most one sentence for each kind: which entries are still there, or that nobody can tell. Looks up the last entry,
- * if possible one that was created for sure, and the others only if that one is still there.
+ * At most one sentence for each kind about entries that still exist or may exist. Looks up the last entry, if possible
+ * one that was certainly created, and the others only if that one still exists.
  */
 export async function findLeftovers(
   lookUp: LookUp,

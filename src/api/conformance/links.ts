@@ -1,12 +1,11 @@
-/** One entry of a `link` header. */
 export interface Link {
   readonly relation: string
-  /** The path of the URI, which may be absolute or a path only. */
+  /** The URI may be absolute or a path only. */
   readonly path: string
   readonly query: URLSearchParams
 }
 
-/** The entries of a `link` header (RFC 8288, formerly RFC 5988); `undefined` if it is not valid. */
+/** RFC 8288, formerly RFC 5988; `undefined` if the header is invalid. */
 export function parseLinks(header: string): readonly Link[] | undefined {
   const links: Link[] = []
   for (const [entry, uri = '', relation = ''] of header.matchAll(

@@ -10,7 +10,7 @@ export interface PageRequest {
 
 export const DEFAULT_PAGE: PageRequest = { page: 1, perPage: PAGE.default }
 
-/** The header `total`; `undefined` if it is missing or not a number. */
+/** `undefined` if the header is missing or not a number. */
 export function totalOf(answer: HttpAnswer): number | undefined {
   const value = answer.header('total')
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined

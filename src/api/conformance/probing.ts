@@ -10,39 +10,34 @@ import { LIMIT_WAIT_MS, sendWithinLimits } from './sending.ts'
 import type { TestedService } from './tested-service.ts'
 import { Unchecked } from './verdict.ts'
 
-/** How many times a request or a whole case is tried while the service fails. */
+/** For a request or a whole case, while the service fails. */
 export const TRIES = 5
 /** After this time the last try counts. */
 export const TRY_AGAIN_MS = 60_000
-/** The pause before the second try of a request. Each further pause is twice as long. */
+/** Before the second try of a request. Each further pause doubles. */
 const FIRST_PAUSE_MS = 100
 
-/** A look-up that is answered with these says nothing of the entry. */
+/** Answers to a look-up that prove nothing about the entry. */
 const SAYS_NOTHING: ReadonlySet<number> = new Set([401, 403, 408, 429])
 
-/** A request that removes what the check made, or restores what it changed. */
+/** Removes what the check made, or restores what it changed. */
 interface Cleanup {
   readonly operation: Operation
   readonly request: ApiRequest
-  /** What to report when it fails, such as "subscription 7 could not be restored". */
+  /** Reported when it fails, such as "subscription 7 could not be restored". */
   readonly failure: string
 }
 
-/** Sends requests to the tested service and records what to clean up. */
 export class Probing implements AsyncDisposable {
   readonly tested: TestedService
   /** Operations that the token may not use, with the reason. */
   readonly refused = new Map<Operation, string>()
-  /** First pages of lists that were read. */
   readonly lists = new Map<Operation, HttpAnswer>()
   readonly #dispatcher: Dispatcher
-  /** Remove what the current case has made. */
   readonly #removals: Cleanup[] = []
   /** Run at the end. */
   readonly #cleanups: Cleanup[] = []
-  /** The ids of the entries that the service said it created. */
   readonly #created = new Set<string>()
-  /** Tells what deletions left behind. */
   readonly #removed: Record<EntryKind, Removed[]> = { user: [], group: [] }
   /** Operations whose last `sendUntilAnswered` failed: sent only once, so that an outage does not take hours. */
   readonly #failing = new Set<Operation>()
@@ -56,7 +51,7 @@ export class Probing implements AsyncDisposable {
     this.#signal = signal
   }
 
-  /** Sends one request. Throws `Unchecked` for a write if writes are not allowed, and `NoAnswer`. */
+  /** Throws `Unchecked` for a write if writes are not allowed, and `NoAnswer`. */
   async send(operation: Operation, request: ApiRequest): Promise<HttpAnswer> {
     if (endpoints[operation].method !== 'GET') requireWrites(this.tested)
     const connection = { tested: this.tested, dispatcher: this.#dispatcher }
@@ -72,8 +67,8 @@ export class Probing implements AsyncDisposable {
   }
 
   /**
-   * Sends a request that a case needs but does not judge, and again while there is a server error or no answer.
-   * `request` is called before each try. Throws as `send` does.
+   * For a request that a case needs but does not judge; retries after a server error and without an answer. `request`
+   * is called before each try. Throws as `send` does.
    */
   async sendUntilAnswered(operation: Operation, request: () => ApiRequest = () => ({})): Promise<HttpAnswer> {
     const until = performance.now() + TRY_AGAIN_MS
@@ -91,18 +86,17 @@ export class Probing implements AsyncDisposable {
     }
   }
 
-  /** A new external id that no entry has. */
   newId(): string {
     return `dirsyncd-check-${randomUUID()}`
   }
 
-  /** Registers a cleanup; they run at the end, the last one first. Throws `Unchecked` if writes are not allowed. */
+  /** Cleanups run at the end, the last one first. Throws `Unchecked` if writes are not allowed. */
   addCleanup(cleanup: Cleanup): void {
     requireWrites(this.tested)
     this.#cleanups.push(cleanup)
   }
 
-  /** Removes what the current case has made. What cannot be removed now is tried again at the end. */
+  /** Removes the entries of the current case. Failures are tried again at the end. */
   async removeEntries(): Promise<void> {
     for (const removal of this.#removals.splice(0)) {
       await this.#run(removal).catch(() => this.#cleanups.push(removal))

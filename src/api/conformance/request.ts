@@ -1,27 +1,26 @@
 import { type Endpoint, endpoints, type Operation, PREFIX } from '../contract/endpoints.ts'
 import type { Param, TestedService } from './tested-service.ts'
 
-/** One request. A field that is left out has the default of the endpoint and the tested service. */
+/** Default of each field: that of the endpoint and the tested service. */
 export interface ApiRequest {
-  /** Path parameters, percent-encoded before they are sent. */
+  /** Percent-encoded before they are sent. */
   readonly params?: Readonly<Partial<Record<Param, string>>>
-  /** Path parameters that are sent as they are. */
+  /** Sent unchanged. */
   readonly rawParams?: Readonly<Partial<Record<Param, string>>>
-  /** With its question mark, sent as it is. */
+  /** With its question mark, sent unchanged. */
   readonly query?: string
-  /** The fields of a form, in order. */
+  /** In order. */
   readonly form?: readonly [name: string, value: string][]
   readonly body?: { readonly type: string; readonly text: string }
-  /** Default: the token of the tested service; `null` sends none. */
+  /** `null` sends none. */
   readonly token?: string | null
-  /** Default: that of the tested service; `null` sends none. */
+  /** `null` sends none. */
   readonly deviceId?: string | null
   readonly headers?: Readonly<Record<string, string>>
   /** External ids of the entries that the request creates if the service accepts it. */
   readonly creates?: readonly string[]
 }
 
-/** An encoded request. */
 export interface HttpRequest {
   readonly method: Endpoint['method']
   /** Path and query. */

@@ -7,9 +7,8 @@ import type { TestedService } from './tested-service.ts'
 import { Unchecked } from './verdict.ts'
 
 const TIMEOUT_MS = 30_000
-/** How many times a request is sent while the answer is 429. */
+/** While the answer is 429. */
 const LIMIT_TRIES = 5
-/** The longest wait before it is sent again. */
 export const LIMIT_WAIT_MS = 60_000
 
 export interface Connection {
@@ -17,7 +16,7 @@ export interface Connection {
   readonly dispatcher: Dispatcher
 }
 
-/** Sends one request, and again as long as the answer is 429. Throws `Unchecked` if it stays so, and `NoAnswer`. */
+/** Retries while the answer is 429. Throws `Unchecked` if it stays so, and `NoAnswer`. */
 export async function sendWithinLimits(
   connection: Connection,
   operation: Operation,

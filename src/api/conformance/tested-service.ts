@@ -1,10 +1,8 @@
 import type { Dispatcher } from 'undici'
 import type { Scope } from '../contract/endpoints.ts'
 
-/** The path parameters of the contract. */
 export type Param = 'organization_id' | 'directory_id' | 'external_id' | 'subscription_id' | 'group_id'
 
-/** A service to compare with the API description, and what the comparison may use. */
 export interface TestedService {
   /** Without a trailing slash. */
   readonly baseUrl: string
@@ -14,7 +12,7 @@ export interface TestedService {
   readonly deviceId: string
   /** If false, only GET is sent. If true, entries are created and deleted, and a subscription changed and restored. */
   readonly writes: boolean
-  /** #18 resets the password of this subscription for good. If it is left out, #18 is not sent. */
+  /** #18 resets the password of this subscription for good. Default: #18 is not sent. */
   readonly resetSubscriptionId?: number | string
   /**
    * The service holds nothing of value. Then the check also runs cases that leave an entry for ever if the service
@@ -27,13 +25,12 @@ export interface TestedService {
     /** By the scope that the token lacks. */
     readonly without?: Readonly<Partial<Record<Scope, string>>>
   }
-  /** Ids that exist in another organization. */
   readonly foreign?: Readonly<Partial<Record<Param, string>>>
-  /** A domain in which e-mail addresses may be written. Default: that of the directory's first user with an e-mail. */
+  /** A writable e-mail domain. Default: that of the directory's first user with an e-mail. */
   readonly emailDomain?: string
   /** Awaited before each request. */
   readonly limit?: (signal: AbortSignal) => Promise<void>
-  /** Sends the requests, and is destroyed at the end. Default: one that trusts what Node trusts, without a proxy. */
+  /** Destroyed at the end. Default: trusts what Node trusts, without a proxy. */
   readonly dispatcher?: Dispatcher
   /** For one request, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number

@@ -5,19 +5,17 @@ import type { Mismatch } from './checks.ts'
 import { type Probing, requireWrites, TRIES, TRY_AGAIN_MS } from './probing.ts'
 import { differs, NO_DIFFERENCES, type Result, Unchecked, type Verdict } from './verdict.ts'
 
-/** The result of one try of a case. */
 type Try =
   | { readonly state: 'ok' | 'differs'; readonly verdict: Verdict }
   /** A server error, or no answer. */
   | { readonly state: 'failed'; readonly verdict: Verdict; readonly closed: boolean }
   | { readonly state: 'not-checked'; readonly reason: string }
 
-/** What all tries together say. */
 type Finding = Pick<Result, 'state' | 'differences' | 'notes' | 'reason' | 'passingFault'>
 
 /**
- * Tries a case, and again before it says that the service differs, because the reason may be a passing one: a fault of
- * the service, or another program that writes to it.
+ * Tries a case again before it reports a difference, because the reason may be temporary: a fault of the service, or
+ * another program that writes to it.
  */
 export async function tryCase(probing: Probing, row: Row, each: Case): Promise<Result> {
   const { number, method, path }: Endpoint = row.endpoint
@@ -66,7 +64,7 @@ async function answersPlainRequest(probing: Probing): Promise<boolean> {
   return false
 }
 
-/** What the tries say, or `undefined` if another try is needed. */
+/** `undefined` if another try is needed. */
 function conclude(
   tries: readonly Try[],
   { mayClose = false }: Case,
@@ -109,7 +107,6 @@ function passingFaultOf([failed]: readonly { readonly verdict: Verdict }[]): Pic
   return failed === undefined ? {} : { passingFault: failed.verdict.differences[0]?.actual ?? SERVER_ERROR }
 }
 
-/** For a server error in a case that has no differences. */
 const SERVER_ERROR = 'a server error'
 
 /** Keeps the differences that both tries show, although the second one made entries with other ids and names. */
@@ -137,7 +134,7 @@ function textOf(each: Try): string {
   return texts.join(' and ') || SERVER_ERROR
 }
 
-/** Masks the tokens, because a service may repeat parts of the request in its answer. */
+/** A service may repeat parts of the request in its answer. */
 function withoutTokens({ tested }: Probing, verdict: Verdict): Verdict {
   const { expired, without = {} } = tested.tokens ?? {}
   const tokens = [tested.token, expired, ...Object.values(without)].filter((token) => token !== undefined)

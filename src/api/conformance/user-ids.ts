@@ -4,7 +4,7 @@ import { anything, type Check, field } from './checks.ts'
 
 const SHOW_USERS: ReadonlySet<Operation> = new Set(['listUsers', 'createUsers', 'getUser'])
 
-/** Notes on an answer to this operation that a client should know about, besides those of the status and the body. */
+/** For clients, besides the notes on the status and the body. */
 export function notesOn(operation: Operation): Check {
   return SHOW_USERS.has(operation) ? usersWithoutId : anything
 }
@@ -33,7 +33,6 @@ export function showsEntry(read: Operation, id: string | undefined): Check {
   return (answer) => (SHOW_USERS.has(read) && idsIn(answer).every(isMissing) ? [] : isEntry(answer))
 }
 
-/** Of an answer that is one user or a list of users. */
 function idsIn({ json }: Pick<HttpAnswer, 'json'>): unknown[] {
   return [json]
     .flat()

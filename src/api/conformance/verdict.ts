@@ -17,23 +17,22 @@ export class Unchecked extends Error {
 export interface Verdict {
   readonly differences: readonly Mismatch[]
   readonly notes: readonly Mismatch[]
-  /** The answer was a server error (5xx), which may have been a passing one. */
+  /** A server error (5xx), which may be temporary. */
   readonly serverError?: boolean
 }
 
-/** The result of one case of one endpoint. */
 export interface Result extends Omit<Verdict, 'serverError'> {
   readonly operation: Operation
   /** The row of the description's table. */
   readonly number: number
   readonly method: string
   readonly path: string
-  /** The name of the case, such as "no token". */
+  /** Such as "no token". */
   readonly probe: string
   readonly state: 'ok' | 'differs' | 'unclear' | 'not-checked'
   /** Why it was not checked, or what happened in each try if it is unclear whether the service differs. */
   readonly reason?: string
-  /** The server error, or the lack of an answer, after which the next try was as expected. */
+  /** The server error or missing answer before a good try. */
   readonly passingFault?: string
 }
 

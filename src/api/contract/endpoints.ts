@@ -11,38 +11,38 @@ export type Scope = (typeof SCOPES)[number]
 /** The prefix of every path; all endpoints share the parameter `{organization_id}`. */
 export const PREFIX = '/api/v2/organizations/{organization_id}'
 
-/** The only path parameter that is a text. All others are ids that the service gives: whole numbers from 1. */
+/** The only path parameter that is a text. All others are ids of the service: whole numbers from 1. */
 export const EXTERNAL_ID = 'external_id'
 
-/** Items per page, as the description states. */
+/** From the description. */
 export const PAGE = { default: 20, max: 100 } as const
 
-/** The most bytes of a RelayState (#16), from the SAML bindings. */
+/** Bytes of a RelayState (#16), from the SAML bindings. */
 export const MAX_RELAY_STATE = 80
 
-/** The most entries in one create request (#4, #9); our own limit, the description has none. */
+/** Entries in one create request (#4, #9); our own limit, the description has none. */
 export const MAX_ENTRIES = 100
 
-/** A form: either flat fields, or a list of entries under a name such as `users[][email]`. */
+/** Flat fields, or a list of entries under a name such as `users[][email]`. */
 export interface Form<Fields extends z.ZodObject = z.ZodObject> {
   /** The name of the list (`users`, `groups`) if the form holds several entries. */
   readonly list?: string
-  /** The fields of the form or of one list entry, in the order in which a client sends them. */
+  /** Of the form or of one list entry, in the order in which a client sends them. */
   readonly fields: Fields
 }
 
 /**
- * One endpoint of the description. `number` is its row in the description's table. `status` is what the service in this
- * repository answers; a client accepts any 2xx. `response` is absent if the answer has no body.
+ * `number` is the row in the description's table. `status` is what the service in this repository answers; a client
+ * accepts any 2xx. `response` is absent if the answer has no body.
  */
 export interface Endpoint {
   readonly number: number
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly scope: Scope
-  /** The answer is one page of a list; `key` names the field that identifies an item. */
+  /** The answer is one page of a list; `key` identifies an item. */
   readonly paged?: { readonly key: string }
-  /** The query parameters besides `page` and `per_page`; an object is sent as `filters[type]=…`. */
+  /** Without `page` and `per_page`; an object is sent as `filters[type]=…`. */
   readonly query?: z.ZodObject
   readonly form?: Form
   readonly status: 200 | 201 | 204

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { link, timestamp } from './values.ts'
 
-/** The actor or the subject of an event. `email` is empty if the party has none. */
+/** The actor or the subject. `email` is empty if the party has none. */
 export const eventParty = z.looseObject({
   name: z.string(),
   type: z.string(),
@@ -16,7 +16,7 @@ export const event = z.looseObject({
   type: z.string(),
   operation: z.string(),
   created_at: timestamp,
-  /** Texts by language code; English is always present. */
+  /** By language code; English is always present. */
   description: z.looseObject({ en: z.string() }),
   actor: eventParty,
   subject: eventParty.nullable(),
@@ -31,8 +31,8 @@ function filter(description: string) {
 }
 
 /**
- * The filters of the event history. An event must match all given filters; an empty filter is ignored. Unknown names
- * are refused, because a misspelled filter would return the whole history.
+ * An event must match all given filters; an empty filter is ignored. Unknown names are refused, because a misspelled
+ * filter would return the whole history.
  */
 export const eventFilters = z.strictObject({
   type: filter('The type of event, or several separated by commas.'),

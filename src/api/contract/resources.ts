@@ -2,9 +2,8 @@ import { z } from 'zod'
 import { timestamp } from './values.ts'
 
 /**
- * The resources in requests and answers, as in the section "Resources and their fields" of the API description;
- * subscriptions and events have their own files. Unknown fields are kept, because a later version of the service may
- * send more.
+ * From the section "Resources and their fields" of the API description; subscriptions and events have their own files.
+ * Unknown fields are kept, because a later version of the service may send more.
  */
 export const directory = z
   .looseObject({
@@ -37,7 +36,7 @@ export const externalGroup = z.looseObject({
   external_member_ids: z.array(z.string()).describe('The external ids of the users that are members.'),
 })
 
-/** A group of the organization; its members are contacts and installations. */
+/** Its members are contacts and installations. */
 export const organizationGroup = z.looseObject({
   id: z.int(),
   name: z.string(),

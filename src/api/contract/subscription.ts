@@ -94,12 +94,10 @@ export const subscriber = z.looseObject({
 /** The answer for a single subscription; the list has no `subscriber`. */
 export const subscriptionWithSubscriber = z.looseObject({ ...subscription.shape, subscriber })
 
-/** Values by name: `login` and `password` for an app; for a vault item, its own property names. */
+/** For an app `login` and `password`; for a vault item, its own property names. */
 export const credentials = z.record(z.string(), z.unknown())
 
-/**
- * What a SAML sign-in to an installation needs. The description shows no body, so this service chose the names.
- */
+/** For a SAML sign-in to an installation. The description shows no body, so this service chose the names. */
 export const assertion = z.looseObject({
   saml_response: z
     .base64()

@@ -21,5 +21,5 @@ export const link = z
 /** The same picture in two sizes. */
 export const icons = z.looseObject({ small: link, large: link })
 
-/** The largest id and the largest whole number of the API here: 32 bits, as the store has them. */
+/** The largest id and whole number of this service's API: 32 bits, as in the store. */
 export const MAX_ID = 2_147_483_647

@@ -2,10 +2,8 @@ import { decides, refuses } from '../checks.ts'
 import { Unchecked } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
 
-/** Endpoints whose scope the description does not show. */
 const SCOPE_NOT_SHOWN: ReadonlySet<number> = new Set([15, 16, 17, 18, 19])
 
-/** Cases about the token, its scope and the device id. */
 export function accessCases(row: Row): readonly Case[] {
   const { endpoint } = row
   const anyToken = { needsScope: false }

@@ -5,7 +5,6 @@ import type { ApiRequest } from '../request.ts'
 import type { Probing } from '../probing.ts'
 import { judge, type Verdict } from '../verdict.ts'
 
-/** One thing to try with one endpoint. */
 export interface Case {
   readonly name: string
   /** The result is meaningless unless the token may use the endpoint. */
@@ -16,13 +15,11 @@ export interface Case {
   readonly try: (probing: Probing) => Promise<Verdict>
 }
 
-/** The endpoint that cases are made for. */
 export interface Row {
   readonly operation: Operation
   readonly endpoint: Endpoint
 }
 
-/** A case of one request: a request that would succeed, with one change. */
 export function changed(
   { operation }: Row,
   name: string,

@@ -21,14 +21,14 @@ import { notesOn, showsEntry, userIdsAreStrings } from '../user-ids.ts'
 import { judge, type Verdict } from '../verdict.ts'
 import type { Row } from './case.ts'
 
-/** Sends the good request of an endpoint that is no GET, and reads back what was written. */
+/** Reads back what was written. */
 export function write(probing: Probing, row: Row): Promise<Verdict> {
   const send = WRITES[row.operation]
   if (send === undefined) throw new Error(`no good case for ${row.operation}`)
   return send(probing, row)
 }
 
-/** Sends the request; throws `Unchecked` if the token lacks the scope. */
+/** Throws `Unchecked` if the token lacks the scope. */
 export async function sendAllowed(
   probing: Probing,
   { operation }: Row,
@@ -86,7 +86,7 @@ async function createEntry(probing: Probing, row: Row, read: 'getUser' | 'getGro
 
 interface Writing {
   readonly request: ApiRequest
-  /** The operation that reads the written entry, and its path parameters; default those of the request. */
+  /** Reads the written entry; default path parameters: those of the request. */
   readonly read: Operation
   readonly params?: ApiRequest['params']
   /** Checks the entry that is read, and, as a note only, the answer to the write. */
@@ -116,7 +116,6 @@ async function deleteEntry(probing: Probing, row: Row, kind: 'user' | 'group'): 
   return { ...verdict, differences: afterwards(refusal(shown)) }
 }
 
-/** Mismatches in what is read after a write. */
 function afterwards(mismatches: readonly Mismatch[]): Mismatch[] {
   return mismatches.map(({ expected, actual }) => ({ expected: `afterwards ${expected}`, actual }))
 }

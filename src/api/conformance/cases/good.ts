@@ -9,7 +9,7 @@ import { judge, Unchecked, type Verdict } from '../verdict.ts'
 import type { Case, Row } from './case.ts'
 import { sendAllowed, write } from './good-writes.ts'
 
-/** The request that must succeed; after a write, the entry is read back. */
+/** The request must succeed; after a write, the entry is read back. */
 export function goodCase(row: Row): Case {
   return {
     name: 'good',
@@ -52,7 +52,6 @@ const LIST_CHECKS: Readonly<Partial<Record<Operation, Check>>> = {
   },
 }
 
-/** The answer must be the requested entry. */
 async function readOne(probing: Probing, row: Row): Promise<Verdict> {
   const request = await baseRequest(probing, row.operation)
   const param = /\{(\w+)\}$/.exec(row.endpoint.path)?.[1] ?? ''

@@ -13,10 +13,9 @@ const NAMES: Readonly<Record<Param, string>> = {
 }
 
 const MALFORMED_IDS = ['abc', '0', '01', '7.0', '99999999999999999999']
-/** Longer than any id. */
 const LONG_ID_LENGTH = 10_000
 
-/** Cases about the ids in the path: unknown, of another organization, malformed, too long. */
+/** Ids in the path: unknown, of another organization, malformed, too long. */
 export function idCases(row: Row): readonly Case[] {
   const names = [...row.endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as Param)
   return (['organization_id', ...names] as const).flatMap((param) => paramCases(row, param))

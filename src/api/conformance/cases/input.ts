@@ -19,7 +19,7 @@ const BROKEN_BODIES: readonly (readonly [name: string, type: string, text: strin
 
 const WRONG_TYPES = ['text/plain', 'multipart/form-data; boundary=x', 'application/xml', 'nonsense']
 
-/** Cases with bodies that cannot be parsed, and with form fields that do not fit the contract. */
+/** Bodies that cannot be parsed, and form fields that do not fit the contract. */
 export function inputCases(row: Row): readonly Case[] {
   const { form } = row.endpoint
   if (form === undefined) return []
@@ -68,7 +68,6 @@ function listCases(row: Row, list: string): Case[] {
   ]
 }
 
-/** A form of one entry that has no id. */
 function entryCase(row: Row, name: string, text: string, expectation: Expectation): Case {
   return changed(
     row,
@@ -81,7 +80,6 @@ function entryCase(row: Row, name: string, text: string, expectation: Expectatio
   )
 }
 
-/** Finds out from the contract's schema which values a field refuses. */
 function fieldCases(row: Row, form: Form): Case[] {
   return Object.entries(form.fields.shape).flatMap(([name, schema]) => {
     const takes = (value: unknown) => schema.safeParse(value).success
@@ -97,7 +95,7 @@ function fieldCases(row: Row, form: Form): Case[] {
 
 const LONG_TEXT = 'x'.repeat(2049)
 
-/** Values of the right type that are not allowed. The description forbids only the e-mail's domain. */
+/** Forbidden values of the right type. The description forbids only the e-mail's domain. */
 const NOT_ALLOWED: Readonly<Partial<Record<string, readonly (readonly [name: string, value: string])[]>>> = {
   external_id: [
     ['empty', ''],
@@ -129,7 +127,7 @@ function valueCases(row: Row, name: string): Case[] {
   )
 }
 
-/** A case with one wrong field. The form is sent as JSON, because JSON can hold any type. */
+/** One wrong field. The form is sent as JSON, because JSON can hold any type. */
 function fieldCase(
   row: Row,
   field: string,
@@ -163,7 +161,6 @@ function jsonRequest(body: object, creates: readonly string[] = []): ApiRequest 
   return { body: { type: JSON_TYPE, text: JSON.stringify(body) }, creates }
 }
 
-/** The required fields of a form, without the tested one. */
 function otherFields({ endpoint }: Row, field: string): object {
   const required = endpoint.form?.fields.shape['name']?.safeParse(undefined).success === false
   return required && field !== 'name' ? { name: 'Check of the API' } : {}

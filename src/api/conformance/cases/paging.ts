@@ -8,12 +8,10 @@ import { notesOn } from '../user-ids.ts'
 import { differs, judge, Unchecked } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
 
-/** The most pages that one case reads. */
 const MAX_PAGES = 100
 
 const MALFORMED_NUMBERS = ['x', '1.5', '', '0x1', '1e2', 'NaN', '%E0%A4%A']
 
-/** Cases about the bounds of `page` and `per_page`, the pages of a list, and the `link` header. */
 export function pagingCases(row: Row): readonly Case[] {
   if (row.endpoint.paged === undefined) return []
   return [
@@ -65,7 +63,7 @@ function atMost(items: number): Check {
       : []
 }
 
-/** A page size that splits the list into three pages, if it has enough items. */
+/** With a page size that splits the list into three pages, if it has enough items. */
 async function pagesOf(
   probing: Probing,
   row: Row,

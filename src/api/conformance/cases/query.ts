@@ -5,7 +5,6 @@ import { first, type Item, itemsOf, readTotal } from '../fixtures.ts'
 import { judge } from '../verdict.ts'
 import { type Case, changed, type Row } from './case.ts'
 
-/** Cases about the query parameters besides `page` and `per_page`. */
 export function queryCases(row: Row): readonly Case[] {
   if (row.operation === 'listSubscriptions') {
     return [...allOnOnePage(row), ...malformed(row, ['?all=maybe', '?all[]=true'])]
@@ -32,7 +31,6 @@ function malformed(row: Row, queries: readonly string[]): Case[] {
   return queries.map((query) => changed(row, query, () => ({ query }), decides(400)))
 }
 
-/** A case whose query is made from existing data. */
 function searchCase(
   row: Row,
   name: string,
