@@ -1,6 +1,6 @@
 /**
- * Every error code. Codes never change, because scripts, tests and the documentation use them; docs/errors.md has a
- * section for each. A command that the error stops ends with `exitCode`.
+ * Codes never change, because scripts, tests and the documentation use them; docs/errors.md has a section for each. A
+ * command that the error stops ends with `exitCode`.
  */
 const ERRORS = {
   usage: { exitCode: 64 },
@@ -32,7 +32,7 @@ export type ErrorCode = keyof typeof ERRORS
 
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[]
 
-/** An error whose message is one sentence for a person: what is wrong, where, and what to do. */
+/** The message is one sentence: what is wrong, where, and what to do. */
 export class DirsyncdError extends Error {
   override readonly name = 'DirsyncdError'
   readonly code: ErrorCode
@@ -47,7 +47,7 @@ export class DirsyncdError extends Error {
   }
 }
 
-/** The message of any thrown value, for people; never a stack trace. */
+/** Of any thrown value; never a stack trace. */
 export function sentence(error: unknown): string {
   if (error instanceof AggregateError && error.message === '' && error.errors.length > 0) {
     return sentence(error.errors[0])
@@ -55,12 +55,10 @@ export function sentence(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error)
 }
 
-/** The exit code that a command ends with when this value was thrown. */
 export function exitCodeOf(error: unknown): number {
   return error instanceof DirsyncdError ? error.exitCode : 1
 }
 
-/** Why a connection failed, by the code of the socket, of DNS or of TLS. */
 const NETWORK_REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'the connection was reset',
@@ -82,14 +80,13 @@ const NETWORK_REASONS: Readonly<Record<string, string>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS there',
 }
 
-/** The code of a failed system call or handshake, such as `ECONNREFUSED`; `undefined` for other errors. */
+/** Of a failed system call or handshake, such as `ECONNREFUSED`; `undefined` for other errors. */
 export function systemCode(error: unknown): string | undefined {
   if (error instanceof AggregateError && error.errors.length > 0) return systemCode(error.errors[0])
   if (!(error instanceof Error) || !('code' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined
 }
 
-/** Why a file cannot be read, by the code of the system call. */
 const FILE_REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   ENOTDIR: 'a part of its path is no folder',
@@ -98,12 +95,11 @@ const FILE_REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 }
 
-/** Why a file cannot be read, in words; the system's own message for other codes. */
+/** The system's own message for unknown codes. */
 export function fileReason(error: unknown): string {
   return FILE_REASONS[systemCode(error) ?? ''] ?? sentence(error)
 }
 
-/** Why a file cannot be made or written, by the code of the system call. */
 const WRITE_REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'its folder does not exist',
   ENOTDIR: 'a part of its path is no folder',
@@ -115,7 +111,7 @@ const WRITE_REASONS: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk has no room left for this user',
 }
 
-/** Why a file cannot be made or written, in words; the system's own message for other codes. */
+/** The system's own message for unknown codes. */
 export function whyUnwritable(error: unknown): string {
   return WRITE_REASONS[systemCode(error) ?? ''] ?? sentence(error)
 }
@@ -132,13 +128,13 @@ function otherHost(error: unknown): string {
   return `its certificate is for another host${which}`
 }
 
-/** Why a connection failed, in words; `undefined` for an error that is not a network failure. */
+/** `undefined` for an error that is not a network failure. */
 export function networkReason(error: unknown): string | undefined {
   const code = systemCode(error) ?? ''
   return code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? otherHost(error) : NETWORK_REASONS[code]
 }
 
-/** Why a file cannot be read, to be said after its name: `does not exist`. */
+/** Follows the file's name: `does not exist`. */
 export function whyUnreadable(error: unknown): string {
   const code = systemCode(error)
   if (code === 'ENOENT') return 'does not exist'

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 
-/** One sentence for Zod's issue, to be said after the name of the value. A value that needs its own has it in its schema. */
+/** Follows the name of the value. A value that needs another sentence has it in its schema. */
 export function sentenceOf(issue: z.core.$ZodRawIssue): string {
   const must = (issue.input ?? undefined) === undefined ? 'is missing; it must' : 'must'
   if (issue.code === 'invalid_type') return `${must} be ${typeName(issue.expected)}`

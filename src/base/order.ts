@@ -1,4 +1,4 @@
-/** Compares by code unit, independent of the locale. */
+/** Independent of the locale. */
 export function byCodeUnit(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

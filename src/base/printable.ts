@@ -5,10 +5,10 @@
 const UNPRINTABLE =
   /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
 
-/** Longer texts are cut; no id and no value of the source is as long, but a directory may hold anything. */
+/** Longer than every id and value of the source; a directory may hold anything. */
 const LONGEST = 2_500
 
-/** A text from outside, safe to print on one line of a terminal. */
+/** Safe on one line of a terminal. */
 export function printable(text: string): string {
   if (text.length > LONGEST) {
     return `${printable(text.slice(0, LONGEST).toWellFormed())}… (${text.length} characters)`

@@ -1,10 +1,9 @@
-/** Long work in parts: whoever does it may let others work at each `yield`. It returns the result. */
+/** Long work in parts; other work may run at each `yield`. Returns the result. */
 export type Steps<T> = Generator<undefined, T, undefined>
 
-/** So many entries are one part, which takes a few milliseconds. */
+/** Entries of one part, which takes a few milliseconds. */
 export const PART = 2048
 
-/** Does all the work, and lets nobody else work meanwhile. */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next()
@@ -12,7 +11,7 @@ export function atOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/** As `forEachInSteps`, for items that are work of different `size` themselves: groups with their members. */
+/** As `forEachInSteps`, for items of different `size`: groups with their members. */
 export function* forEachOfSizeInSteps<T>(
   items: Iterable<T>,
   sizeOf: (item: T) => number,
@@ -30,7 +29,7 @@ export function* forEachOfSizeInSteps<T>(
   return undefined
 }
 
-/** The items that pass the test, as `filter`, with a `yield` after each part. */
+/** As `filter`, with a `yield` after each part. */
 export function* filterInSteps<T>(items: readonly T[], test: (item: T) => boolean): Steps<T[]> {
   const passed: T[] = []
   yield* forEachInSteps(items, (item) => {
@@ -39,7 +38,7 @@ export function* filterInSteps<T>(items: readonly T[], test: (item: T) => boolea
   return passed
 }
 
-/** Hands on the items of a list, with a `yield` after each part: `yield* forEachInSteps(list, (item) => …)`. */
+/** With a `yield` after each part: `yield* forEachInSteps(list, (item) => …)`. */
 export function* forEachInSteps<T>(items: Iterable<T>, visit: (item: T) => void): Steps<undefined> {
   let count = 0
   for (const item of items) {

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Steps } from './steps.ts'
 
-/** For how long others wait at most, if each part takes a few milliseconds. */
+/** The longest delay of other work, if each part takes a few milliseconds. */
 const TURN_MS = 10
 
-/** Does long work in turns, between which the process answers others. Throws the reason of an aborted signal. */
+/** The process does other work between the turns. Throws the reason of an aborted signal. */
 export async function inTurns<T>(steps: Steps<T>, signal?: AbortSignal): Promise<T> {
   for (;;) {
     const end = performance.now() + TURN_MS

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Rejects where the work takes longer; it goes on, and what comes of it is not waited for. */
+/** Rejects where the work takes longer; the work continues, and its result is ignored. */
 export async function withinTime<T>(work: Promise<T>, ms: number): Promise<T> {
   const end = new AbortController()
   const late = sleep(ms, undefined, { signal: end.signal, ref: false }).then(() => {

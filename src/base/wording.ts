@@ -1,22 +1,22 @@
 import { byCodeUnit } from './order.ts'
 
-/** A number as people read it: 12,345. */
+/** 12,345 */
 export function digits(number: number): string {
   return number.toLocaleString('en-US')
 }
 
-/** A number and its noun: `1 user`, `12,345 users`, `2 directories`. */
+/** `1 user`, `12,345 users`, `2 directories` */
 export function amount(number: number, noun: string): string {
   return `${digits(number)} ${number === 1 ? noun : `${noun.replace(/([^aeiou])y$/, '$1ie')}s`}`
 }
 
-/** An ISO time as people read it, in UTC: `2026-11-21 07:29:03Z`. */
+/** UTC: `2026-11-21 07:29:03Z` */
 export function pointInTime(iso: string): string {
   const date = new Date(iso)
   return Number.isNaN(date.getTime()) ? iso : `${date.toISOString().slice(0, 19).replace('T', ' ')}Z`
 }
 
-/** An ISO time within the next day, in UTC: `07:29:03Z`. */
+/** Of an ISO time within the next day, in UTC: `07:29:03Z`. */
 export function timeOfDay(iso: string): string {
   return `${new Date(iso).toISOString().slice(11, 19)}Z`
 }
@@ -41,11 +41,11 @@ export function examples(values: readonly string[], total = values.length, most 
   return more > 0 ? `${shown.join(', ')} and ${digits(more)} more` : shown.join(', ')
 }
 
-/** So much is shown of a text of others that is longer than the second. */
+/** A foreign text longer than the second number is cut to the first. */
 const SHOWN = 200
 const LONGEST = 300
 
-/** A text of others, of any length, in a list or a sentence. */
+/** For a list or a sentence. */
 export function cut(text: string): string {
   return text.length > LONGEST ? `${text.slice(0, SHOWN)}… (${digits(text.length)} characters)` : text
 }

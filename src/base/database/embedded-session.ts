@@ -4,11 +4,11 @@ import type { PGlite } from '@electric-sql/pglite'
 
 /**
  * PGlite's one session, shared by many clients. A batch of messages (what a client sends until it waits for
- * ReadyForQuery) runs alone; a client that leaves a transaction open keeps the session until one closes it.
- * ReadyForQuery carries that state, so no SQL is looked at.
+ * ReadyForQuery) runs alone; a client that leaves a transaction open keeps the session until a batch closes it.
+ * ReadyForQuery carries that state, so no SQL is parsed.
  *
- * What belongs to a session is everybody's: settings, prepared statements, UNLISTEN. Nothing here names a statement
- * or unlistens; a client that listens gets the notifications of every channel that somebody listens on.
+ * Session state is shared: settings, prepared statements, UNLISTEN. Nothing here names a statement or unlistens; a
+ * client that listens gets the notifications of every channel that any client listens on.
  */
 export class Session {
   readonly #database: PGlite
@@ -21,13 +21,13 @@ export class Session {
     this.#database = database
   }
 
-  /** Waits for the client's turn, runs the batch and resolves with everything that the server answered. */
+  /** Resolves with the server's whole answer. */
   async run(client: SessionStream, batch: Buffer): Promise<Buffer> {
     await this.#takeTurn(client)
     this.#running = true
     let status = IDLE
     try {
-      // PGlite works synchronously: without a pause a long line of queries would keep timers and sockets waiting.
+      // PGlite works synchronously: without a pause a long queue of queries would delay timers and sockets.
       await nextTurn()
       const answer = client.destroyed ? Buffer.alloc(0) : await exchange(this.#database, batch)
       status = this.#hear(client, answer) ?? status
@@ -39,7 +39,6 @@ export class Session {
     }
   }
 
-  /** Rolls back the transaction that the client left open, if there is one. */
   async rollBack(client: SessionStream): Promise<void> {
     if (this.#holder !== client || this.#running) return
     this.#holder = 'rollback'
@@ -62,14 +61,14 @@ export class Session {
     this.#holder = client
   }
 
-  /** The next one in line holds the session at once, or a newcomer would slip in between. */
+  /** Passes the session on at once, or a newcomer would slip in between. */
   #endTurn(): void {
     const next = this.#line.shift()
     this.#holder = next?.client
     next?.go()
   }
 
-  /** Hands notifications to those who listen, and returns the state of the transaction. */
+  /** Forwards notifications to the listeners, and returns the state of the transaction. */
   #hear(client: SessionStream, answer: Buffer): string | undefined {
     const { status, notifications, listens } = readAnswer(answer)
     if (listens) this.#listeners.add(client)
@@ -92,8 +91,8 @@ async function exchange(database: PGlite, batch: Buffer): Promise<Buffer> {
 }
 
 /**
- * The socket of one client of pg: takes its messages, answers the startup itself (there is nothing to negotiate) and
- * lets the session answer the rest. pg corks what belongs together, so what arrives in one write is one batch.
+ * The socket of one pg client. Answers the startup itself, because there is nothing to negotiate; the session answers
+ * the rest. pg corks messages that belong together, so one write is one batch.
  */
 export class SessionStream extends Duplex {
   readonly #session: Session
@@ -156,7 +155,7 @@ const TERMINATE = 'X'.charCodeAt(0)
 const ROLLBACK = message('Q', Buffer.from('rollback\0'))
 const WELCOME = Buffer.concat([message('R', Buffer.alloc(4)), message('Z', Buffer.from(IDLE))])
 
-/** A message of the protocol: a letter, the length without the letter, the body. */
+/** A letter, the length without the letter, the body. */
 function message(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5)
   head.write(type)

@@ -7,24 +7,24 @@ import { systemCode } from '../errors.ts'
 import { Session, SessionStream } from './embedded-session.ts'
 
 /**
- * The memory in which the database keeps pages of its files, which the system keeps as well. PGlite would take, and fill
- * at each start, four times as much, and no run gets quicker from it.
+ * The system caches the files as well. PGlite's default takes, and fills at each start, four times as much, and makes
+ * no run faster.
  */
 const PAGES = ['-c', 'shared_buffers=32MB']
 
-/** A `pg.Pool` whose server is PGlite inside this process. `end()` (or dispose) closes the database as well. */
+/** PGlite inside this process. `end()` (or dispose) closes the database as well. */
 export type EmbeddedPool = Pool & AsyncDisposable
 
 /**
- * Opens, or on first use creates, a database in the directory `dir`. The caller must be the directory's only
- * process: two that open one directory destroy each other's tables (see owner.ts).
+ * Opens, or on first use creates, a database in the directory `dir`. The caller must be the directory's only process:
+ * two that open one directory destroy each other's tables (see owner.ts).
  *
- * It is pg's own pool and client over an in-process stream, so parameters, types, errors and results are those of
- * a server. PGlite has one session, so all clients share its settings (`search_path` is `bullmq, public`), and
- * work waits in line: a query for its turn, a transaction until the one before has ended.
+ * Uses pg's own pool and client over an in-process stream, so parameters, types, errors and results are those of a
+ * server. PGlite has one session, so all clients share its settings (`search_path` is `bullmq, public`), and a query or
+ * a transaction waits until the one before has ended.
  *
- * Acknowledged writes survive the end of the process in whatever way, SIGKILL included. PGlite runs with fsync off,
- * so they need not survive a power cut.
+ * Acknowledged writes survive every end of the process, SIGKILL included, but not a power cut: PGlite runs with fsync
+ * off.
  */
 export async function openEmbeddedPool(dir: string): Promise<EmbeddedPool> {
   compileOnce()
@@ -44,8 +44,8 @@ export async function openEmbeddedPool(dir: string): Promise<EmbeddedPool> {
 }
 
 /**
- * Keeps V8 from compiling the database's WebAssembly a second time with its optimizing compiler, which costs seconds of
- * a core and half a gigabyte for a moment, and makes the small statements of a store no quicker; see docs/decisions.md.
+ * V8 would compile the database's WebAssembly again with its optimizing compiler, which costs seconds of a core and
+ * half a gigabyte for a moment, and makes the small statements of a store no faster; see docs/decisions.md.
  */
 function compileOnce(): void {
   // On the command line the first flag implies the others; here it does not.
@@ -66,8 +66,8 @@ async function createOnce(dir: string): Promise<void> {
 }
 
 /**
- * PGlite makes its files readable and writable by everybody, whatever the umask is, so the directory has to protect them.
- * Who does not own an older directory may not change its mode, and its owner decides.
+ * PGlite makes its files readable and writable by every user, whatever the umask, so the directory has to protect them.
+ * Only the owner of an older directory may change its mode.
  */
 async function closeToOthers(dir: string): Promise<void> {
   await chmod(dir, 0o700).catch((error: unknown) => {
@@ -119,7 +119,7 @@ function withoutNames(query: Pool['query']): Pool['query'] {
   return unnamed as Pool['query']
 }
 
-/** A client that is given back in the middle of a transaction must not keep everybody else waiting for ever. */
+/** A client released within a transaction would block all others for ever. */
 function rollBackLeftover(client: PoolClient): void {
   const { connection } = client as unknown as { connection: { stream: SessionStream } }
   void connection.stream.rollBack().catch(() => undefined)

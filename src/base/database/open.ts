@@ -15,7 +15,7 @@ export type EmbeddedOptions = {
   kind: 'embedded'
   /** Created if need be, with `owner.lock`, `owner.json` and the database in `store/`. */
   dataDir: string
-  /** What this process does, such as `dirsyncd start`; other processes name it in their error. */
+  /** This process, such as `dirsyncd start`; other processes name it in their error. */
   command?: string
   /** The caller has acquired `dataDir` itself, and keeps it when the store is closed. */
   isOwned?: boolean
@@ -25,7 +25,7 @@ export type PostgresOptions = {
   kind: 'postgres'
   /** `postgres://user@host:port/database?sslmode=…`, as libpq reads it. */
   url: string
-  /** Asked at every new connection, so that a changed password is picked up. */
+  /** Read at every new connection, so that a changed password is used. */
   password?: () => Promise<string>
   /** As for an embedded store; the server shows the program. */
   command?: string
@@ -33,7 +33,7 @@ export type PostgresOptions = {
 
 export type DatabaseOptions = (EmbeddedOptions | PostgresOptions) & {
   log?: Log
-  /** A server ends a transaction, and its connection, when the process has been silent in it for so many milliseconds. */
+  /** The server ends an idle transaction and its connection after so many milliseconds. */
   idleMs?: number
 }
 
@@ -46,16 +46,15 @@ export function databaseOptions(
   return { kind: 'postgres', url: store.url, command, log, ...passwordOf(store.password) }
 }
 
-/** The password as drivers ask for it at each new connection. */
 export function passwordOf(secret: SecretReader | undefined): { password?: () => Promise<string> } {
   return secret === undefined ? {} : { password: () => secret.read() }
 }
 
 /**
- * Opens a database without looking at its tables; the stack closes it.
+ * Does not look at the tables; the stack closes the database.
  *
- * @throws DirsyncdError `store-owned` when another process has the data directory, `store-unavailable` when the server or
- *   the directory cannot be used
+ * @throws DirsyncdError `store-owned` when another process has the data directory, `store-unavailable` when the server
+ *   or the directory cannot be used
  */
 export function openPool(
   stack: AsyncDisposableStack,
@@ -80,7 +79,7 @@ export function createStoreOutage(log: Log | undefined): Outage {
   return { ...outage, explains: (error) => takesNoWrites(error) || outage.explains(error) }
 }
 
-/** Without listeners a broken connection would end the process. Whoever uses it gets the error of the query anyway. */
+/** Without listeners a broken connection would end the process. Its user gets the error of the query anyway. */
 function surviveErrors(pool: Pool, log: Log | undefined, outage: Outage): Pool {
   // Every queue and worker listens for the pool's errors.
   pool.setMaxListeners(0)
@@ -118,7 +117,7 @@ async function openEmbedded(
   }
 }
 
-/** A configuration from before a move would begin anew beside the store that was moved, without its holds. */
+/** A configuration from before a move would begin anew beside the moved store, without its holds. */
 export function refuseSecond(dataDir: string): void {
   const aside = lastAside(dataDir)
   if (aside === undefined || hasEmbeddedStore(dataDir)) return
@@ -129,7 +128,7 @@ export function refuseSecond(dataDir: string): void {
   )
 }
 
-/** What the file system of the database's WebAssembly says, by its own numbers (WASI). */
+/** WASI error numbers. */
 const FILE_SYSTEM: Readonly<Record<number, string>> = {
   2: 'a file may not be read or written',
   29: 'the disk does not read or write',
@@ -138,7 +137,7 @@ const FILE_SYSTEM: Readonly<Record<number, string>> = {
   69: 'the disk is read-only',
 }
 
-/** Leaves out the advice of the database's WebAssembly to those who build it. */
+/** Without the advice of the database's WebAssembly to its developers. */
 export function whyNotOpen(error: unknown): string {
   if (typeof error === 'object' && error !== null && 'errno' in error && !(error instanceof Error))
     return FILE_SYSTEM[Number(error.errno)] ?? `its files cannot be used (error ${String(error.errno)})`
@@ -146,8 +145,8 @@ export function whyNotOpen(error: unknown): string {
 }
 
 /**
- * A server would carry a long statement to its end, with all that it has locked, although the process that asked for it
- * is gone: the next process would wait for it. Servers before version 14 cannot do better.
+ * A server would finish a long statement, with all its locks, although its client is gone, and the next process would
+ * wait for it. Servers before version 14 cannot do better.
  */
 const END_WITH_CLIENT = `SELECT set_config(name, '2s', false) FROM pg_settings
   WHERE name = 'client_connection_check_interval'`
@@ -178,14 +177,14 @@ function poolConfig({
   return {
     ...parseIntoClientConfig(url),
     ...(password === undefined ? {} : { password }),
-    // The server would compile statements of two milliseconds for 300 each time, once it knows that a table is large.
+    // Once a table is known to be large, the server would compile statements of two milliseconds for 300 each time.
     options: `-c search_path=bullmq,public -c jit=off${idle}`,
     application_name: program,
     // The queue adds one for each worker, which keeps a connection to listen on.
     max: 10,
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
-    // The pool waits for it, whatever its types say.
+    // The pool awaits it, whatever its types say.
     onConnect: (client): unknown => client.query(END_WITH_CLIENT),
   }
 }

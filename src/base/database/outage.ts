@@ -2,11 +2,10 @@ import { DirsyncdError, networkReason, sentence, systemCode } from '../errors.ts
 import type { Log } from '../log/log.ts'
 import { adviceOn } from './rights.ts'
 
-/** Logs once that a server is away, and once that it is back, however many of its users find out. */
+/** Logs once that a server is away, and once that it is back, for all of its users. */
 export interface Outage {
   /** Whether the error comes from a server that is away. Logs the first one, and then one a minute. */
   explains(error: unknown): boolean
-  /** The server answers. */
   over(): void
 }
 
@@ -34,21 +33,18 @@ export function createOutage(
 }
 
 /**
- * Of SQL: no connection, a server that stops, has crashed, starts, or has no connection left, or one that ended the
- * transaction of a process which was frozen.
+ * SQL states: no connection, a server that stops, has crashed, starts, or has no connection left, or one that ended the
+ * transaction of a frozen process.
  */
 const SQL_STATES = /^(08\w{3}|57P0[123]|53300|25P03)$/
-/** What the drivers say without a code. */
+/** Errors of the drivers without a code. */
 const MESSAGES =
   /^(Connection terminated|Client (has encountered a connection error|was closed) and is not queryable|timeout exceeded when trying to connect|Connection is closed|LOADING )/
 
-/** Answers of a Redis that is a replica, has too few replicas, or whose memory or disk is full. */
+/** Redis is a replica, has too few replicas, or its memory or disk is full. */
 const NO_WRITES = /\b(READONLY|UNBLOCKED|NOREPLICAS|MASTERDOWN|OOM|MISCONF) /
 
-/**
- * Whether a query failed because the server is away, broke the connection or takes no writes for now; it may answer again
- * in a moment.
- */
+/** The server is away, broke the connection or takes no writes for now; it may answer again in a moment. */
 export function isAway(error: unknown): boolean {
   if (networkReason(error) !== undefined) return true
   if (!(error instanceof Error)) return false
@@ -56,13 +52,13 @@ export function isAway(error: unknown): boolean {
   return MESSAGES.test(error.message) || takesNoWrites(error)
 }
 
-/** Whether Redis answers, but refuses to write. BullMQ puts some of its answers into errors of its own. */
+/** Redis answers, but refuses to write. BullMQ wraps some of its answers in errors of its own. */
 export function takesNoWrites(error: unknown): boolean {
   if (!(error instanceof Error) || !NO_WRITES.test(error.message)) return false
   return error.name === 'ReplyError' || error.message.startsWith('Failed to add repeatable job')
 }
 
-/** Why a server is away, in words that name nobody, for an error that {@link isAway} knows. */
+/** For an error that {@link isAway} knows; names no host and no user. */
 export function whyAway(error: unknown): string {
   const code = systemCode(error) ?? ''
   if (code === '53300') return 'it has no connection left'
@@ -72,10 +68,10 @@ export function whyAway(error: unknown): string {
 }
 
 const DISK_FULL = '53100'
-/** A failing disk, and data or an index that cannot be read. */
+/** A failing disk, or damaged data or indexes. */
 const DAMAGED = /^(58030|XX00[12])$/
 
-/** An error that a person must do something about, in words; any other one as it is. */
+/** Explains an error that the operator must fix; returns any other one as it is. */
 export function explainStoreError(error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error)) return error
   const explained = (what: string) => new DirsyncdError('store-unavailable', what, { cause: error })

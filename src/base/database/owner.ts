@@ -10,33 +10,33 @@ import { isDanglingLink, nearestPlace } from './aside.ts'
 import { filesOfOthers, LOCK, userName, whyRootStaysOut } from './ownership.ts'
 import { isCertainlyDead, processName } from './process-name.ts'
 
-/** What the owner of a daemon's data directory does. */
+/** The `command` of a daemon. */
 export const DAEMON = 'dirsyncd start'
 
-/** The hold on a data directory; disposing it lets the next process in. */
+/** Disposing it lets the next process in. */
 export type DataDirOwnership = AsyncDisposable & {
   readonly dir: string
-  /** The name of the last owner, where it died without giving the directory up: its leases are nobody's. */
+  /** The name of the last owner, where it died without releasing the directory: its leases are void. */
   readonly died: string | undefined
 }
 
 export type AcquireOptions = {
-  /** What this process does, such as `dirsyncd start`; other processes name it in their error. */
+  /** This process, such as `dirsyncd start`; other processes name it in their error. */
   command?: string
-  /** Milliseconds of trying before giving up; a second by default, which is longer than many starters collide. */
+  /** Milliseconds of retries; default one second, longer than many simultaneous starts collide. */
   patienceMs?: number
 }
 
 /**
  * Makes this process the only owner of a data directory, creating the directory if need be.
  *
- * The hold is SQLite's exclusive lock on `owner.lock`, which is a lock of the operating system: it ends with the
- * process, however the process ends, so there is nothing stale to detect by pids, boot ids or times, and it holds
- * between containers that share the directory. Nothing else may open that file in this process, since closing
- * it would drop the lock. Who has it is written beside it, in `owner.json`.
+ * SQLite's exclusive lock on `owner.lock` is a lock of the operating system: it ends with the process, however the
+ * process ends, so there is nothing stale to detect by pids, boot ids or times, and it holds between containers that
+ * share the directory. Nothing else may open that file in this process, since closing it would drop the lock.
+ * `owner.json` beside it names the owner.
  *
- * @throws DirsyncdError `store-owned` naming the owner, `store-unavailable` when the directory cannot be used, and for root
- *   when it is another user's
+ * @throws DirsyncdError `store-owned` naming the owner, `store-unavailable` when the directory cannot be used, and for
+ *   root when it is another user's
  */
 export async function acquireDataDir(dir: string, options: AcquireOptions = {}): Promise<DataDirOwnership> {
   await refuseRoot(dir)
@@ -61,7 +61,7 @@ export async function acquireDataDir(dir: string, options: AcquireOptions = {}):
   }
 }
 
-/** A daemon that has the directory and is starting will soon answer root as well, who waits for it. */
+/** A starting daemon will soon answer root as well, so root waits for it. */
 async function refuseRoot(dir: string): Promise<void> {
   const why = await whyRootStaysOut(dir)
   if (why === undefined) return
@@ -71,9 +71,7 @@ async function refuseRoot(dir: string): Promise<void> {
     : new DirsyncdError('store-unavailable', why)
 }
 
-/**
- * Throws like `acquireDataDir` where the directory could not be used, or not be made, and makes nothing.
- */
+/** Throws like `acquireDataDir` where the directory cannot be used or made, and makes nothing. */
 export async function requireUsable(dir: string): Promise<void> {
   await refuseRoot(dir)
   try {
@@ -106,7 +104,7 @@ async function requireWritable(folder: string): Promise<void> {
   await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
 }
 
-/** Node's own recursive mkdir never ends where a file system answers "no such file" to every mkdir, as /proc does. */
+/** Node's recursive mkdir never ends where a file system answers "no such file" to every mkdir, as /proc does. */
 async function makeDir(dir: string): Promise<void> {
   const code = await mkdirCode(dir)
   if (code !== 'ENOENT') return
@@ -138,7 +136,7 @@ function unusable(dir: string, cause: unknown): DirsyncdError {
   )
 }
 
-/** Tries again for a while: starters that collide can refuse each other without any of them getting the lock. */
+/** Retries: simultaneous starts can refuse each other without any of them getting the lock. */
 async function takeLock(dir: string, patienceMs: number): Promise<DatabaseSync | undefined> {
   const deadline = performance.now() + patienceMs
   for (;;) {
@@ -175,10 +173,9 @@ const Owner = z.object({
   command: z.string(),
 })
 
-/** Which process has a data directory, as it has introduced itself. */
 export type DataDirOwner = Readonly<z.infer<typeof Owner>>
 
-/** Who has the data directory now; `undefined` where nobody has it, and where nobody knows who. */
+/** `undefined` where the directory has no owner, or an unknown one. */
 export async function ownerOf(dir: string): Promise<DataDirOwner | undefined> {
   const owner = await readOwner(dir)
   if (owner === undefined || isCertainlyDead(owner.name)) return undefined
@@ -198,11 +195,10 @@ export function describeOwner({ pid, host, since, command }: DataDirOwner): stri
   return `process ${pid}${place} (${command}, since ${since})`
 }
 
-/** The owner of a data directory, for people. */
 export interface OwnerInWords {
   /** Such as `process 12 (dirsyncd sync, since …)`. */
   readonly who: string
-  /** What ends it: a command. */
+  /** A command. */
   readonly howToEnd: string
   readonly isDaemon: boolean
 }
@@ -211,7 +207,7 @@ export function ownerInWords(owner: DataDirOwner): OwnerInWords {
   return { who: describeOwner(owner), howToEnd: howToEnd(owner), isDaemon: owner.command === DAEMON }
 }
 
-/** What ends the owner: a command, or a sentence's part where it runs on another machine. */
+/** A command, or a part of a sentence for an owner on another machine. */
 function howToEnd({ pid, host }: DataDirOwner): string {
   return host === hostname() ? `kill ${pid}` : `kill ${pid} on ${host}`
 }
@@ -238,13 +234,12 @@ async function whoOwns(dir: string): Promise<string> {
   return `The data directory ${dir} is in use by ${who}. ${host === hostname() ? adviceOn(owner) : advice}`
 }
 
-/** Another data directory would be another store, and both processes would write to the same directory. */
+/** With another data directory, two processes would write to the same external directory. */
 function adviceOn(owner: DataDirOwner): string {
   const end = howToEnd(owner)
   return owner.command === DAEMON ? `End it first: ${end}.` : `Wait until it has ended, or end it: ${end}.`
 }
 
-/** What the owner wrote about itself; undefined where there is nothing to read. */
 async function readOwner(dir: string): Promise<DataDirOwner | undefined> {
   try {
     return Owner.parse(JSON.parse(await readFile(join(dir, 'owner.json'), 'utf8')))

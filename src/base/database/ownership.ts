@@ -3,15 +3,15 @@ import { readFile, stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** The file that an owner locks. SQLite would open another user's for reading only, and lock nobody out. */
+/** SQLite would open another user's file read-only, and lock no process out. */
 export const LOCK = 'owner.lock'
 
-/** What has to be this user's to open the store. */
+/** Files that this user has to own to open the store. */
 const ENTRIES: readonly string[] = [LOCK, 'store', 'store.new']
 
 /**
- * Why this process, which is root's, leaves a data directory alone, in a sentence; `undefined` for other users, and
- * where the directory is root's or is not there. What root makes in it, its user could not open again.
+ * Why root must not use the data directory, in a sentence; `undefined` for other users, and where the directory is
+ * root's or missing. Its user could not open files made by root.
  */
 export async function whyRootStaysOut(dir: string): Promise<string | undefined> {
   if (process.geteuid?.() !== 0) return undefined
@@ -25,8 +25,8 @@ export async function whyRootStaysOut(dir: string): Promise<string | undefined> 
 }
 
 /**
- * Says which other user can replace the files of a data directory, and how to prevent it; `undefined` if only root and
- * the user of this process can.
+ * Names another user that can replace the files of a data directory, and how to prevent it; `undefined` if only root
+ * and the user of this process can.
  */
 export async function whoElseMayReplace(dir: string): Promise<string | undefined> {
   const { uid, mode } = await stat(dir)
@@ -41,7 +41,7 @@ export async function whoElseMayReplace(dir: string): Promise<string | undefined
 
 const STICKY = 0o1000
 
-/** The directory, or the data directory that it is to be made in, as that of the service is. */
+/** The directory, or the data directory above it, such as the service has. */
 async function ownedPlace(dir: string): Promise<{ readonly dir: string; readonly uid: number } | undefined> {
   const parent = dirname(dir)
   const place = existsSync(dir) ? dir : existsSync(join(parent, LOCK)) ? parent : undefined
@@ -49,8 +49,8 @@ async function ownedPlace(dir: string): Promise<{ readonly dir: string; readonly
 }
 
 /**
- * Which files of a data directory another user has made that this one may not use, and the command that gives them to
- * this user, as the end of a sentence; `undefined` where there are none.
+ * Which files of another user this one may not use, with the command that gives them to this user, as the end of a
+ * sentence; `undefined` where there are none.
  */
 export async function filesOfOthers(dir: string, entries = ENTRIES): Promise<string | undefined> {
   const user = process.geteuid?.()
@@ -69,7 +69,7 @@ export async function filesOfOthers(dir: string, entries = ENTRIES): Promise<str
   )
 }
 
-/** Waits for each file: the thousand files of a store take a few milliseconds this way, and many more in parallel. */
+/** Sequential: the thousand files of a store take a few milliseconds, and many more in parallel. */
 function firstOfOthers(
   path: string,
   user: number,
@@ -87,7 +87,7 @@ function firstOfOthers(
   return undefined
 }
 
-/** By the system, since access control lists may allow what the mode does not. */
+/** Asks the system, because access control lists may allow what the mode does not. */
 function isUsable(path: string, isDirectory: boolean): boolean {
   const { R_OK, W_OK, X_OK } = constants
   try {
@@ -99,7 +99,6 @@ function isUsable(path: string, isDirectory: boolean): boolean {
   }
 }
 
-/** The name of the user of this process. */
 export function userName(): string {
   try {
     return userInfo().username
@@ -109,7 +108,7 @@ export function userName(): string {
   }
 }
 
-/** To be said after "user": the name, or `number 1000`. */
+/** Follows "user": the name, or `number 1000`. */
 export async function userOf(uid: number): Promise<string> {
   return (await nameOf(uid)) ?? `number ${uid}`
 }

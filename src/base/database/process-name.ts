@@ -3,9 +3,9 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
 /**
- * Names this process among those of all machines that share a store: `host:pid:start`. The start is needed because pids
- * are used again, and because containers on one host network share its name and have pid 1 each. On Linux a fourth part
- * names the pid's namespace, so that another process there can tell whether this one is alive.
+ * Unique among the processes of all machines that share a store: `host:pid:start`. The start is needed because pids are
+ * reused, and because containers on one host network share its name and have pid 1 each. On Linux a fourth part names
+ * the pid's namespace, so that another process there can see whether this one is alive.
  */
 export function processName(): string {
   const name = `${hostname()}:${process.pid}`
@@ -21,7 +21,7 @@ export function describeProcess(name: string): string {
   return pid === undefined ? name : `${pid} on ${host}`
 }
 
-/** Whether the process of this name has certainly ended. False when it lives, or when nobody here can know. */
+/** False when the process lives, or when this machine cannot know. */
 export function isCertainlyDead(name: string): boolean {
   const [host, digits = '', started, place] = name.split(':')
   if (host !== hostname() || place === undefined || place !== pidNamespace()) return false
@@ -43,7 +43,7 @@ function hasProcess(pid: number): boolean {
 }
 
 /**
- * One boot of one machine, with one namespace of pids and one of times: only there are pids and start times comparable.
+ * One boot of one machine, with one namespace of pids and one of times: pids and start times are comparable only there.
  * Containers have namespaces of their own. Undefined where it is not known.
  */
 function pidNamespace(): string | undefined {
@@ -61,7 +61,7 @@ function pidNamespace(): string | undefined {
   }
 }
 
-/** When the process began, in clock ticks since the machine did; undefined where `/proc` does not say it. */
+/** In clock ticks since the boot; undefined where `/proc` does not show it. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -1,13 +1,12 @@
 import type { Pool } from 'pg'
 import { DirsyncdError, type ErrorCode, sentence, systemCode } from '../errors.ts'
 
-/** Tables that a process makes. */
 export interface MadeTables {
-  /** Names them, as the beginning of a sentence. */
+  /** As the beginning of a sentence. */
   readonly where: (database: string) => string
-  /** Whether there are none yet. Throws if the user may not look. */
+  /** Throws if the user may not look. */
   readonly isEmpty: () => Promise<boolean>
-  /** `store-unavailable` if left out. */
+  /** Default: `store-unavailable`. */
   readonly code?: ErrorCode
 }
 
@@ -28,10 +27,7 @@ export async function withRights<T>(pool: Pool, tables: MadeTables, work: () => 
   }
 }
 
-/**
- * Throws what the server would say to the first writes, so that no command says that all is well, or begins what it cannot
- * end.
- */
+/** Throws at the start what the server would answer to the first write. */
 export async function requireWrites(db: Pool, schema: string): Promise<void> {
   const { rows } = await db.query<{ isReadOnly: boolean; refused: string | null }>(REFUSED, [schema])
   const [{ isReadOnly, refused } = { isReadOnly: false, refused: null }] = rows
@@ -65,7 +61,7 @@ async function whatIsRefused({ isEmpty }: MadeTables, user: string): Promise<str
     : `has tables that its user ${user} may not use`
 }
 
-/** Says how to give the user the missing right; `undefined` if the error is about something else. */
+/** How to grant the missing right; `undefined` for other errors. */
 export function adviceOn(error: unknown): string | undefined {
   const code = systemCode(error)
   if (code === '25006') return 'name the primary server, or set default_transaction_read_only to off'

@@ -2,24 +2,24 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import { fieldsWithoutPeople, type IsConfigured, withoutPeople } from './people.ts'
 import { printable } from '../printable.ts'
 
-/** A structured logger; messages are static and everything that varies is a field. Scope it with `.child({ sync })`. */
+/** Messages are static; everything that varies is a field. Scope it with `.child({ sync })`. */
 export type Log = Logger
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 export interface LogOptions {
-  /** JSON lines for machines, the default, or text for people. */
+  /** Default: JSON lines. */
   readonly format?: 'json' | 'text'
   /** Begins each line of text with the time of day. */
   readonly times?: boolean
-  /** Standard error by default: standard output belongs to what a command prints. */
+  /** Default: stderr, because stdout has the output of commands. */
   readonly destination?: DestinationStream
-  /** Leaves out what may name a person, but for texts of the configuration. */
+  /** Removes names, except texts of the configuration. */
   readonly isConfigured?: IsConfigured | undefined
 }
 
-/** A log whose level can be changed at any time, also for what was made of it by `child`. */
+/** The level of the log and its children can be changed at any time. */
 export interface LevelledLog {
   readonly log: Log
   readonly level: () => LogLevel
@@ -96,7 +96,6 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** A logger that writes nothing. */
 export function silentLog(): Log {
   return pino({ level: 'silent' })
 }

@@ -1,14 +1,11 @@
-/** Not the user of a URL: what is before a name there ends with a slash. */
+/** Not the user of a URL, which follows a slash. */
 const EMAIL = /(?<![^\s"'<>()[\],;:=])[^\s"'<>()[\],;:=/\\]+@[^\s"'<>()[\],;:=/\\]+/gu
 const QUOTED = /"(?:[^"\\\n]|\\.)*"/g
 
-/** Whether a text is one of the configuration, and so about nobody. */
+/** A text of the configuration names no user. */
 export type IsConfigured = (text: string) => boolean
 
-/**
- * A sentence without what may name a person: e-mail addresses, and all that it quotes but texts of the configuration.
- * Ids in fields of their own stay.
- */
+/** Removes e-mail addresses and quotations, except texts of the configuration. Ids in fields of their own stay. */
 export function withoutPeople(text: string, isConfigured: IsConfigured): string {
   const kept: string[] = []
   const quotes = text.replace(QUOTED, (quoted) => {
@@ -19,10 +16,9 @@ export function withoutPeople(text: string, isConfigured: IsConfigured): string 
   return quotes.replace(EMAIL, '[e-mail]').replaceAll('""', () => kept[place++] ?? '""')
 }
 
-/** Stay as they are, be it an e-mail address: whom a line is about, and who did by hand what it tells. */
+/** Kept even where they are e-mail addresses: the entry of a line, and the operator. */
 const KEPT: ReadonlySet<string> = new Set(['id', 'by'])
 
-/** The fields of a line without what may name a person. */
 export function fieldsWithoutPeople(fields: object, isConfigured: IsConfigured): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
@@ -32,7 +28,7 @@ export function fieldsWithoutPeople(fields: object, isConfigured: IsConfigured):
   )
 }
 
-/** A CA file is there with its content, which is no JSON. */
+/** A CA file is the text of its content, which is no JSON. */
 function parsed(value: string): unknown {
   try {
     return JSON.parse(value)
@@ -42,13 +38,10 @@ function parsed(value: string): unknown {
 }
 
 export interface Written {
-  /** The options, as JSON. */
   readonly written: Readonly<Record<string, string>>
-  /** Sections with options of their own. */
   readonly syncs?: readonly Written[]
 }
 
-/** The texts of a configuration. */
 export function configuredTexts({ written, syncs = [] }: Written): IsConfigured {
   const texts = new Set<string>()
   const add = (value: unknown): void => {

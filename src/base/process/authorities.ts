@@ -3,8 +3,8 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 let isTrusted = false
 
 /**
- * Has TLS trust the certificate authorities that an administrator installed on this machine, besides Node's own. That
- * takes a tenth of a second, so it is done once, and only where it is needed.
+ * Adds the machine's certificate authorities to Node's own. That takes a tenth of a second, so it is done once, and
+ * only where it is needed.
  */
 export function trustAuthoritiesOfMachine(): void {
   if (isTrusted) return

@@ -1,17 +1,16 @@
 import { setFlagsFromString } from 'node:v8'
 
-/** With these, a run of a million users needs a third less memory. */
+/** A run of a million users needs a third less memory. */
 export const LESS_MEMORY = {
-  /** Half as much for objects that have just been made, which Node lets grow with the memory of the machine. */
+  /** Halves the space of new objects, which Node lets grow with the memory of the machine. */
   options: ['--max-semi-space-size=8'],
-  /** The C library gives freed buffers back: a run makes and frees one for each page. */
+  /** The C library returns freed buffers: a run makes and frees one for each page. */
   env: { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' },
 } as const
 
 /**
- * Node and the C library take these settings only when a process begins, so this one begins again: the same process, with
- * another start of Node of some 35 ms. Returns where they are set already, however it was started, and where a process
- * cannot begin again.
+ * Node and the C library read these settings only at the start of a process, so this process execs itself again, in
+ * some 35 ms. Returns where they are set already, and where a process cannot exec.
  */
 export function beginWithLessMemory(process: NodeJS.Process): void {
   const { env, execPath, execArgv, argv } = process
@@ -25,9 +24,8 @@ export function beginWithLessMemory(process: NodeJS.Process): void {
 }
 
 /**
- * V8 would let the heap grow to several times of what it holds before it looks for garbage, of which a run makes a lot:
- * without this, a run of 200,000 creates takes a third more memory, and no less time. To be called once, when a process
- * begins.
+ * V8 would let the heap grow to several times its content before it collects garbage: a run of 200,000 creates takes a
+ * third more memory, and no less time. Call it once, at the start of a process.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString('--heap-growing-percent=30')

@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process'
 import { sentence } from '../errors.ts'
 import type { Log } from '../log/log.ts'
 
-/** What systemd passes to a service of `Type=notify`; see sd_notify(3) and sd_watchdog_enabled(3). */
+/** For a service of `Type=notify`; see sd_notify(3) and sd_watchdog_enabled(3). */
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Tells systemd that the service is ready, lives and stops. Does nothing where systemd does not ask. */
+/** Does nothing without systemd. */
 export class ServiceManager implements Disposable {
   readonly #environment: Environment
   readonly #log: Log
@@ -18,14 +18,14 @@ export class ServiceManager implements Disposable {
     this.#log = log
   }
 
-  /** The service does its work from now on. A process that does not say again and again that it lives is restarted. */
+  /** The service works from now on. systemd restarts it without regular watchdog messages. */
   readonly ready = (): void => {
     this.#tellReady()
     const everyMs = this.#watchdogMs() / 2
     if (everyMs > 0) this.#timer = setInterval(this.#tellAlive, everyMs).unref()
   }
 
-  /** The service ends; until it has, it lives. */
+  /** Until the service has ended, watchdog messages continue. */
   readonly stopping = (): void => {
     this.#tell('STOPPING=1')
   };
@@ -34,7 +34,7 @@ export class ServiceManager implements Disposable {
     clearInterval(this.#timer)
   }
 
-  /** 0 without a watchdog, and for a process that the watchdog is not for. */
+  /** In milliseconds; 0 without a watchdog, and for a process that the watchdog is not for. */
   #watchdogMs(): number {
     const { WATCHDOG_USEC: microseconds, WATCHDOG_PID: pid } = this.#environment
     if (pid !== undefined && Number(pid) !== process.pid) return 0
@@ -50,7 +50,7 @@ export class ServiceManager implements Disposable {
     this.#tell('WATCHDOG=1')
   }
 
-  /** By systemd's own program: Node knows no datagrams of Unix sockets. A message that fails silences no later one. */
+  /** Uses systemd-notify, because Node has no Unix datagram sockets. A failed message does not stop later ones. */
   #tell(message: string, onTold?: () => void): void {
     const { NOTIFY_SOCKET, PATH } = this.#environment
     if (NOTIFY_SOCKET === undefined) return

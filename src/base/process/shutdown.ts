@@ -1,6 +1,6 @@
 import { DirsyncdError, sentence } from '../errors.ts'
 
-/** 128 and the number of the signal: how the first process of a container ends, which its own signal does not end. */
+/** 128 and the signal's number: the first process of a container ignores its own signal and has to exit. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const
 
 type Signal = keyof typeof EXIT_CODES
@@ -11,24 +11,23 @@ function interruptedBy(signal: Signal): string {
   return `Interrupted by ${signal}.`
 }
 
-/** How a process ends that the signal ends for which `installShutdown` aborted this one. */
+/** For the signal with which `installShutdown` aborted. */
 export function exitCodeAfter({ reason }: AbortSignal): number {
   return EXIT_CODES[SIGNALS.find((signal) => sentence(reason) === interruptedBy(signal)) ?? 'SIGINT']
 }
 
-/** Calls `listener` at each SIGHUP, which would otherwise end the process, until it is disposed. */
+/** At each SIGHUP, which would otherwise end the process, until it is disposed. */
 export function onHangup(listener: () => void): Disposable {
   process.on('SIGHUP', listener)
   return { [Symbol.dispose]: () => void process.off('SIGHUP', listener) }
 }
 
-/** Calls `listener` at each SIGQUIT, which would otherwise end the process, until it is disposed. */
+/** At each SIGQUIT, which would otherwise end the process, until it is disposed. */
 export function onQuit(listener: () => void): Disposable {
   process.on('SIGQUIT', listener)
   return { [Symbol.dispose]: () => void process.off('SIGQUIT', listener) }
 }
 
-/** Calls `listener` at each SIGUSR2, until it is disposed. */
 export function onUser2(listener: () => void): Disposable {
   process.on('SIGUSR2', listener)
   return { [Symbol.dispose]: () => void process.off('SIGUSR2', listener) }
@@ -38,21 +37,21 @@ export function onUser2(listener: () => void): Disposable {
 const GRACE_MS = 8000
 
 /**
- * A second signal within this time is the same Ctrl-C: the terminal sends it to every process, and npm forwards it to
- * the program once more.
+ * A second signal within this time is the same Ctrl-C: the terminal sends it to every process, and npm forwards it once
+ * more.
  */
 const ECHO_MS = 500
 
 export interface Shutdown extends Disposable {
-  /** Aborted at the first signal: stop taking work, let what is in flight finish. */
+  /** Aborted at the first signal: stop taking work, let requests in flight finish. */
   readonly signal: AbortSignal
-  /** Removes the handlers, unless a signal has come: then the process is about to end. */
+  /** Keeps the handlers after a signal: then the process is about to end. */
   readonly dispose: () => void
 }
 
 /**
- * Listens for SIGINT and SIGTERM. The first one aborts the signal; the second one, or the end of the grace period, ends
- * the process at once.
+ * Handles SIGINT and SIGTERM. The first one aborts the signal; the second one, or the end of the grace period, ends the
+ * process at once.
  */
 export function installShutdown(graceMs: number = GRACE_MS): Shutdown {
   const controller = new AbortController()
@@ -73,7 +72,7 @@ export function installShutdown(graceMs: number = GRACE_MS): Shutdown {
   }
 
   function end(signal: Signal): void {
-    // A thread that waits for a pipe or a network drive keeps an exiting process, but not one that a signal ends.
+    // A thread blocked on a pipe or a network drive keeps an exiting process alive, but not one that a signal ends.
     process.once('exit', () => {
       process.off(signal, receive)
       process.kill(process.pid, signal)

@@ -1,10 +1,10 @@
-// This module imports only types before it has looked at the version: an older Node could not even load the rest.
+// Only types are imported before the version check: an older Node could not even load the rest.
 import type { Io } from '../terminal/run-program.ts'
 
-/** The first 24 whose TLS can be told whom to trust. */
+/** The first 24 with a TLS setting for trusted authorities. */
 const OLDEST_NODE = [24, 5] as const
 
-/** Runs a program in this process, and sets its exit code. */
+/** Sets the process's exit code. */
 export async function startProgram(name: string, run: (io: Io) => Promise<number>): Promise<void> {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1])) {
@@ -36,13 +36,13 @@ async function watchOutput(): Promise<{ isLost: boolean }> {
     process.exitCode = 1
   })
   process.stderr.on('error', (error) => {
-    // Nobody can be told, and the work goes on; the log does when there is space again.
+    // No output is possible, and the work continues; the log resumes when there is space again.
     if (!isClosed(error) && !isDiskFull(error)) throw error
   })
   return output
 }
 
-/** So that no command compiles its modules again. Where the directory cannot be written, it does. */
+/** Caches compiled modules between commands. An unwritable directory only disables the cache. */
 async function keepCompiled(): Promise<void> {
   const { enableCompileCache } = await import('node:module')
   const { fileURLToPath } = await import('node:url')

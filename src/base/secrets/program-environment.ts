@@ -1,12 +1,12 @@
 import { DirsyncdError } from '../errors.ts'
 import type { Env } from './secret.ts'
 
-/** The variables that every program gets; none is secret. */
+/** For every program; none is secret. */
 const ALWAYS = ['PATH', 'HOME', 'LANG', 'TZ']
 
 /**
- * The environment of a program of the configuration: a few variables that it always gets, and those that are named.
- * `option` is the option with the names, for messages: `syncs[0].source.env`.
+ * The variables of every program, and the named ones. `option` is the option with the names, for messages:
+ * `syncs[0].source.env`.
  */
 export function programEnvironment(
   names: readonly string[],

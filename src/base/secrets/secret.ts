@@ -7,14 +7,13 @@ import type { SecretSource } from '../yaml/values.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** Reads one secret from where the configuration says it is. */
 export interface SecretReader {
   /**
-   * The secret, without line breaks at its end. A file is read again when it has changed; a command's answer is kept
-   * until `fresh` asks for a new one. Throws `secret-unavailable`, never with the value.
+   * Without line breaks at its end. A changed file is read again; a command's answer is kept until `fresh` asks for a
+   * new one. Throws `secret-unavailable`, never with the value.
    */
   readonly read: (fresh?: boolean) => Promise<string>
-  /** Where the secret is, for people: `file /run/secrets/ldap`. */
+  /** The place of the secret: `file /run/secrets/ldap`. */
   describe(): string
 }
 
@@ -22,17 +21,16 @@ export interface SecretContext {
   readonly env: Env
   /** Relative paths start in this folder, and commands run in it. */
   readonly folder: string
-  /** The option of the secret, for messages: `syncs[0].directory.token`. */
+  /** For messages: `syncs[0].directory.token`. */
   readonly option: string
-  /** How long a command may take, in milliseconds. */
+  /** Of a command, in milliseconds. */
   readonly timeoutMs?: number
-  /** Why the program must not be run. */
   readonly programProblem?: () => string | undefined
 }
 
 const MAX_BYTES = 64 * 1024
 const COMMAND_TIMEOUT_MS = 15_000
-/** How long after the end of a command its output may still come. */
+/** For the remaining output of an ended command. */
 const LAST_WORDS_MS = 500
 
 export function createSecretReader(source: SecretSource, context: SecretContext): SecretReader {
@@ -48,8 +46,8 @@ export function createSecretReader(source: SecretSource, context: SecretContext)
 }
 
 /**
- * What is wrong where the secret itself may stand in the place of its variable or its file: no message may repeat it
- * then. Variables have capital letters only, and most files are named with a folder.
+ * Detects a secret in the place of its variable or its file; no message may repeat it. Variables have capital letters
+ * only, and most files are named with a folder.
  */
 export function misplacedSecret(
   source: SecretSource,
@@ -83,7 +81,7 @@ function envReader(name: string, context: SecretContext): SecretReader {
   return { read, describe: () => `env ${name}` }
 }
 
-/** As systemd does it: what the unit was handed, and else where `LoadCredential=NAME` itself looks. */
+/** As systemd: the unit's credentials, and else the places where `LoadCredential=NAME` looks. */
 function credentialReader(name: string, context: SecretContext): SecretReader {
   const handed = context.env['CREDENTIALS_DIRECTORY']
   const path = join(handed || '/etc/credstore', name)
@@ -111,7 +109,7 @@ function fileReader(path: string, context: SecretContext, what = `the file ${pat
   return { read, describe: () => `file ${path}` }
 }
 
-/** Changes whenever the file changes, even when another file replaces it within one tick of the clock. */
+/** Changes with the file, even when another file replaces it within one tick of the clock. */
 async function versionOf(path: string, context: SecretContext, what: string): Promise<string> {
   const { mtimeNs, size, ino } = await stat(path, { bigint: true })
   if (size > MAX_BYTES) throw unavailable(context, `${what} is larger than ${MAX_BYTES / 1024} KiB`)
@@ -149,7 +147,7 @@ function runCommand(argv: readonly string[], context: SecretContext): Promise<st
   }
   return new Promise((fulfil, reject) => {
     const child = execFile(program, args, options, (error, stdout) => {
-      // The command's output, on standard error too, may hold the secret, so no message quotes it.
+      // The command's output, also on stderr, may hold the secret, so no message quotes it.
       if (error !== null) {
         const why = `the command ${program} ${whyNoAnswer(error, timeout)}`
         reject(unavailable(context, why, isMissing(error) ? undefined : MAY_PASS))
@@ -161,11 +159,11 @@ function runCommand(argv: readonly string[], context: SecretContext): Promise<st
         reject(empty)
       }
     })
-    // A program that it started and left behind, such as an agent, may keep the output open.
+    // A process that the command left behind, such as an agent, may keep the output open.
     child.on('exit', () => {
       setTimeout(() => setImmediate(close), LAST_WORDS_MS).unref()
     })
-    // Behind what has arrived, which is read first also where the process was too busy to read it for so long.
+    // Reads what has arrived first, also after a long block of the process.
     function close(): void {
       child.stdout?.destroy()
       child.stderr?.destroy()
@@ -189,7 +187,7 @@ function unavailable(context: SecretContext, why: string, options?: { exitCode: 
   )
 }
 
-/** A program may fail because what it asks is not up yet, so a service manager is to start a daemon again. */
+/** The failure may be temporary, so a service manager should start the daemon again. */
 const MAY_PASS = { exitCode: 1 }
 
 type CommandError = Error & { readonly code?: unknown; readonly killed?: boolean }

@@ -5,25 +5,23 @@ import { DirsyncdError, ERROR_CODES, type ErrorCode, networkReason, sentence, sy
 import { userOf } from '../database/ownership.ts'
 import { openAddress } from './socket.ts'
 
-/** How long the other side may take to answer; its store may be busy. */
+/** The store of the other process may be busy. */
 const ANSWER_MS = 60_000
 
-/** A connection to a process of this machine that takes commands. */
 export interface SocketClient extends AsyncDisposable {
-  /** Throws the `DirsyncdError` that the other side answers with, `daemon-unreachable`, or the signal's reason. */
+  /** Throws the `DirsyncdError` of the answer, `daemon-unreachable`, or the signal's reason. */
   call<T>(method: 'GET' | 'POST', path: string, body?: unknown, signal?: AbortSignal): Promise<T>
 }
 
 export interface SocketOptions {
-  /** Who listens there, for sentences. */
   readonly who: 'daemon' | 'service'
-  /** What becomes of what was asked for when the answer is lost: a sentence. */
+  /** What happens to the request when the answer is lost; one sentence. */
   readonly afterLoss: string
   /** Milliseconds; default a minute. */
   readonly patience?: number
 }
 
-/** Reaches the process that listens on the socket; `undefined` when there is none. */
+/** `undefined` where no process listens. */
 export async function connectSocket(
   socket: string,
   options: SocketOptions,
@@ -56,14 +54,14 @@ export async function connectSocket(
       })
       if (statusCode < 300) return json as T
       const { code, message } = json as { code: ErrorCode; message: string }
-      // What is no request of a command at all, the web server refuses with codes of its own.
+      // For an invalid request, the web server answers with codes of its own.
       throw new DirsyncdError(ERROR_CODES.includes(code) ? code : 'usage', message)
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
-/** A socket without a process behind it refuses, or is not there. */
+/** A socket without a process refuses, or is missing. */
 async function openListening(
   stack: AsyncDisposableStack,
   socket: string,
@@ -98,7 +96,7 @@ async function openListening(
   }
 }
 
-/** Nobody can say what is in a folder that is closed to this user. */
+/** The content of a folder closed to this user is unknown. */
 async function requireOpen(socket: string, cause: unknown): Promise<void> {
   const dataDir = dirname(socket)
   const { path, uid } = await firstSeen(socket)
@@ -112,7 +110,6 @@ async function requireOpen(socket: string, cause: unknown): Promise<void> {
   )
 }
 
-/** The path, or the folder above it that hides it. */
 async function firstSeen(path: string): Promise<{ readonly path: string; readonly uid: number }> {
   try {
     return { path, uid: (await stat(path)).uid }
@@ -122,7 +119,7 @@ async function firstSeen(path: string): Promise<{ readonly path: string; readonl
   }
 }
 
-/** In a folder in which others may write, anybody could listen there and answer commands. */
+/** In a folder that others may write, another user could listen there and answer commands. */
 async function requireTrusted(socket: string, { who }: SocketOptions): Promise<void> {
   const { uid } = await stat(socket)
   const folder = dirname(socket)

@@ -3,10 +3,7 @@ import { constants, open } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { DirsyncdError } from '../errors.ts'
 
-/**
- * The socket on which the daemon or the service of this data directory listens for commands. Their names differ,
- * because they may share one directory.
- */
+/** The daemon and the service may share a data directory, so their names differ. */
 export function socketPath(dataDir: string, name: 'admin.sock' | 'service.sock' = 'admin.sock'): string {
   return join(resolve(dataDir), name)
 }
@@ -15,14 +12,14 @@ export function socketPath(dataDir: string, name: 'admin.sock' | 'service.sock' 
 const LONGEST = 100
 const OPEN_FOLDERS = '/proc/self/fd'
 
-/** A path of a socket that fits into its address. It leads to the socket until it is disposed. */
+/** Short enough for an address; leads to the socket until disposed. */
 export interface SocketAddress extends AsyncDisposable {
   readonly path: string
 }
 
 /**
- * Throws `config-invalid` where the path is too long and the system is not Linux, which reaches a file through its open
- * folder, and the error of the system call where the folder cannot be opened.
+ * Throws `config-invalid` for a long path outside of Linux, which reaches a file through its open folder, and the error
+ * of the system call where the folder cannot be opened.
  */
 export async function openAddress(socket: string): Promise<SocketAddress> {
   if (Buffer.byteLength(socket) <= LONGEST) return { path: socket, [Symbol.asyncDispose]: async () => {} }

@@ -1,7 +1,7 @@
 import { type AddHelpTextPosition, Command, type ErrorOptions, Help, type HelpContext } from 'commander'
 import { itemLines, textLines } from './help.ts'
 
-/** A command with help in the width of the terminal; its errors name the help that explains them. */
+/** Help fits the terminal's width; errors name the help that explains them. */
 export class ProgramCommand extends Command {
   override createCommand(name?: string): Command {
     return new ProgramCommand(name)

@@ -1,9 +1,9 @@
 import { hang, wrap } from './wrap.ts'
 
-/** Fewer columns would make a tower of words. */
+/** Fewer columns are unreadable. */
 const NARROWEST = 24
 
-/** An option, an argument or a command of a help, whose description begins at the same column in each. */
+/** Of an option, an argument or a command; all descriptions begin at the same column. */
 export function itemLines(
   term: string,
   description: string,
@@ -13,8 +13,8 @@ export function itemLines(
 }
 
 /**
- * The text below the options: paragraphs, and indented lines. An indented line is a command to be pasted, which is never
- * broken, or something with its meaning, which stands two blanks or more behind it.
+ * Paragraphs and indented lines. An indented line is a command to copy, which is never broken, or a term and its
+ * meaning, separated by two blanks or more.
  */
 export function textLines(text: string, columns: number): string[] {
   const lines = text.replaceAll(/^(\S.*)\n(?=\S)/gm, '$1 ').split('\n')

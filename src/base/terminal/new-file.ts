@@ -1,12 +1,12 @@
 import { open, rm } from 'node:fs/promises'
 import { DirsyncdError, systemCode, whyUnwritable } from '../errors.ts'
 
-/** A path that names no new file is wrong usage; a folder or a disk that refuses one is not. */
+/** These are wrong usage; a folder or a disk that refuses a file is not. */
 const WRONG_PATH: ReadonlySet<string | undefined> = new Set(['EEXIST', 'ENOENT', 'ENOTDIR', 'EISDIR'])
 
 /**
- * Writes a new file that only this user may read, and gives what was made for it. The file is created first, so that
- * nothing is made that cannot be stored.
+ * The file, readable by this user only, is created before its content is made, so that nothing is made that cannot be
+ * stored.
  *
  * @param what how the sentence begins when that fails, such as `The token cannot be written into /tmp/token`
  */

@@ -9,7 +9,6 @@ import { nameOf, ProgramCommand } from './command.ts'
 import type { Output } from './output.ts'
 import { type LoggedConfig, SessionLog } from './session-log.ts'
 
-/** What the process passes to its command line. */
 export interface Io {
   /** Without the program and the script. */
   readonly argv: readonly string[]
@@ -17,7 +16,6 @@ export interface Io {
   readonly stderr: Output
 }
 
-/** What a command may use that reads no configuration. */
 export interface BareSession {
   /** Such as `dirsyncd sync`. */
   readonly command: string
@@ -25,14 +23,13 @@ export interface BareSession {
   /** One JSON object a line instead of text. */
   readonly json: boolean
   readonly signal: AbortSignal
-  /** To be called when a long-running process does its work from now on. */
+  /** For a long-running process, called when it starts its work. */
   readonly ready: () => void
   readonly stderr: Output
-  /** Whether standard output is a terminal. */
+  /** Of stdout. */
   readonly isTerminal: boolean
-  /** How many columns the terminal has; `undefined` when standard output is not a terminal. */
+  /** `undefined` when stdout is not a terminal. */
   readonly columns: number | undefined
-  /** Prints lines to standard output. */
   readonly print: (...lines: readonly string[]) => void
   readonly printJson: (value: unknown) => void
 }
@@ -40,47 +37,43 @@ export interface BareSession {
 export interface RunnerOptions {
   /** A long-running process logs at the configured level, other commands log only warnings and errors. */
   readonly longRunning?: boolean
-  /** False when the command reads no configuration. Default: true. */
+  /** Default: true. */
   readonly needsConfig?: boolean
 }
 
-/** Does the command's work and gives the exit code. */
+/** Resolves with the exit code. */
 export type Job<Session> = (session: Session) => Promise<number>
 
-/** Runs the job of a command. */
 export interface Runner<Config, Extra> {
   (job: Job<BareSession & Extra & Configured<Config>>, options?: RunnerOptions): Promise<void>
   (job: Job<BareSession & Extra>, options: RunnerOptions & { readonly needsConfig: false }): Promise<void>
 }
 
-/** A configuration, and how it is read again from the same file. Reading throws `config-invalid`. */
+/** `readAgain` reads the same file and throws `config-invalid`. */
 export interface Configured<Config> {
   readonly config: Config
   readonly readAgain: () => Promise<Config>
 }
 
-/** A command line with a configuration file. */
 export interface Program<Config, Extra> {
   readonly create: (io: Io, run: Runner<Config, Extra>) => Command
   readonly env: Readonly<Record<string, string | undefined>>
-  /** How long a signal lets work in flight finish, in milliseconds. */
+  /** How long a signal lets requests finish, in milliseconds. */
   readonly graceMs?: number | undefined
-  /** What the sessions of this program have besides, and how its configuration is read. */
+  /** The program's additions to a session, and the way to read its configuration. */
   readonly prepare: (asked: {
-    /** The option `--config`. */
     readonly file: string | undefined
     readonly json: boolean
   }) => Promise<{ readonly extra: Extra; readonly load: () => Promise<Config> }>
 }
 
-/** The options that every command has. */
 interface GlobalOptions {
   readonly config?: string
   readonly json?: boolean
   readonly logLevel?: LogLevel
 }
 
-/** A command line with the global options. Wrong usage throws a `CommanderError`; nothing here ends the process. */
+/** Invalid usage throws a `CommanderError`; nothing here ends the process. */
 export function newProgram(io: Io, name: string, configHelp: string): ProgramCommand {
   const program = new ProgramCommand(name)
   program
@@ -95,7 +88,7 @@ export function newProgram(io: Io, name: string, configHelp: string): ProgramCom
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
-      // `runProgram` writes the message on standard error.
+      // `runProgram` writes the message on stderr.
       writeErr: () => undefined,
       outputError: () => undefined,
       getOutHelpWidth: () => io.stdout.columns || 100,
@@ -104,7 +97,7 @@ export function newProgram(io: Io, name: string, configHelp: string): ProgramCom
   return program
 }
 
-/** Runs one command and returns its exit code. Every error becomes one sentence on standard error. */
+/** Every error becomes one sentence on stderr. */
 export async function runProgram<Config extends LoggedConfig, Extra>(
   io: Io,
   program: Program<Config, Extra>,
@@ -187,7 +180,7 @@ function reportUsage(error: CommanderError, io: Io): number {
   return usage.exitCode
 }
 
-/** Commander's message as one sentence: without its prefix and line breaks. */
+/** Commander's message without its prefix and line breaks. */
 function usageSentence(error: CommanderError): string {
   const message = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`

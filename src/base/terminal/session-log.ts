@@ -4,24 +4,22 @@ import { onUser2 } from '../process/shutdown.ts'
 import type { Output } from './output.ts'
 import { clearLine } from './output.ts'
 
-/** What the log needs of a configuration. */
 export interface LoggedConfig extends Written {
   readonly log: {
     readonly level: LogLevel
-    /** Whether a long-running process may log what identifies a user besides ids. */
+    /** Whether a long-running process may log names and e-mails besides ids. */
     readonly people: boolean
   }
 }
 
 export interface SessionLogOptions {
-  /** Of the command line. */
   readonly level: LogLevel | undefined
   readonly json: boolean
   readonly longRunning: boolean
   readonly stderr: Output
 }
 
-/** The log of a command. Each SIGUSR2 turns debug messages of a long-running one on or off. */
+/** Each SIGUSR2 turns debug messages of a long-running command on or off. */
 export class SessionLog implements Disposable {
   readonly #options: SessionLogOptions
   readonly #stack = new DisposableStack()
@@ -31,7 +29,7 @@ export class SessionLog implements Disposable {
     this.#options = options
   }
 
-  /** Told of each configuration that is read: its texts name nobody. */
+  /** The texts of a loaded configuration may be logged. */
   know<Config extends LoggedConfig>(config: Config): Config {
     this.#isConfigured = configuredTexts(config)
     return config
@@ -45,7 +43,7 @@ export class SessionLog implements Disposable {
     const levelled = createLevelledLog(level, {
       format: json || (longRunning && stderr.isTTY !== true) ? 'json' : 'text',
       times: longRunning,
-      // Over a progress line.
+      // Overwrites a progress line.
       destination: { write: (text) => stderr.write(clearLine(stderr) + text) },
       ...(!namesPeople && { isConfigured: (text) => this.#isConfigured?.(text) === true }),
     })

@@ -1,6 +1,6 @@
 import { textWidth } from './text.ts'
 
-/** Rows in aligned columns, two blanks apart; a column of numbers stands at its right edge. */
+/** Columns are two blanks apart; numbers are aligned right. */
 export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const columns = head.map((title, column) => {
     const cells = rows.map((row) => row[column] ?? '')

@@ -2,7 +2,6 @@ const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uff01-\uff60]/u
 const ZERO_WIDTH = /[\p{Mn}\p{Me}\p{Cf}]/u
 
-/** How many columns of a terminal a text takes. */
 export function textWidth(text: string): number {
   let width = 0
   for (const character of text) {

@@ -1,9 +1,6 @@
 import { textWidth } from './text.ts'
 
-/**
- * Breaks a text between words into lines of `width` terminal columns, and breaks a word that is longer than a line.
- * `undefined` is no limit.
- */
+/** Lines of `width` terminal columns; also breaks a word that is longer than a line. `undefined` is no limit. */
 export function wrap(text: string, width: number | undefined): string[] {
   if (width === undefined || textWidth(text) <= width) return [text]
   const room = Math.max(width, 8)
@@ -23,14 +20,13 @@ export function wrap(text: string, width: number | undefined): string[] {
   return [...lines, line]
 }
 
-/** `begin` and the wrapped text, with all lines of the text aligned. */
 export function hang(begin: string, text: string, columns: number | undefined): string[] {
   const margin = textWidth(begin)
   const lines = wrap(text, columns === undefined ? undefined : columns - margin)
   return lines.map((line, at) => (at === 0 ? begin : ' '.repeat(margin)) + line)
 }
 
-/** Breaks lines that are wider than the terminal; the rest of a line is indented by four more blanks. */
+/** Indents continuation lines by four more blanks. */
 export function fold(lines: readonly string[], columns: number | undefined): string[] {
   return lines.flatMap((line) => {
     if (columns === undefined || textWidth(line) <= columns) return [line]
@@ -43,7 +39,7 @@ export function fold(lines: readonly string[], columns: number | undefined): str
 
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' })
 
-/** Splits a text into graphemes, so that a character and its accents stay together. */
+/** Graphemes, so that a character and its accents stay together. */
 function charactersOf(text: string): string[] {
   return Array.from(graphemes.segment(text), ({ segment }) => segment)
 }
@@ -61,7 +57,7 @@ function chop(word: string, width: number): string[] {
   return [...pieces, piece]
 }
 
-/** Cuts a text to a width in its middle, because ids of one kind differ at their beginning or at their end. */
+/** In its middle, because ids of one kind differ at their beginning or at their end. */
 export function cutMiddle(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   const head = Math.ceil((width - 1) / 2)
@@ -74,7 +70,6 @@ export function cutMiddle(text: string, width: number): string {
   return `${begin}…${end}`
 }
 
-/** A text cut to a width, with `…` where something is missing. */
 export function cut(text: string, width: number): string {
   if (textWidth(text) <= width) return text
   const [head = ''] = chop(text, Math.max(1, width - 1))

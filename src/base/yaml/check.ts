@@ -3,7 +3,6 @@ import { sentenceOf } from '../issue-sentence.ts'
 import type { Fault, OptionPath } from './document.ts'
 import { nearest } from './nearest.ts'
 
-/** Checks the values of a file against a schema and returns them, or every fault. */
 export function checkValues<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,

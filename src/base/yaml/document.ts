@@ -14,7 +14,7 @@ import {
 
 export type OptionPath = readonly (string | number)[]
 
-/** Something that is wrong in the file: where, and one sentence that begins after the option's name. */
+/** One sentence that begins after the option's name. */
 export interface Fault {
   readonly path: OptionPath
   readonly message: string
@@ -39,7 +39,7 @@ const ALIAS =
 const TEMPLATE =
   'a key is a text, and this one is a list or has keys of its own; was a template, such as {{ name }}, not filled in?'
 
-/** Sentences for the parser's errors. Unlike the parser's own, they never quote the file, which may hold a secret. */
+/** Unlike the parser's own sentences, these never quote the file, which may hold a secret. */
 const SENTENCES: Readonly<Record<string, string>> = {
   DUPLICATE_KEY: 'this key was already given above; keep one of them',
   BAD_INDENT: 'the indentation is wrong, or a bracket is not closed',
@@ -52,7 +52,6 @@ const SENTENCES: Readonly<Record<string, string>> = {
   MULTILINE_IMPLICIT_KEY: 'a key must stand on one line; is a colon or a quote missing?',
 }
 
-/** Reads YAML into plain values, or says what is wrong with it and where. */
 export function readYaml(text: string): YamlResult {
   const counter = new LineCounter()
   const document = parseDocument(text, { lineCounter: counter, prettyErrors: false })
@@ -133,7 +132,6 @@ export function optionName(path: OptionPath): string {
   return name
 }
 
-/** The inverse of {@link optionName}. */
 export function optionPath(name: string): OptionPath {
   return name
     .split(/[.[\]]+/)

@@ -8,28 +8,25 @@ import { optionName, optionPath, readYaml, type Fault, type Position } from './d
 import type { ResolveContext } from './resolve.ts'
 import { type Trust, whyUntrusted } from './trust.ts'
 
-/** The environment of the process; nothing else reads `process.env`. */
+/** Nothing else reads `process.env`. */
 export function environment(): Env {
   return process.env
 }
 
-/** The configuration file of a program. */
 export interface FileKind {
-  /** The environment variable that names the file. */
   readonly variable: string
-  /** Where it is searched for, the first that exists; never in the current folder: it can run programs. */
+  /** The first that exists; never in the current folder, because a configuration can run programs. */
   readonly usualFiles: readonly string[]
-  /** How the operator gets one, such as `copy config/example.yaml`. */
+  /** How to get a file, such as `copy config/example.yaml`. */
   readonly remedy: string
 }
 
-/** The file in `config/` of a checkout. Only a checkout runs TypeScript; what is built has no configuration beside it. */
+/** The file in `config/` of a checkout. Only a checkout runs TypeScript; a build has no configuration beside it. */
 export function ofCheckout(name: string): readonly string[] {
   if (!import.meta.url.endsWith('.ts')) return []
   return [fileURLToPath(new URL(`../../../config/${name}`, import.meta.url))]
 }
 
-/** Where the configuration is. */
 export interface ConfigPlace {
   readonly file?: string
   readonly env: Env
@@ -43,22 +40,20 @@ export interface RawConfig {
   readonly value: unknown
 }
 
-/** What the checks of a program make of the file. */
 export interface Checked<Parsed> {
   /** `undefined` where there are faults. */
   readonly config: Parsed | undefined
   readonly faults: readonly Fault[]
 }
 
-/** How a program checks the values of its file, and what it makes of checked ones. */
 export interface Reading<Parsed, Config> {
   readonly check: (value: unknown, context: ResolveContext) => Promise<Checked<Parsed>>
   readonly resolve: (parsed: Parsed, context: ResolveContext) => Config
 }
 
 /**
- * Reads, checks, resolves and freezes the configuration: the named file, else that of the variable, else the first usual
- * one. Throws `config-invalid` with one line for each fault: `file:line:column: option: sentence`. Secrets are not read here.
+ * Reads, checks, resolves and freezes the named file, else that of the variable, else the first usual one. Throws
+ * `config-invalid` with one line for each fault: `file:line:column: option: sentence`. Secrets are not read here.
  */
 export async function loadFile<Parsed, Config>(
   from: ConfigPlace,
@@ -76,7 +71,7 @@ export async function loadFile<Parsed, Config>(
   return deepFreeze(config)
 }
 
-/** What the configuration file says, right or wrong. Throws `config-invalid` where it is no YAML. */
+/** Unchecked. Throws `config-invalid` where the file is no YAML. */
 export async function readRawFile(from: ConfigPlace, kind: FileKind): Promise<RawConfig> {
   const { shownFile, trust } = placeOf(from, kind)
   const { file, yaml } = await readFileOf(shownFile, trust, kind)
@@ -108,7 +103,7 @@ function placeOf({ file, env, usualFiles }: ConfigPlace, kind: FileKind): Place 
   throw noFile(files.join(' or '), files.length === 1 ? 'it' : 'one of them', kind)
 }
 
-/** A file that cannot be reached is not passed over: reading it says why. */
+/** A file that cannot be reached is not skipped: reading it gives the reason. */
 function mayExist(file: string): boolean {
   try {
     return statSync(file, { throwIfNoEntry: false }) !== undefined

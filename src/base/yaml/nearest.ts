@@ -1,4 +1,4 @@
-/** The known word that is nearest to the written one, or `undefined` when none is near. */
+/** `undefined` when no known word is near. */
 export function nearest(written: string, known: readonly string[]): string | undefined {
   const farthest = Math.max(2, Math.floor(written.length / 2))
   let best: { readonly word: string; readonly distance: number } | undefined
@@ -9,7 +9,7 @@ export function nearest(written: string, known: readonly string[]): string | und
   return best?.word
 }
 
-/** How many letters must be inserted, deleted, replaced or swapped with their neighbour. */
+/** Insertions, deletions, replacements and swaps of neighbours. */
 export function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column)

@@ -1,6 +1,6 @@
 /**
- * The options of a section by their key, with each value as JSON. Lists, secrets and the expressions of a map count as
- * one value; functions are left out.
+ * By key, with each value as JSON. Lists, secrets and the expressions of a map count as one value; functions are left
+ * out.
  */
 export function flatOptions(section: object): Readonly<Record<string, string>> {
   return Object.fromEntries(flatten(section, ''))
@@ -14,7 +14,7 @@ function flatten(section: object, prefix: string): readonly (readonly [string, s
   })
 }
 
-/** The options of the source go without `source`, as in its own messages; only its type would not be understood so. */
+/** Options of the source omit `source`, as in its own messages; only its type would be unclear then. */
 function shortKey(key: string): string {
   return key.replace(/^source\.(?!type$)/, '')
 }

@@ -3,14 +3,13 @@ import { createSecretReader, type Env, type SecretReader } from '../secrets/secr
 import { type Trust, whyUntrustedProgram } from './trust.ts'
 import { type Address, parseAddress, type SecretSource } from './values.ts'
 
-/** What turning checked values into those that a program uses needs besides them. */
 export interface ResolveContext {
-  /** The configuration file, absolute, and its folder. */
+  /** Absolute. */
   readonly file: string
   readonly folder: string
   readonly env: Env
   readonly trust: Trust
-  /** The check of the program of each option that names one; filled while options are resolved. */
+  /** Checks of the programs, by option; filled while options are resolved. */
   readonly programs: Map<string, () => string | undefined>
 }
 
@@ -41,7 +40,7 @@ export function reader(source: SecretSource, option: string, context: ResolveCon
   return createSecretReader(source, { env, folder, option, ...(problem && { programProblem: problem }) })
 }
 
-/** A program is looked at when the configuration is read, and again each time before it runs. */
+/** Checked when the configuration is read, and again each time before the program runs. */
 export function programProblem(
   [program = '']: readonly string[],
   option: string,

@@ -7,7 +7,6 @@ const postgres = url(['postgres', 'postgresql'], {
   password: 'leave it out and add storePassword: { file: PATH } or { env: NAME }',
 })
 
-/** Where a store is. */
 export const store = z.union([z.literal('embedded'), postgres], {
   error: 'must be embedded or a URL such as postgres://user@host/database',
 })

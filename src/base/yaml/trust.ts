@@ -4,19 +4,19 @@ import { systemCode } from '../errors.ts'
 import type { Env } from '../secrets/secret.ts'
 
 /**
- * How a configuration was found. A configuration can run programs, so one that was searched for, and the programs that it
- * names, must be of root or of this user, and nobody else may be able to change or replace them. What an operator names
- * is refused only if every user may write it or the folder that it is in.
+ * How a configuration was found. A configuration can run programs, so only root and this user may be able to change or
+ * replace one that was searched for, and its programs. What an operator names is refused only if every user may write
+ * it or its folder.
  */
 export type Trust = 'named' | 'searched'
 
-/** Why a configuration, or a program that it names, must not be used; `undefined` if it may, or does not exist. */
+/** `undefined` if the file is trusted, or does not exist. */
 export function whyUntrusted(file: string, trust: Trust): string | undefined {
   if (!canBeReached(file)) return undefined
   return trust === 'searched' ? whyOthersDecide(resolve(file)) : whyAllDecide(resolve(file))
 }
 
-/** The same for the program of a command: a path, or a name that is looked up on PATH as the system does it. */
+/** `program` is a path, or a name that is looked up on PATH as the system does it. */
 export function whyUntrustedProgram(
   program: string,
   { folder, env, trust }: { readonly folder: string; readonly env: Env; readonly trust: Trust },
@@ -26,14 +26,14 @@ export function whyUntrustedProgram(
   return why === undefined ? undefined : `the program must not be run: ${why}`
 }
 
-/** Folders further above are not looked at, because a checkout may be anywhere. */
+/** Folders further above are not checked, because a checkout may be anywhere. */
 function whyAllDecide(path: string): string | undefined {
   const real = realPath(path)
   if (real === undefined) return undefined
   return whyAllMayWrite(dirname(path)) ?? whyAllMayWrite(dirname(real)) ?? whyAllMayWrite(real)
 }
 
-/** `undefined` for a pipe that the caller has opened, such as `<(…)` of a shell: nobody can put another in its place. */
+/** `undefined` for a pipe that the caller has opened, such as `<(…)` of a shell, which cannot be replaced. */
 function realPath(path: string): string | undefined {
   try {
     return realpathSync.native(path)
@@ -68,8 +68,8 @@ export function whyAllMayWrite(path: string): string | undefined {
 }
 
 /**
- * In a folder with the sticky bit nobody can replace what others own. Containers mount configurations read-only, in
- * folders that all may write by their mode.
+ * The sticky bit of a folder protects the files of other users. Containers mount configurations read-only, in folders
+ * that all may write by their mode.
  */
 function isProtected(path: string, stats: Stats): boolean {
   return stats.isDirectory() && ((stats.mode & STICKY) !== 0 || isReadOnly(path))
@@ -77,7 +77,7 @@ function isProtected(path: string, stats: Stats): boolean {
 
 /**
  * A group with the number of the owner is the owner's private one: where such groups are usual, the umask lets them
- * write. Root's is none of these: what may be written there is what an access control list lets others write.
+ * write. Root's is none of these: write access there comes from an access control list.
  */
 function isWritableByGroup({ mode, uid, gid }: Stats): boolean {
   return (mode & constants.S_IWGRP) !== 0 && (gid !== uid || uid === 0)
@@ -110,7 +110,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** What cannot be reached cannot be used either, and using it says why. */
+/** A file that cannot be reached cannot be used, and using it gives the reason. */
 function canBeReached(file: string): boolean {
   try {
     statSync(file)

@@ -3,7 +3,7 @@ import { DURATION, parseDuration } from '../duration.ts'
 
 const DURATION_HELP = 'must be a duration with a unit, such as 500ms, 30s, 15m or 2h'
 
-/** A text with a unit that becomes milliseconds. */
+/** In milliseconds. */
 export const duration = z
   .string({ error: DURATION_HELP })
   .regex(DURATION, { error: DURATION_HELP, abort: true })
@@ -24,7 +24,7 @@ const DAY_MS = 86_400_000
 /** A hundred years; the store has no times that are thousands of years ago. */
 const LONGEST_RETENTION_MS = 36_500 * DAY_MS
 
-/** How long the past is kept: a day at least, because what was deleted within a day counts for the guards. */
+/** At least a day, because the guards count the deletes of a day. */
 export function retentionTime(orElse: string = '') {
   const error = `must be a duration from 1d to 36500d${orElse}`
   return z
@@ -43,7 +43,7 @@ export const network = z
   })
   .meta({ title: 'IP address or network' })
 
-/** An IPv4 network in IPv6 form whose prefix takes in addresses that are not IPv4. */
+/** An IPv4 network in IPv6 form whose prefix covers addresses that are not IPv4. */
 function isTooWide(text: string): boolean {
   const [address, prefix] = text.split('/')
   const hostname = URL.parse(`http://[${address}]`)?.hostname ?? ''
@@ -60,7 +60,7 @@ const SIZE = /^(\d{1,6})(KiB|MiB|GiB)$/
 
 const SIZE_HELP = 'must be a size with a unit, such as 512KiB, 100MiB or 2GiB'
 
-/** A text with a unit that becomes bytes. */
+/** In bytes. */
 export const size = z
   .string({ error: SIZE_HELP })
   .regex(SIZE, { error: SIZE_HELP, abort: true })
@@ -73,7 +73,7 @@ function parseSize(text: string): number {
   return Number(match?.[1]) * (SIZES.get(match?.[2]) ?? Number.NaN)
 }
 
-/** Where a secret is; the secret itself is never in the configuration. */
+/** The secret itself is never in the configuration. */
 export type SecretSource =
   | { readonly env: string }
   | { readonly file: string }
@@ -99,7 +99,7 @@ const CREDENTIAL_HELP = 'must be the plain name of a file, such as ldap-password
 
 const ENV_HELP = 'must be the name of an environment variable, not the secret itself'
 
-/** The name of an environment variable with a secret. The message never quotes it: it may be the secret. */
+/** The message never quotes the name: it may be the secret. */
 export const envName = z
   .string({ error: ENV_HELP })
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, { error: ENV_HELP })
@@ -131,10 +131,9 @@ export const secret = z
   )
   .meta({ id: 'secret' })
 
-/** A text of one or more characters. */
 export const text = z.string().min(1, { error: 'must not be empty' })
 
-/** A path; relative ones start in the configuration file's folder. */
+/** Relative paths start in the configuration file's folder. */
 export const path = z.string().min(1, { error: 'must be a path' }).meta({ title: 'path' })
 
 export interface Address {
@@ -158,8 +157,8 @@ export const address = z
   .meta({ title: 'address' })
 
 /**
- * A URL of one of these schemes, without a password, and without a user unless `user` is true. Messages never quote the
- * URL, which may hold a password.
+ * Without a password, and without a user unless `user` is true. Messages never quote the URL, which may hold a
+ * password.
  */
 export function url(schemes: readonly string[], options: { user?: boolean; password: string }) {
   const example = schemes.map((scheme) => `${scheme}://…`).join(' or ')
