@@ -46,8 +46,8 @@ test('a change that the API refused is tried again a day later', async () => {
     ['late', 25],
     ['fresh', 23],
   ] as const) {
-    await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, detail, tried_at)
-      VALUES (${sync}, ${TARGET}, ${fingerprint}, 'refused', now() - make_interval(hours => ${hours}))`.execute(
+    await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, detail, tried_at)
+      VALUES (${sync}, ${TARGET}, ${fingerprint}, 'create-user', 'u', 'refused', now() - make_interval(hours => ${hours}))`.execute(
       db,
     )
   }
