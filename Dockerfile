@@ -23,7 +23,7 @@ FROM node:24.21.0-slim
 LABEL org.opencontainers.image.title="dirsyncd" \
       org.opencontainers.image.description="Keeps the external directories of an access-management service equal to LDAP or CSV files" \
       org.opencontainers.image.licenses="MIT"
-# The data directory is all that is ever written, besides /tmp: the rest of the file system may be read-only.
+# The data directories are all that is ever written, besides /tmp: the rest of the file system may be read-only.
 RUN mkdir -p /etc/dirsyncd /var/lib/dirsyncd /etc/access-service /var/lib/access-service \
  && chown node:node /var/lib/dirsyncd /var/lib/access-service \
  && ln -s /app/dist/main.js /usr/local/bin/dirsyncd \
@@ -35,7 +35,7 @@ COPY package.json LICENSE ./
 ENV DIRSYNCD_CONFIG=/etc/dirsyncd/dirsyncd.yaml
 # By number, so that a cluster can see that it is not root; 1000 is the user node.
 USER 1000:1000
-VOLUME /var/lib/dirsyncd
+VOLUME ["/var/lib/dirsyncd", "/var/lib/access-service"]
 EXPOSE 8080
 # Of `start`, whose admin listener is on port 8080; for another command or port give another one or --no-healthcheck.
 # Images in OCI's format have none: `podman build` and `buildah bud` keep it with --format=docker, and Kubernetes asks by a

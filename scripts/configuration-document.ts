@@ -1,10 +1,11 @@
 import { configJsonSchema } from '../src/config/schema.ts'
 
-const HEAD = `# Every option of the configuration
+const HEAD = `# Every option of dirsyncd
 
 <!-- Made from src/config/schema.ts by \`npm run configuration\`. -->
 
-[config/example.yaml](../config/example.yaml) shows them in their place; [setup.md](setup.md) says which of them you
+[config/example.yaml](../config/example.yaml) shows them in their place
+([config/access-service.yaml](../config/access-service.yaml) those of access-service); [setup.md](setup.md) says which of them you
 need. An unknown option and a wrong value are errors with their place ([config-invalid](errors.md#config-invalid)); each
 command names all of them at once. An editor checks the file while you write when its first line is
 \`# yaml-language-server: $schema=PATH\`, with the path of \`config/schema.json\`.

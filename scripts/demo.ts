@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ownerOf } from '../src/base/database/owner.ts'
 import { SERVICE_TABLES } from '../src/service/store/migrations/index.ts'
 import { STORE_TABLES } from '../src/store/migrations/index.ts'
 
@@ -18,24 +19,31 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => en
 /** A closed terminal, on which the programs themselves would only reload. */
 process.on('SIGHUP', () => end('SIGTERM'))
 
-startOverWithOtherTables()
+await startOverWithOtherTables()
 start('src/service/main.ts', 'config/demo/access-service.yaml')
 start('src/main.ts', 'config/demo.yaml')
 const codes = await Promise.all(processes.map(codeOf))
 process.exitCode = codes.find((code) => code !== 0) ?? 0
 
 /** Until 1.0.0 no store is upgraded, and nobody misses that of a demo. */
-function startOverWithOtherTables(): void {
+async function startOverWithOtherTables(): Promise<void> {
   const form = createHash('sha256')
     .update(JSON.stringify([STORE_TABLES, SERVICE_TABLES]))
     .digest('hex')
   const file = join(DATA, 'form')
-  if (existsSync(DATA) && (!existsSync(file) || readFileSync(file, 'utf8') !== form)) {
+  const isOther = existsSync(file) ? readFileSync(file, 'utf8') !== form : existsSync(join(DATA, 'store'))
+  if (isOther && !(await isInUse())) {
     process.stdout.write(`The demo starts over: its stores in ${DATA} have tables of another version.\n`)
     rmSync(DATA, { recursive: true })
   }
   mkdirSync(DATA, { recursive: true, mode: 0o700 })
   writeFileSync(file, form)
+}
+
+/** Nothing is taken from a demo that runs. */
+async function isInUse(): Promise<boolean> {
+  const owners = await Promise.all([DATA, join(DATA, 'service')].map((dir) => ownerOf(dir)))
+  return owners.some((owner) => owner !== undefined)
 }
 
 function start(program: string, config: string): void {
@@ -44,10 +52,10 @@ function start(program: string, config: string): void {
 }
 
 /** Ends the other program, too. */
-async function codeOf(child: ChildProcess): Promise<number | null> {
+async function codeOf(child: ChildProcess): Promise<number> {
   const [code] = await once(child, 'exit')
   end('SIGTERM')
-  return code as number | null
+  return (code as number | null) ?? 1
 }
 
 function end(signal: NodeJS.Signals): void {

@@ -52,7 +52,7 @@ export async function runDaemon(
   await using stack = new AsyncDisposableStack()
   const ready = takeHangups(stack)
   const metrics = new Metrics(programVersion())
-  const open = () => openSite(config, DAEMON, log, { times, metrics })
+  const open = () => openSite(config, DAEMON, log, { times, metrics, tables: 'upgrade' })
   const site = await openOwnSite(stack, config, open, output)
 
   const configuration = () => syncs.config

@@ -37,7 +37,7 @@ async function away(what: 'store' | 'queue', work: Promise<unknown>): Promise<Ob
 }
 
 /**
- * A store is away, or a sync has missed three scheduled runs. A held or paused sync is not late. A decision, a
+ * A store is away, or a sync has not succeeded since its schedule called for it three times. A held or paused sync is not late. A decision, a
  * resumption and the start of this daemon begin a new count of three.
  */
 export async function whyDaemonIsNotReady(
@@ -61,10 +61,7 @@ export async function whyDaemonIsNotReady(
   }
 }
 
-/**
- * The time since which three scheduled runs were missed; `undefined` without a schedule. A run that is under way may
- * take its time.
- */
+/** The time of the third-last scheduled call; `undefined` without a schedule. For a run under way, counted from its start. */
 export function dueOf({ name, schedule }: SyncConfig, figures: SyncFigures, now: Date): Date | undefined {
   const { isUnderWay, lastAttempt } = figures
   return schedule && pastDue(schedule, name, isUnderWay && lastAttempt !== null ? lastAttempt : now)

@@ -14,7 +14,7 @@ export function checkConfig(value: unknown): Checked<ParsedConfig> {
 function explained(fault: Fault): Fault {
   if (fault.path.join('.') !== 'service') return fault
   const message =
-    'is not a section of this file: access-service, the access-management service, has a file of its own; move the section ' +
-    'to /etc/access-service/access-service.yaml, or to the file that $ACCESS_SERVICE_CONFIG names'
+    'belongs to access-service, a program with a file of its own: move it to /etc/access-service/access-service.yaml or to ' +
+    '$ACCESS_SERVICE_CONFIG, and set its dataDir, which was the folder service in this dataDir'
   return { ...fault, message }
 }

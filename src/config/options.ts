@@ -10,9 +10,8 @@ const WITHOUT_EFFECT = new RegExp(
 
 /** Options that change scope or mapping, by key: many entries may change without any change in the source. */
 export function decisiveOptions({ source, directory, entries, policy }: SyncConfig): Options {
-  const { baseUrl, organizationId, directoryId, allowedDomains, membership, emails } = directory
-  // Keeps runs of older versions, which did not have the option, comparable.
-  const dropBadEmails = directory.dropBadEmails || undefined
+  const { baseUrl, organizationId, directoryId, allowedDomains, dropBadEmails, membership, emails } =
+    directory
   const fromSource = Object.entries(flatOptions(source.options)).filter(([key]) => !WITHOUT_EFFECT.test(key))
   return {
     ...Object.fromEntries(fromSource),

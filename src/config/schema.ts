@@ -7,6 +7,7 @@ import { commandSource, ldapSource } from './source-schema.ts'
 import {
   ADDRESS_HELP,
   address,
+  baseUrl,
   duration,
   network,
   retentionTime,
@@ -106,13 +107,6 @@ export const domain = z
     error: 'must be one domain such as example.org, without @, * and commas',
   })
   .meta({ title: 'domain' })
-
-export const baseUrl = url(['http', 'https'], { password: 'the token goes into token: { file: PATH }' })
-  .refine((value) => !/[?#]/.test(value), { error: 'must end with a host or a path, without ? and #' })
-  .refine((value) => !/\/api\/v2(\/|$)/.test(value), {
-    error: 'must not have /api/v2, which is added to it; leave that out, and what is behind it',
-  })
-  .describe('Address of the access-management service, without /api/v2.')
 
 const directory = z
   .strictObject({

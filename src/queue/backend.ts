@@ -111,11 +111,11 @@ async function lacksTables({ pool }: Store, rights: TableRights): Promise<boolea
   if (version === undefined) return rights !== 'keep'
   // Tables of a newer BullMQ are used as long as it declares that an older one can use them.
   if (version >= LATEST_SCHEMA_VERSION) return false
-  if (rights !== 'keep') return true
+  if (rights === 'upgrade') return true
   throw new DirsyncdError(
     'queue-unavailable',
     `The queue in the store was last used by an older dirsyncd: its tables have version ${version}, and this version ` +
-      `needs ${LATEST_SCHEMA_VERSION}. The next dirsyncd start, sync or plan upgrades it.`,
+      `needs ${LATEST_SCHEMA_VERSION}. Start the daemon of this version with it (dirsyncd start), which upgrades it.`,
   )
 }
 

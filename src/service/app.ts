@@ -46,7 +46,7 @@ const HEALTH_PATH = '/healthz'
 const API_PATH = '/api/'
 
 export interface ServiceOptions {
-  /** Migrated with `migrateService`. The caller ends the pool after the app is closed. */
+  /** Its tables are made (`makeServiceTables`). The caller ends the pool after the app is closed. */
   readonly pool: Pool
   readonly log: Log
   readonly vault: Vault

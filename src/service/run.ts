@@ -18,7 +18,7 @@ import { makeServiceTables, openServicePool } from './store/open.ts'
 import { openRequestLog } from './http/open-request-log.ts'
 import { listenForServiceAdmin } from './admin/open.ts'
 
-/** For requests in flight. With the 3 s of `site.ts` it stays below the 8 s of `shutdown.ts`. */
+/** For requests in flight; below the 8 s after which `shutdown.ts` ends the process. */
 const GRACE_MS = 4000
 
 export async function runService(

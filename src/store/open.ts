@@ -12,7 +12,13 @@ import type { Outage } from '../base/database/outage.ts'
 import { ownerOf, requireUsable } from '../base/database/owner.ts'
 import { createEmbeddedLeases, createServerLeases, type Leases } from './lease.ts'
 import { LeaseRenewer } from './lease-renewer.ts'
-import { emptyStore, makeTables, type TableRights, tryMigration } from '../base/database/make-tables.ts'
+import {
+  emptyStore,
+  makeTables,
+  mayMakeStore,
+  type TableRights,
+  tryMigration,
+} from '../base/database/make-tables.ts'
 import { STORE_TABLES } from './migrations/index.ts'
 import type { Tables } from './tables.ts'
 import { startVacuum } from './vacuum.ts'
@@ -42,7 +48,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const outage = createStoreOutage(options.log)
   const rights = options.tables ?? 'create'
   const where = describeDatabase(options)
-  if (options.kind === 'embedded' && rights !== 'create' && (await isWithoutStore(options.dataDir)))
+  if (options.kind === 'embedded' && !mayMakeStore(rights) && (await isWithoutStore(options.dataDir)))
     throw emptyStore(where)
   const pool = await openPool(stack, options, outage)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })

@@ -127,9 +127,9 @@ export interface ChangesTable {
   status: number | null
   /** A create that found its entry, and not because an earlier request of this program had created it. */
   was_there: Generated<boolean>
-  /** A person approved it. */
+  /** An operator approved it. */
   approved: Generated<boolean>
-  /** Who it was. */
+  /** The operator who approved it. */
   approved_by: string | null
   /** Read back before the rest of its operation is sent. */
   canary: Generated<boolean>

@@ -46,7 +46,7 @@ function complaints({ probe, state, reason, passingFault, differences, notes }: 
   )
 }
 
-/** Tries every endpoint of a service with the wide fixture as `check --api-contract` does. */
+/** Tries every endpoint of a service with the wide fixture as `access-service conformance` does. */
 export function testEveryEndpoint(service: () => RunningService): void {
   let conformance: Conformance | undefined
 

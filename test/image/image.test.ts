@@ -21,7 +21,7 @@ beforeAll(async () => {
   images.makeBases()
   images.build('.', 'dirsyncd')
   options = { root: images.mount('dirsyncd'), volumes: prepareVolumes(), env: environmentOf('dirsyncd') }
-  daemon = stack.use(new Container(options, commandOf('dirsyncd')))
+  daemon = stack.use(new Container(options, besideService(commandOf('dirsyncd'))))
   await daemon.says(/"end":"done"/)
 })
 afterAll(() => stack.disposeAsync())
@@ -37,7 +37,16 @@ function prepareVolumes(): Readonly<Record<string, string>> {
     .replace(/^dataDir: .*/m, 'dataDir: /var/lib/dirsyncd')
     .replace(/^log: .*/m, 'log: { level: info }')
   writeFileSync(join(config, 'dirsyncd.yaml'), demo)
+  const service = readFileSync(at('config/demo/access-service.yaml'), 'utf8')
+  const inVolume = service.replace(/^dataDir: .*/m, 'dataDir: /var/lib/dirsyncd')
+  writeFileSync(join(config, 'demo/access-service.yaml'), inVolume)
   return { [config]: '/etc/dirsyncd', [data]: '/var/lib/dirsyncd' }
+}
+
+/** Has the container run access-service, too, by its name on the PATH. */
+function besideService(command: readonly string[]): readonly string[] {
+  const script = 'access-service start --config /etc/dirsyncd/demo/access-service.yaml & exec "$@"'
+  return ['sh', '-c', script, 'sh', ...command]
 }
 
 function environmentOf(image: string): Readonly<Record<string, string>> {
@@ -58,7 +67,7 @@ test('the image runs as a user without a name to guess, and knows how to ask for
   expect({ User, StopSignal, Volumes, ExposedPorts }).toEqual({
     User: '1000:1000',
     StopSignal: 'SIGTERM',
-    Volumes: { '/var/lib/dirsyncd': {} },
+    Volumes: { '/var/lib/dirsyncd': {}, '/var/lib/access-service': {} },
     ExposedPorts: { '8080/tcp': {} },
   })
   const [kind, ...command] = Healthcheck.Test
@@ -106,12 +115,14 @@ test('every command works within, by its short name', () => {
   expect(daemon.exec('dirsyncd', 'check', '--no-samples')).toMatchObject({ code: 0 })
   expect(daemon.exec('dirsyncd', 'explain', 'demo', 'p100001')).toMatchObject({ code: 0 })
   expect(daemon.exec('dirsyncd', 'nonsense')).toMatchObject({ code: 64 })
+  const contacts = ['contact', 'list', '--config', '/etc/dirsyncd/demo/access-service.yaml']
+  expect(daemon.exec('access-service', ...contacts)).toMatchObject({ code: 0 })
 })
 
 test('it ends in time when it is told to, and the next one goes on', async () => {
   const { code, ms } = await daemon.stop()
   expect([code, ms < 10_000]).toEqual([0, true])
-  await using next = new Container(options, commandOf('dirsyncd'))
+  await using next = new Container(options, besideService(commandOf('dirsyncd')))
   await next.says(/"msg":"daemon started"/)
   expect(next.exec('dirsyncd', 'runs', '1').output).toContain('done')
 })

@@ -22,7 +22,7 @@ export interface Conformance {
   check(operation: Operation): AsyncGenerator<Result>
   /**
    * Deletes the created entries and restores the changed ones, also after an error or an abort. Returns one sentence
-   * for each failure.
+   * for each entry that could not be deleted or restored.
    */
   close(): Promise<readonly string[]>
 }

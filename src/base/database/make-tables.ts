@@ -6,12 +6,20 @@ import { type MadeTables, requireWrites, withRights } from './rights.ts'
 /** Any number that nobody else locks; while one process makes tables the others wait. */
 const MIGRATION_LOCK = 7_347_731
 
-/** What a process may do to a store that has no tables yet: make them, make only those of a queue, or none. */
-export type TableRights = 'create' | 'queue' | 'keep'
+/**
+ * What a process may do: make the tables of an empty store (`create`), also upgrade an older queue in the store
+ * (`upgrade`, which a daemon may), make only the tables of a queue, or make none.
+ */
+export type TableRights = 'upgrade' | 'create' | 'queue' | 'keep'
+
+export function mayMakeStore(rights: TableRights): boolean {
+  return rights === 'upgrade' || rights === 'create'
+}
 
 /**
  * The tables of a program, in a schema of their own: SQL texts by name, in their order. Before 1.0.0 the first one is
- * edited in place; from then on a change of the tables is a new text at the end.
+ * edited in place; from then on a change of the tables is a new text at the end, and `missingMigrations` must decide which
+ * process may run it on a store that is not empty.
  */
 interface Tables {
   readonly schema: string
@@ -74,13 +82,13 @@ async function missingMigrations(
 ): Promise<readonly string[]> {
   const { database, isEmpty, made } = await readState(db, schema)
   const texts = Object.entries(migrations)
-  const known = texts.filter(([name]) => made.has(name))
-  const isOther = known.length === 0 || known.some(([name, text]) => made.get(name) !== hashOf(text))
-  if (!isEmpty && isOther) throw otherForm(where(database), program, withoutIt)
+  if (isEmpty && !mayMakeStore(rights)) throw emptyStore(where(database))
+  if (isEmpty) return texts.map(([name]) => name)
+  if (texts.some(([name, text]) => made.get(name) !== hashOf(text)))
+    throw otherForm(where(database), program, withoutIt)
   const newer = [...made.keys()].find((name) => !(name in migrations))
   if (newer !== undefined) throw newerStore(where(database), program, newer)
-  if (isEmpty && rights !== 'create') throw emptyStore(where(database))
-  return texts.map(([name]) => name).filter((name) => !made.has(name))
+  return []
 }
 
 interface State {

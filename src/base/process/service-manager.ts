@@ -18,7 +18,7 @@ export class ServiceManager implements Disposable {
     this.#log = log
   }
 
-  /** The service works from now on. systemd restarts it without regular watchdog messages. */
+  /** The service works from now on. systemd restarts it when watchdog messages stop. */
   readonly ready = (): void => {
     this.#tellReady()
     const everyMs = this.#watchdogMs() / 2

@@ -22,6 +22,6 @@ function shortKey(key: string): string {
 function isSection(value: unknown, key: string): value is object {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const names = Object.keys(value)
-  const isSecret = names.length === 1 && ['env', 'file', 'command'].includes(names[0] ?? '')
+  const isSecret = names.length === 1 && ['env', 'file', 'credential', 'command'].includes(names[0] ?? '')
   return !isSecret && !/(^|\.)map\.[^.]+$/.test(key)
 }

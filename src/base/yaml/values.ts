@@ -180,3 +180,10 @@ export function url(schemes: readonly string[], options: { user?: boolean; passw
   })
   return checked.meta({ title: `${schemes.map((scheme) => `${scheme}://`).join(' or ')} URL` })
 }
+
+export const baseUrl = url(['http', 'https'], { password: 'the token goes into a file of its own' })
+  .refine((value) => !/[?#]/.test(value), { error: 'must end with a host or a path, without ? and #' })
+  .refine((value) => !/\/api\/v2(\/|$)/.test(value), {
+    error: 'must not have /api/v2, which is added to it; leave that out, and what is behind it',
+  })
+  .describe('Address of the access-management service, without /api/v2.')

@@ -3,7 +3,10 @@ import type { Change, CreateGroup, CreateUser } from './change.ts'
 
 export type Create = CreateUser | CreateGroup
 
-/** Without a configured limit, services accept bodies of 100 kB and forms of 1,000 fields; 100 entries have 400. */
+/**
+ * Bytes of entries in one request, at most. Services accept bodies of 100 kB and forms of 1,000 fields by default; 100
+ * entries have 400 at most.
+ */
 const MOST_BYTES = 64 * 1024
 
 /** The name of a field in a form, such as `users%5B%5D%5Bemployee_id%5D=`. */

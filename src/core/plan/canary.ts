@@ -13,7 +13,10 @@ export type CanaryChange = Exclude<Change, { readonly op: 'delete-user' | 'delet
 
 export const CANARY_CHANGES = 20
 
-/** Few, because a service that mixes up entries would otherwise mix up 20 more in every run of a night. */
+/**
+ * After a failed verification, so few are sent and read back first: a service that mixes up entries would otherwise mix
+ * up 20 more in every run of a night.
+ */
 export const FIRST_AFTER_FAILURE = 2
 
 /** A single change cannot show that the service mixes up entries, so it proves nothing about the next ones. */

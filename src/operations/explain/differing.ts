@@ -10,7 +10,7 @@ export function differing(facts: VerdictFacts): Case | undefined {
   return reborn(facts) ?? emailTaken(facts) ?? doubted(facts) ?? keptByPolicy(facts) ?? changed(facts)
 }
 
-/** The wait decides the next run first; the e-mail matters only after it. */
+/** A block decides first; a taken e-mail matters only afterwards. */
 function reborn(facts: VerdictFacts): Case | undefined {
   const said = noticeOf(facts, 'reborn')
   if (said === undefined) return undefined

@@ -68,7 +68,7 @@ async function openOwn(service: ServiceConfig, log: Log): Promise<ServiceAdmin> 
   return toAdmin(perform, stack.move())
 }
 
-/** A running service rotates by itself, so that it encrypts with the new key from then on. */
+/** A running service does the rotation, so that it encrypts with the new key from then on. */
 async function rotateFor(service: ServiceConfig, pool: Pool): Promise<KeyRotation> {
   await using running = await connect(service)
   // Awaited here, because it may fail while the connection is being closed.

@@ -6,6 +6,7 @@ import { DEFAULT_TIMEOUTS } from '../../api/client/options.ts'
 import { openConformance, type Result, type TestedService } from '../../api/conformance/conformance.ts'
 import { endpoints, type Operation } from '../../api/contract/endpoints.ts'
 import { DirsyncdError, fileReason } from '../../base/errors.ts'
+import { createSecretReader } from '../../base/secrets/secret.ts'
 import { trustAuthoritiesOfMachine } from '../../base/process/authorities.ts'
 import type { BareSession } from '../../base/terminal/run-program.ts'
 
@@ -25,6 +26,7 @@ export interface ConformanceRequest {
   readonly rate?: number
   /** PEM file. */
   readonly ca?: string
+  readonly proxy?: string
 }
 
 export type ConformanceStep =
@@ -61,19 +63,22 @@ export async function* compare(
 }
 
 async function testedServiceOf(request: ConformanceRequest): Promise<TestedService> {
-  const { baseUrl, organization, directory, writes, emailDomain, resetPassword, rate, ca } = request
+  const { baseUrl, organization, directory, writes, emailDomain, resetPassword, rate, ca, proxy } = request
   if (ca === undefined && baseUrl.startsWith('https:')) trustAuthoritiesOfMachine()
   return {
     baseUrl,
     organizationId: organization,
     directoryId: directory,
-    token: (await textOf(request.tokenFile)).trim(),
+    token: await createSecretReader(
+      { file: request.tokenFile },
+      { env: {}, folder: '.', option: '--token-file' },
+    ).read(),
     deviceId: `conformance-${randomUUID()}`,
     dispatcher: createDispatcher({
       origin: new URL(baseUrl).origin,
       connections: 4,
       ca: ca === undefined ? undefined : await textOf(ca),
-      proxy: undefined,
+      proxy,
       timeouts: DEFAULT_TIMEOUTS,
     }),
     writes,

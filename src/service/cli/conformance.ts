@@ -1,5 +1,6 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { DirsyncdError } from '../../base/errors.ts'
+import { baseUrl } from '../../base/yaml/values.ts'
 import { named, wholeNumber } from '../../base/terminal/arguments.ts'
 import type { BareSession, Runner } from './context.ts'
 import type { ConformanceRequest, ConformanceStep } from './compare.ts'
@@ -16,7 +17,7 @@ endpoint. Without --writes, it sends only GET, a few hundred requests in all. Wi
 thousand: it creates users and groups of its own in the directory and removes each after its case, tests whether the
 service creates several with one request (the option createBatch of dirsyncd), changes the token's first subscription
 and restores it at the end, and reads credentials, which the service records as events. It resets a password only with
---reset-password; the new password stays.
+--reset-password; the new password stays. Without --rate, it sends as many requests as the service answers.
 
 A case that fails is tried again: a difference must come twice. A case that gets server errors or no answer is tried
 five times, and is a difference only if the service answers other requests in between. Where the tries do not agree, the
@@ -35,7 +36,7 @@ export function addConformance(program: Command, run: Runner): void {
   program
     .command('conformance')
     .description('Test any service against the description of its API.')
-    .argument('<url>', 'Address of the service, without /api/v2.', baseUrl)
+    .argument('<url>', 'Address of the service, without /api/v2.')
     .requiredOption('--token-file <file>', 'File with the access token.', named)
     .requiredOption('--organization <number>', 'Number of the organization.', wholeNumber)
     .requiredOption('--directory <number>', 'Number of a directory in it.', wholeNumber)
@@ -51,6 +52,7 @@ export function addConformance(program: Command, run: Runner): void {
       named,
     )
     .option('--rate <number>', 'Send at most so many requests a second.', wholeNumber)
+    .option('--proxy <url>', 'HTTP proxy that connects to the service (CONNECT).', named)
     .option(
       '--ca <file>',
       'PEM file with the CA of the service (default: the CAs of Node and of this machine).',
@@ -58,16 +60,17 @@ export function addConformance(program: Command, run: Runner): void {
     )
     .addHelpText('after', HELP)
     .action((url: string, { writes = false, ...options }: Options) =>
-      run((session) => compareAll(session, requireWrites({ ...options, baseUrl: url, writes })), {
+      run((session) => compareAll(session, requireWrites({ ...options, baseUrl: toBaseUrl(url), writes })), {
         needsConfig: false,
       }),
     )
 }
 
-function baseUrl(value: string): string {
-  const url = URL.parse(value)
-  if (url !== null && /^https?:$/.test(url.protocol)) return value.replace(/\/+$/, '')
-  throw new InvalidArgumentError('It must be an address such as https://access.example.com.')
+/** Commander would repeat a wrong value, which may hold a password. */
+function toBaseUrl(value: string): string {
+  const { data, error } = baseUrl.safeParse(value)
+  if (data !== undefined) return data.replace(/\/+$/, '')
+  throw new DirsyncdError('usage', `The address of the service ${error.issues[0]?.message}.`)
 }
 
 function requireWrites(request: ConformanceRequest): ConformanceRequest {

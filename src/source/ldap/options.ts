@@ -21,7 +21,7 @@ export type LdapUserMap = Omit<UserMap, 'external_id'> & Partial<Pick<UserMap, '
 export type LdapGroupMap = Omit<GroupMap, 'external_id'> & Partial<Pick<GroupMap, 'external_id'>>
 
 export interface LdapUserOptions extends LdapSearchOptions<LdapUserMap> {
-  /** For accounts that cannot log in: `keep` treats them like others, `skip` does not write them, `delete`: gone. */
+  /** For accounts that cannot log in: `keep` treats them like others, `skip` leaves them unchanged, `delete`: absent. */
   readonly disabled?: 'delete' | 'skip' | 'keep'
   /** RFC 4515; left out: the vendor's rule. */
   readonly disabledWhen?: string

@@ -180,7 +180,10 @@ async function journal(
   return settled.filter(({ number }) => stored.has(number))
 }
 
-/** A service that takes two ids for one would add the members of a group that was not created to another group. */
+/**
+ * Groups that were not created are looked up before their members are sent: a service that takes two ids for one would
+ * add the members to the other group.
+ */
 async function doubtMembers(trx: Fenced, run: number, groups: readonly string[]): Promise<void> {
   if (groups.length === 0) return
   await trx

@@ -5,6 +5,7 @@ import { checkConfig } from '../../../src/config/check.ts'
 import { readYaml } from '../../../src/base/yaml/document.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { configJsonSchema } from '../../../src/config/schema.ts'
+import { optionsOf, undescribed } from './schema-options.ts'
 import { wholeExample } from '../../support/example-configuration.ts'
 
 const EXAMPLE = 'config/example.yaml'
@@ -39,22 +40,3 @@ test('config/schema.json is what the schema says; node scripts/generate-schema.t
   const written: unknown = JSON.parse(await readFile('config/schema.json', 'utf8'))
   expect(written).toEqual(configJsonSchema())
 })
-
-/** The name of every option of a JSON schema, at any depth. */
-function optionsOf(schema: unknown): string[] {
-  if (typeof schema !== 'object' || schema === null) return []
-  const own = 'properties' in schema ? Object.keys(schema.properties ?? {}) : []
-  return [...own, ...Object.values(schema).flatMap(optionsOf)]
-}
-
-/** The paths of options without a description; the discriminator of a union needs none. */
-function undescribed(schema: unknown, path: string): string[] {
-  if (typeof schema !== 'object' || schema === null) return []
-  const own = 'properties' in schema ? Object.entries(schema.properties ?? {}) : []
-  return [
-    ...own
-      .filter(([option, of]) => !('description' in of) && option !== 'type' && option !== 'value')
-      .map(([option]) => `${path}.${option}`),
-    ...Object.entries(schema).flatMap(([key, part]) => undescribed(part, `${path}.${key}`)),
-  ]
-}

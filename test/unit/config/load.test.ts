@@ -217,8 +217,9 @@ const REFUSED: readonly { name: string; text: string; line: string }[] = [
     name: 'a section of the other program',
     text: `service: { keyFile: keys }\n${CORP}`,
     line:
-      'dirsyncd.yaml:1:1: service: is not a section of this file: access-service, the access-management service, has a file ' +
-      'of its own; move the section to /etc/access-service/access-service.yaml, or to the file that $ACCESS_SERVICE_CONFIG names',
+      'dirsyncd.yaml:1:1: service: belongs to access-service, a program with a file of its own: move it to ' +
+      '/etc/access-service/access-service.yaml or to $ACCESS_SERVICE_CONFIG, and set its dataDir, which was the folder ' +
+      'service in this dataDir',
   },
   {
     name: 'an empty file',

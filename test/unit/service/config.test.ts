@@ -1,7 +1,11 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Config, loadConfig } from '../../../src/service/config/config.ts'
+import { exampleServiceConfiguration } from '../../../scripts/example-configuration.ts'
+import { serviceJsonSchema } from '../../../src/service/config/schema.ts'
 import { createFolder } from '../config/folder.ts'
+import { optionsOf, undescribed } from '../config/schema-options.ts'
 
 const KEYS = 'service:\n  keyFile: keys\n'
 
@@ -64,4 +68,21 @@ test('the longest history of events is a hundred years, or for ever', async () =
   expect(century.service.eventRetentionMs).toBe(36_500 * 86_400_000)
   const forEver = await load(`${KEYS}  eventRetention: null\n`)
   expect(forEver.service.eventRetentionMs).toBeUndefined()
+})
+
+const EXAMPLE = 'config/access-service.yaml'
+
+test('the example is what the schema says, shows every option, and is valid; npm run configuration writes it', async () => {
+  const text = await readFile(EXAMPLE, 'utf8')
+  expect(text).toBe(exampleServiceConfiguration())
+  expect(optionsOf(serviceJsonSchema()).filter((option) => !text.includes(`${option}:`))).toEqual([])
+  const { service } = await loadConfig({ file: EXAMPLE, env: {} })
+  expect(service.listen.port).toBe(8090)
+  await expect(load(text.replaceAll(/^( *)#(?=\w+:)/gm, '$1'))).resolves.toBeDefined()
+})
+
+test('config/access-service.schema.json is what the schema says; npm run schema writes it', async () => {
+  const written: unknown = JSON.parse(await readFile('config/access-service.schema.json', 'utf8'))
+  expect(written).toEqual(serviceJsonSchema())
+  expect(undescribed(serviceJsonSchema(), '')).toEqual([])
 })

@@ -5,7 +5,7 @@ import {
   type ListedDirectory,
   type RawDirectory,
 } from '../../../operations/init/init.ts'
-import { baseUrl } from '../../../config/schema.ts'
+import { baseUrl } from '../../../base/yaml/values.ts'
 import { amount } from '../../../base/wording.ts'
 import { DirsyncdError, type ErrorCode } from '../../../base/errors.ts'
 import { printable } from '../../../base/printable.ts'

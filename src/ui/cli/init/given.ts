@@ -1,5 +1,6 @@
 import type { InitSteps } from '../../../operations/init/init.ts'
-import { baseUrl, domain, syncName } from '../../../config/schema.ts'
+import { baseUrl } from '../../../base/yaml/values.ts'
+import { domain, syncName } from '../../../config/schema.ts'
 import { type Env, misplacedSecret } from '../../../base/secrets/secret.ts'
 import { ldapUrl } from '../../../config/source-schema.ts'
 import { envName } from '../../../base/yaml/values.ts'

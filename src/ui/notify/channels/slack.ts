@@ -20,7 +20,7 @@ export function createSlack({ url, ...options }: SlackOptions): Channel {
   }
 }
 
-/** A URL read from the network gives write access, so no message shows it. */
+/** Anyone who has the URL can post, so no message shows it. */
 function checked(url: string): string {
   const parsed = URL.parse(url)
   const isPrivate =

@@ -341,7 +341,16 @@ const REFUSED: readonly [argv: readonly string[], code: number, sentence: RegExp
     64,
     /^Unknown command 'lst' \(Did you mean list\?\); see access-service token --help\.\n$/,
   ],
-  [['conformance', 'x.org', ...CONFORMANCE.slice(2)], 64, /must be an address such as https:/],
+  [
+    ['conformance', 'x.org', ...CONFORMANCE.slice(2)],
+    64,
+    /^The address of the service must be a URL that begins with https?:/,
+  ],
+  [
+    ['conformance', 'https://a:geheim@x.org', ...CONFORMANCE.slice(2)],
+    64,
+    /^The address of the service must not hold a password; the token goes into a file of its own\.\n$/,
+  ],
   [
     ['contact', 'list', '--config', 'no/such.yaml'],
     78,
