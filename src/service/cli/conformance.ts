@@ -3,7 +3,7 @@ import { DirsyncdError } from '../../base/errors.ts'
 import { baseUrl } from '../../base/yaml/values.ts'
 import { named, wholeNumber } from '../../base/terminal/arguments.ts'
 import type { BareSession, Runner } from './context.ts'
-import type { ConformanceRequest, ConformanceStep } from './compare.ts'
+import type { ConformanceRequest, ConformanceStep } from '../conformance.ts'
 import {
   pathWidth,
   renderContractBegin,

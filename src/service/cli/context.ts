@@ -2,7 +2,7 @@ import type { Log } from '../../base/log/log.ts'
 import type * as program from '../../base/terminal/run-program.ts'
 import type { ServiceAdmin } from '../admin/open.ts'
 import type { Config, ServiceConfig } from '../config/config.ts'
-import type { ConformanceRequest, ConformanceStep } from './compare.ts'
+import type { ConformanceRequest, ConformanceStep } from '../conformance.ts'
 
 /** Loaded when a command runs, so that `--help` stays fast. */
 export interface Parts {

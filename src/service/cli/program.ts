@@ -45,7 +45,7 @@ export const serviceParts: Parts = {
   runService: async (service, log, signal, onReady) =>
     (await import('../run.ts')).runService(service, log, signal, onReady),
   compare: async function* (request, session) {
-    yield* (await import('./compare.ts')).compare(request, session)
+    yield* (await import('../conformance.ts')).compare(request, session)
   },
 }
 

@@ -1,4 +1,4 @@
-import type { ConformanceStep } from './compare.ts'
+import type { ConformanceStep } from '../conformance.ts'
 import { amount, digits } from '../../base/wording.ts'
 import { printable } from '../../base/printable.ts'
 

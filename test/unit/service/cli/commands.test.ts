@@ -2,7 +2,7 @@ import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ServiceAdmin } from '../../../../src/service/admin/open.ts'
-import type { ConformanceRequest, ConformanceStep } from '../../../../src/service/cli/compare.ts'
+import type { ConformanceRequest, ConformanceStep } from '../../../../src/service/conformance.ts'
 import { runAccessService } from '../../../../src/service/cli/program.ts'
 import { createFolder } from '../../config/folder.ts'
 

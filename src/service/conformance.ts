@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createDispatcher } from '../../api/client/dispatcher.ts'
-import { DEFAULT_TIMEOUTS } from '../../api/client/options.ts'
-import { openConformance, type Result, type TestedService } from '../../api/conformance/conformance.ts'
-import { endpoints, type Operation } from '../../api/contract/endpoints.ts'
-import { DirsyncdError, fileReason } from '../../base/errors.ts'
-import { createSecretReader } from '../../base/secrets/secret.ts'
-import { trustAuthoritiesOfMachine } from '../../base/process/authorities.ts'
-import type { BareSession } from '../../base/terminal/run-program.ts'
+import { createDispatcher } from '../api/client/dispatcher.ts'
+import { DEFAULT_TIMEOUTS } from '../api/client/options.ts'
+import { openConformance, type Result, type TestedService } from '../api/conformance/conformance.ts'
+import { endpoints, type Operation } from '../api/contract/endpoints.ts'
+import { DirsyncdError, fileReason } from '../base/errors.ts'
+import { createSecretReader } from '../base/secrets/secret.ts'
+import { trustAuthoritiesOfMachine } from '../base/process/authorities.ts'
+import type { BareSession } from '../base/terminal/run-program.ts'
 
 const PATHS = Object.values(endpoints).map(({ path }) => path)
 
