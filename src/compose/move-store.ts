@@ -29,7 +29,11 @@ export async function moveStore({ store, dataDir }: Config, log: Log): Promise<M
     return await moveInto(to.pool, dataDir, log)
   } catch (error) {
     if (error instanceof DirsyncdError) throw error
-    const said = hasEmbeddedStore(dataDir) ? notMoved(error) : notKnown(error)
+    const said = hasEmbeddedStore(dataDir)
+      ? notMoved(error)
+      : isAway(error)
+        ? notKnown(error)
+        : unusable(error, dataDir)
     throw new DirsyncdError('store-unavailable', said, { cause: error })
   }
 }
@@ -38,6 +42,13 @@ function notMoved(error: unknown): string {
   const what =
     isAway(error) || /discarded/.test(sentence(error)) ? 'the connection to PostgreSQL broke' : 'it failed'
   return `Nothing was moved, because ${what} (${sentence(error).replace(/\.$/, '')}): the embedded store is as it was.`
+}
+
+function unusable(error: unknown, dataDir: string): string {
+  return (
+    `The files of the move in ${lastAside(dataDir)} cannot be used (${sentence(error).replace(/\.$/, '')}), so it is not known ` +
+    'whether the store was moved: restore them, and run `dirsyncd store move` again.'
+  )
 }
 
 function notKnown(error: unknown): string {

@@ -69,10 +69,7 @@ async function testedServiceOf(request: ConformanceRequest): Promise<TestedServi
     baseUrl,
     organizationId: organization,
     directoryId: directory,
-    token: await createSecretReader(
-      { file: request.tokenFile },
-      { env: {}, folder: '.', option: '--token-file' },
-    ).read(),
+    token: await readToken(request.tokenFile),
     deviceId: `conformance-${randomUUID()}`,
     dispatcher: createDispatcher({
       origin: new URL(baseUrl).origin,
@@ -86,6 +83,16 @@ async function testedServiceOf(request: ConformanceRequest): Promise<TestedServi
     ...(resetPassword !== undefined && { resetSubscriptionId: resetPassword }),
     ...(rate !== undefined && { limit: createPace(1000 / rate) }),
   }
+}
+
+async function readToken(file: string): Promise<string> {
+  const place = { env: {}, folder: '.', option: '--token-file' }
+  const token = await createSecretReader({ file }, place).read()
+  if (/^[!-~]+$/.test(token)) return token
+  throw new DirsyncdError(
+    'usage',
+    `The token in ${file} holds characters that no header can carry; is it the right file?`,
+  )
 }
 
 async function textOf(file: string): Promise<string> {

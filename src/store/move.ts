@@ -13,6 +13,9 @@ const TABLES = `SELECT relname AS table FROM pg_class WHERE relnamespace = 'dirs
   AND relname <> 'migrations'
   ORDER BY EXISTS (SELECT FROM pg_constraint WHERE conrelid = pg_class.oid AND contype = 'f'), relname`
 
+/** PostgreSQL takes 256 MB of JSON at once, and a change of a large group has 600 kB. */
+const ROWS_AT_ONCE = 100
+
 export interface MovedStore {
   /** Empty where all was moved before, or the answer to the commit was lost. */
   readonly tables: readonly { readonly table: string; readonly rows: number }[]
@@ -39,6 +42,7 @@ async function wasMoved(to: Pool, dataDir: string): Promise<boolean> {
   if (hasEmbeddedStore(dataDir) || aside === undefined) return false
   const device = await deviceOf(aside)
   if (await alone(to, (target) => hasCopyOf(device, target))) return true
+  if (aside !== movingPlace(dataDir)) throw movedElsewhere(aside, join(dataDir, 'store'))
   await rename(aside, join(dataDir, 'store'))
   return false
 }
@@ -66,6 +70,14 @@ async function hasCopyOf(device: string | undefined, target: PoolClient): Promis
   const { rowCount: runs } = await target.query('SELECT FROM dirsyncd.runs LIMIT 1')
   if (copies === 1 || runs === 0) return copies === 1
   throw storeHasRuns()
+}
+
+function movedElsewhere(aside: string, store: string): DirsyncdError {
+  return new DirsyncdError(
+    'store-unavailable',
+    `The embedded store was moved already, and not into the database that \`store\` names: name the one that it was moved ` +
+      `into, or, to move the old files in ${aside} once more, rename them to ${store}.`,
+  )
 }
 
 function storeHasRuns(): DirsyncdError {
@@ -99,6 +111,7 @@ async function copyAll(to: Pool, dataDir: string, log: Log): Promise<MovedStore[
 
 async function copyTables(from: Pool, target: PoolClient): Promise<MovedStore['tables']> {
   const { rows: tables } = await from.query<{ table: string }>(TABLES)
+  for (const { table } of tables) await requireEmpty(target, table)
   const copied: { table: string; rows: number }[] = []
   for (const { table } of tables) copied.push({ table, rows: await copyRows(from, target, table) })
   const { rows: sequences } =
@@ -106,6 +119,15 @@ async function copyTables(from: Pool, target: PoolClient): Promise<MovedStore['t
     FROM pg_sequences WHERE schemaname = 'dirsyncd' AND last_value IS NOT NULL`)
   for (const { name, value } of sequences) await target.query('SELECT setval($1, $2)', [name, value])
   return copied.filter(({ rows }) => rows > 0)
+}
+
+async function requireEmpty(target: PoolClient, table: string): Promise<void> {
+  const { rowCount } = await target.query(`SELECT FROM dirsyncd.${table} LIMIT 1`)
+  if (rowCount === 0) return
+  throw new DirsyncdError(
+    'store-unavailable',
+    `The store that \`store\` names has rows in its table ${table}, so nothing was moved into it: name an empty database.`,
+  )
 }
 
 /** Through JSON as text, which keeps large numbers, bytes and times as they are. */
@@ -117,7 +139,7 @@ async function copyRows(from: Pool, target: PoolClient, table: string): Promise<
     )
     let rows = 0
     for (;;) {
-      const some = (await source.query<{ row: string }>('FETCH 1000 FROM c')).rows
+      const some = (await source.query<{ row: string }>(`FETCH ${ROWS_AT_ONCE} FROM c`)).rows
       if (some.length === 0) break
       await target.query(
         `INSERT INTO dirsyncd.${table} OVERRIDING SYSTEM VALUE

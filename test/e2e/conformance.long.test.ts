@@ -213,3 +213,13 @@ test('conformance reports a service that is down in one sentence', async () => {
   expect(stdout).not.toContain('FAIL')
   expect(stderr).toMatch(/^http:\/\/127\.0\.0\.1:9 does not answer: .*\.\n$/)
 })
+
+test('a token that no header can carry is wrong usage, and is not shown', async () => {
+  await using site = await openSite({ program: 'access-service' })
+  const token = await site.write('token', `${FIXTURE.token}\nand more\n`)
+  expect(await site.run(...conformance(service.baseUrl, token))).toEqual({
+    code: 64,
+    stdout: '',
+    stderr: `The token in ${token} holds characters that no header can carry; is it the right file?\n`,
+  })
+})

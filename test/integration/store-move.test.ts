@@ -244,3 +244,31 @@ test('nothing is moved into a database that has runs, nor while a daemon has the
     stderr: expect.stringMatching(/dirsyncd start/),
   })
 })
+
+test('files of a finished move go into no other database, and nothing goes into one that has a pause', async () => {
+  await people(3)
+  await configure()
+  await site.run('plan', 'corp')
+  const store = join(site.dataDir, 'store')
+  const aside = join(site.dataDir, 'store.moved-2026-01-01T000000')
+  await rename(store, aside)
+  database = await createDatabase(STORE_TEMPLATE)
+  await configure({ store: database })
+  expect(await site.run('store', 'move')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'The embedded store was moved already, and not into the database that `store` names: name the one that it was moved ' +
+      `into, or, to move the old files in ${aside} once more, rename them to ${store}.\n`,
+  })
+  expect(existsSync(aside)).toBe(true)
+  await site.run('pause', 'corp')
+  await rename(aside, store)
+  expect(await site.run('store', 'move')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /has rows in its table paused_syncs, so nothing was moved into it: name an empty/,
+    ),
+  })
+  expect(existsSync(store)).toBe(true)
+})

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { systemCode } from '../errors.ts'
@@ -49,7 +49,7 @@ export function lastAside(dataDir: string): string | undefined {
   const moving = movingPlace(dataDir)
   if (existsSync(moving)) return moving
   const last = namesIn(dataDir)
-    .filter((name) => name.startsWith(ASIDE))
+    .filter((name) => name.startsWith(ASIDE) && isFolder(join(dataDir, name)))
     .toSorted()
     .at(-1)
   return last && join(dataDir, last)
@@ -62,4 +62,9 @@ function namesIn(folder: string): readonly string[] {
   } catch {
     return []
   }
+}
+
+/** An operator may pack the files that were put aside. */
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }

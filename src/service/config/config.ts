@@ -52,7 +52,15 @@ export function loadConfig(from: ConfigPlace): Promise<Config> {
 
 function checkConfig(value: unknown): Checked<ParsedConfig> {
   const { config, faults } = checkValues(serviceSchema, value)
-  return { config, faults: [...faults, ...passwordFaults(config)] }
+  return { config, faults: [...faults.map(explained), ...passwordFaults(config)] }
+}
+
+function explained(fault: Fault): Fault {
+  if (fault.path.join('.') !== 'syncs') return fault
+  return {
+    ...fault,
+    message: 'belongs to dirsyncd, which has a file of its own: this file is that of access-service',
+  }
 }
 
 function passwordFaults(config: ParsedConfig | undefined): Fault[] {
