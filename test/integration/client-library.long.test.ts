@@ -156,9 +156,9 @@ describe('the package', () => {
     ['.js', [...DEPENDENCIES, 'node:http', 'node:timers/promises'].toSorted()],
     ['.d.ts', ['zod']],
   ] as const)('loads the client and the contract only, as %s', async (ending, packages) => {
-    const loaded = await loadedBy('client/index', ending)
+    const loaded = await loadedBy('api/client/index', ending)
     expect(loaded.packages).toEqual(packages)
-    const strange = loaded.files.filter((file) => !/^(client|contract)\/|^errors\./.test(file))
+    const strange = loaded.files.filter((file) => !/^api\/(client|contract)\/|^base\/errors\./.test(file))
     expect(strange).toEqual([])
     expect(loaded.files.length).toBeGreaterThan(10)
   })
