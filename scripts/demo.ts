@@ -22,7 +22,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => en
 process.on('SIGHUP', () => end('SIGTERM'))
 
 await startOverWithOtherTables().catch((error: unknown) => {
-  process.stderr.write(`The demo cannot use ${DATA}: ${sentence(error)}.\n`)
+  process.stderr.write(
+    `The demo cannot use ${DATA}: ${sentence(error)}. Give this user the folder, or remove it.\n`,
+  )
   process.exit(1)
 })
 start('src/service/main.ts', 'config/demo/access-service.yaml')
@@ -30,7 +32,7 @@ start('src/main.ts', 'config/demo.yaml')
 const codes = await Promise.all(processes.map(codeOf))
 process.exitCode = codes.find((code) => code !== 0) ?? 0
 
-/** Until 1.0.0 no store is upgraded, and nobody misses those of a demo. */
+/** Until 1.0.0 no store is upgraded, and those of a demo hold nothing of value. */
 async function startOverWithOtherTables(): Promise<void> {
   const form = createHash('sha256')
     .update(JSON.stringify([STORE_TABLES, SERVICE_TABLES]))

@@ -3,12 +3,14 @@ import type { Pool, PoolClient } from 'pg'
 import { DirsyncdError } from '../errors.ts'
 import { type MadeTables, requireWrites, withRights } from './rights.ts'
 
-/** Any number that nobody else locks; while one process makes tables the others wait. */
+/** An arbitrary number that no other program locks. While one process makes tables, the others wait. */
 const MIGRATION_LOCK = 7_347_731
 
 /**
- * What a process may do: make the tables of an empty store (`create`), also upgrade an older queue in the store
- * (`upgrade`, which a daemon may), make only the tables of a queue, or make none.
+ * - `upgrade` (a daemon): makes the tables of an empty store, and upgrades an older queue in the store
+ * - `create`: makes the tables of an empty store
+ * - `queue`: makes only the tables of a queue
+ * - `keep`: makes none
  */
 export type TableRights = 'upgrade' | 'create' | 'queue' | 'keep'
 

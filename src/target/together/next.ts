@@ -2,10 +2,13 @@ import type { ApiError } from '../../api/client/api-error.ts'
 import type { Create } from '../../core/plan/batches.ts'
 
 /**
- * What follows after a batch that was not answered with 2xx. `share`: the failure is that of every entry. `look`: the
- * outcome is unknown, so each entry is looked up and none is sent again now. `look-and-go-on`: some entries may exist,
- * and the service has done nothing. `look-at-ends`: an entry or the batch is refused, but some entries may have been
- * created. `halve`: the same, and none was created.
+ * What follows after a batch that was not answered with 2xx:
+ *
+ * - `share`: every entry failed
+ * - `look`: the outcome is unknown, so each entry is looked up, and none is sent again now
+ * - `look-and-go-on`: some entries existed before, and the service created none
+ * - `look-at-ends`: the service refused an entry or the batch, and may have created some entries
+ * - `halve`: the same, and it created none
  */
 export type Next = 'share' | 'look' | 'look-and-go-on' | 'look-at-ends' | 'halve'
 

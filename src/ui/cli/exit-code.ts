@@ -13,10 +13,12 @@ interface Ending extends Pick<RunSummary, 'state' | 'counts'>, Partial<Pick<RunS
 }
 
 /**
- * 0 done (a plan: nothing to change); 1 failed, or the requested id is unknown on both sides; 2 a plan with changes,
- * also if all are blocked or in quarantine, or entries share an external id; 3 held, also if only some changes need
- * approval; 4 done, but some changes wait for a better read, entries were unreadable, quarantined, failed, missing in
- * the directory or share an external id there, or the directory's list was incomplete.
+ * - 0: done; a plan: nothing to change
+ * - 1: failed, or source and directory both lack the requested id
+ * - 2: a plan with changes, also if all are blocked or in quarantine, or entries share an external id
+ * - 3: held, also if only some changes need approval
+ * - 4: done, but some changes need a better read; entries were unreadable, quarantined, failed, missing in the directory
+ *   or share an external id there; or the directory's list was incomplete
  */
 export function runExitCode(run: Ending): number {
   if ((run.counts?.notices['unknown-id'] ?? 0) > 0) return EXIT.error
