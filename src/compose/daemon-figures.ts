@@ -105,8 +105,8 @@ function addHold({ sync, hold, planned }: SyncFigures, add: Add): void {
     add('dirsyncd_hold_expires_timestamp_seconds', { sync }, hold.expiresAt.getTime() / 1000)
   }
   const findings = new Map<string, number>()
-  for (const { guard, changes } of undecided('done', planned?.breaches ?? []))
-    findings.set(guard, (findings.get(guard) ?? 0) + changes)
+  for (const { code, changes } of undecided('done', planned?.breaches ?? []))
+    findings.set(code, (findings.get(code) ?? 0) + changes)
   for (const [finding, changes] of findings) add('dirsyncd_withheld_changes', { sync, finding }, changes)
 }
 

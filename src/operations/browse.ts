@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
-import type { Notice, NoticeCode } from '../core/entries/snapshot.ts'
+import type { NoticeCode } from '../core/notice.ts'
+import type { Notice } from '../core/notice.ts'
 import { type ChangeFilter, listChanges, type Place } from '../store/change-list.ts'
 import { openHoldOf } from '../store/holds.ts'
 import { listNoticesOf } from '../store/plans.ts'

@@ -280,8 +280,8 @@ function badEmailFinding(
   const who = others.length === 1 ? '1 user has' : `${digits(others.length)} users have`
   const faults = new Set(others.map(({ email = '' }) => addressFault(email, allowedDomains)))
   const what = [
-    ...(faults.has('is no address') ? ['no address'] : []),
-    ...(faults.has('is outside the allowed domains') ? ['outside allowedDomains'] : []),
+    ...(faults.has('no-address') ? ['no address'] : []),
+    ...(faults.has('other-domain') ? ['outside allowedDomains'] : []),
   ]
   const have = `${who} an e-mail that is ${what.join(', or ')}`
   return {

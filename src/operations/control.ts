@@ -1,4 +1,5 @@
-import type { Notice } from '../core/entries/snapshot.ts'
+import type { Refusal } from '../core/plan/inputs.ts'
+import type { Notice } from '../core/notice.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import { timeOfDay } from '../base/wording.ts'
 import type { Change, Op } from '../core/plan/change.ts'
@@ -172,8 +173,7 @@ export interface QuarantinedChange {
   readonly name: string | null
   readonly op: Op
   readonly fingerprint: string
-  /** The service's answer, one sentence. */
-  readonly detail: string
+  readonly refusal: Refusal
   /** ISO 8601, UTC, as the next two. */
   readonly since: string
   readonly triedAt: string

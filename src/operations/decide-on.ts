@@ -87,7 +87,7 @@ function requireNames(
   { decision, only }: NewDecision,
   breaches: readonly RecordedBreach[],
 ): void {
-  const names = new Set(breaches.map(({ guard }) => guard))
+  const names = new Set(breaches.map<string>(({ code }) => code))
   const unknown = only?.filter((name) => !names.has(name)) ?? []
   if (unknown.length === 0) return
   const what = decision === 'approved' ? 'approve' : 'reject'

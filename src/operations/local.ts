@@ -271,7 +271,7 @@ function quarantinedChange({ op, ...row }: QuarantinedRow): QuarantinedChange {
     name: row.name,
     op,
     fingerprint: row.fingerprint,
-    detail: row.detail,
+    refusal: row.refusal,
     since: row.since.toISOString(),
     triedAt: row.tried_at.toISOString(),
     triedAgainAt: row.tried_again_at.toISOString(),

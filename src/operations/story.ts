@@ -1,5 +1,8 @@
+import type { Membership } from '../core/plan/policy.ts'
+import type { ConfigurationChange } from '../core/plan/configuration.ts'
 import type { DirectoryGroup, DirectoryUser, Kind } from '../core/entries/entry.ts'
-import type { Notice } from '../core/entries/snapshot.ts'
+import type { BlockReason } from '../core/block.ts'
+import type { Faulty, Notice } from '../core/notice.ts'
 import type { Change, DeleteReason, Op } from '../core/plan/change.ts'
 import type { FieldTrace, FoundEntry } from '../source/source.ts'
 import type { WaitingMembership } from '../store/entry-history.ts'
@@ -39,44 +42,13 @@ export interface Nobody {
   readonly result: 'nobody'
   readonly sync: string
   readonly who: string
-  readonly verdict: Verdict
-  readonly todo: string | null
+  /** What of the source was searched; null where it could not be asked. */
+  readonly searched: string | null
+  /** One sentence each, where the source or the directory could not be asked. */
+  readonly error: string | null
+  readonly directoryError: string | null
+  readonly unreadable: readonly Faulty[]
 }
-
-export interface Verdict {
-  readonly code: VerdictCode
-  /** One sentence. */
-  readonly sentence: string
-}
-
-export type VerdictCode =
-  | 'never-seen'
-  | 'source-unreadable'
-  | 'directory-unreadable'
-  | 'unchanged'
-  | 'changed'
-  | 'failed'
-  | 'deleted'
-  | 'absent'
-  | 'left-filter'
-  | 'other-base'
-  | 'not-an-entry'
-  | 'disabled'
-  | 'unusable'
-  | 'duplicate-id'
-  | 'excluded'
-  | 'protected'
-  | 'kept'
-  | 'email-not-allowed'
-  | 'no-email'
-  | 'email-taken'
-  | 'in-grace'
-  | 'undone'
-  | 'unproved'
-  | 'quarantined'
-  | 'rejected'
-  | 'held'
-  | 'value-kept'
 
 export interface JournalEntry {
   readonly run: number
@@ -104,7 +76,6 @@ export interface Story {
   readonly id: string | null
   readonly name: string | null
   readonly email: string | null
-  readonly verdict: Verdict
   readonly source: SourceSide
   readonly directory: DirectorySide
   /** What would make the directory's entry equal to the source's, whether or not it may be done now. */
@@ -124,17 +95,34 @@ export interface Story {
   readonly paused: SyncPause | null
   /** The newest first. */
   readonly journal: readonly JournalEntry[]
-  /** What the next run would do; one sentence. */
-  readonly next: string
-  /** What the operator can do; one sentence, null where nothing has to be done. */
-  readonly todo: string | null
+  /** What a run would plan from this entry alone. */
+  readonly planned: Change | undefined
+  /** Whether a run has found the entry absent, so that its grace period has begun. */
+  readonly isAbsenceKnown: boolean
+  /** `off` also where the source has no members. */
+  readonly membership: Membership
+  /** Options changed since the last completed run. */
+  readonly configurationChange: ConfigurationChange | undefined
+  readonly completedRun: number | null
+  /** Whether both sides of a group list the same members; null where `planned` does not come from the members. */
+  readonly sameMembers: boolean | null
+  readonly sharesEmails: boolean
+  /** The run whose guards hold everything, until a decision or a later plan without violations. */
+  readonly heldRun: number | null
+  readonly heldUndo: HeldUndo | undefined
+}
+
+export interface HeldUndo {
+  readonly run: number
+  readonly undoes: number
+  readonly op: Op
 }
 
 export interface StoryHold {
   readonly run: number
   /** Guards hold the whole plan; otherwise the evidence of the read withholds this change. */
   readonly isPlanHeld: boolean
-  readonly breaches: readonly { readonly guard: string; readonly detail: string }[]
+  readonly breaches: readonly BlockReason[]
 }
 
 export interface SourceSide {
@@ -147,7 +135,7 @@ export interface SourceSide {
   /** Other users of the source with the same e-mail, or with the directory's where the source has no such entry. */
   readonly sameEmail: readonly Pick<Match, 'id' | 'name' | 'from'>[]
   /** A fault for each unreadable entry, where all entries were read for this story. */
-  readonly unreadable: readonly string[]
+  readonly unreadable: readonly Faulty[]
 }
 
 export interface DirectorySide {

@@ -6,14 +6,9 @@ import { sortedUnique } from '../core/entries/normalize.ts'
 import { byCodeUnit } from '../base/order.ts'
 import { UserTable } from '../core/entries/user-table.ts'
 import { SourceUsers } from '../core/entries/users.ts'
-import {
-  compareNotices,
-  type Coverage,
-  type Ids,
-  type Notice,
-  type SourceSnapshot,
-} from '../core/entries/snapshot.ts'
-import { digits, examples } from '../base/wording.ts'
+import type { Coverage, Ids, SourceSnapshot } from '../core/entries/snapshot.ts'
+import { compareNotices, examplesOf, type Faulty, type Notice, type NoticeParams } from '../core/notice.ts'
+import { digits } from '../base/wording.ts'
 
 /**
  * No name has a control character, and a terminal obeys it. Allowed are tabs and line breaks, but not in an e-mail, and
@@ -103,14 +98,15 @@ export class Collector {
     const { members, unknownMembers, nestedGroups = 0, sharedNames = [], from } = group
     const name = this.#withoutControl({ kind: 'group', id, from }, 'name', group.name)
     if (name === undefined) {
-      this.#note({ kind: 'group', id, code: 'no-name', detail: `${from}: the group has no name` })
+      this.#note({ kind: 'group', id, code: 'no-name', params: { from } })
       this.#groups.addUnwritten(id, from)
       return id
     }
     this.#groups.add({ id, name, members: sortedUnique(members), from })
     if (unknownMembers.length > 0) {
-      const detail = `${from}: ${unknownMembersSentence(unknownMembers, nestedGroups, sharedNames)}`
-      this.#note({ kind: 'group', id, code: 'unknown-members', detail })
+      const shared = examplesOf(sharedNames)
+      const params = { from, ...examplesOf(unknownMembers), groups: nestedGroups, shared }
+      this.#note({ kind: 'group', id, code: 'unknown-members', params })
     }
     return id
   }
@@ -119,11 +115,14 @@ export class Collector {
   addGroupWithUnknownMembers({
     why,
     ...group
-  }: Pick<GroupCandidate, 'ids' | 'idName' | 'from'> & { readonly why: string }): void {
+  }: Pick<GroupCandidate, 'ids' | 'idName' | 'from'> & {
+    readonly why: Omit<NoticeParams['members-hidden'], 'from'>
+  }): void {
     const id = this.#identify(this.#groups, group)
     if (id === undefined) return
-    this.#note({ kind: 'group', id, code: 'members-hidden', detail: `${group.from}: ${why}` })
-    this.#groups.addUnwritten(id, group.from)
+    const { from } = group
+    this.#note({ kind: 'group', id, code: 'members-hidden', params: { from, ...why } })
+    this.#groups.addUnwritten(id, from)
   }
 
   /** The sync does not write the user. With `gone` it counts as missing; otherwise a usable id is returned. */
@@ -133,21 +132,21 @@ export class Collector {
     const id = isGone ? usableId(user) : this.#identify(this.#users, user)
     if (id === undefined) return undefined
     const { from } = user
-    const what = gone ? 'treated as gone' : 'left in the directory as it is'
-    this.#note({ kind: 'user', id, code: 'disabled', detail: `${from}: is disabled and ${what}` })
+    this.#note({ kind: 'user', id, code: 'disabled', params: { from, isGone: gone } })
     if (isGone) return undefined
     this.#users.addUnwritten(id, from)
     return id
   }
 
   /** Adds an entry that cannot be understood. It may be any entry, so this run deletes nothing. */
-  addUnreadable(kind: Kind, detail: string): void {
+  addUnreadable(kind: Kind, params: Faulty): void {
     this.#unreadable += 1
-    this.#note({ kind, id: undefined, code: 'unreadable', detail })
+    this.#note({ kind, id: undefined, code: 'unreadable', params })
   }
 
-  addMembersOfUnknownGroup(group: string, detail: string): void {
-    this.#note({ kind: 'group', id: group, code: 'unknown-members', detail })
+  addMembersOfUnknownGroup(group: string, members: readonly string[]): void {
+    const params = { from: null, ...examplesOf(members), groups: 0, shared: examplesOf([]) }
+    this.#note({ kind: 'group', id: group, code: 'unknown-members', params })
   }
 
   /** Skipped users count too. */
@@ -183,11 +182,12 @@ export class Collector {
     const id = usableId(candidate)
     if (id !== undefined) {
       for (const fault of candidate.faults ?? [])
-        this.#note({ kind, id, code: 'value-failed', detail: `${from}: ${fault}` })
+        this.#note({ kind, id, code: 'value-failed', params: { from, fault } })
       return id
     }
     for (const each of ids) known.addUnusable(each)
-    this.addUnreadable(kind, `${from}: ${candidateProblem(candidate)} (external_id is "${idName}")`)
+    const fault = `${candidateProblem(candidate)} (external_id is "${idName}")`
+    this.addUnreadable(kind, { from, fault })
     return undefined
   }
 
@@ -200,8 +200,8 @@ export class Collector {
     const found = value === undefined ? null : unwanted.exec(value)
     if (found === null) return value
     const code = found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
-    const detail = `${from}: the ${field} holds the control character U+${code}`
-    this.#note({ kind, id, code: 'value-failed', detail })
+    const fault = `the ${field} holds the control character U+${code}`
+    this.#note({ kind, id, code: 'value-failed', params: { from, fault } })
     return undefined
   }
 
@@ -320,18 +320,13 @@ function createEntriesById<E extends LocatedEntry, Kept extends KeptEntries<E>, 
 
 function duplicateNotices(kind: Kind, id: string, origins: ReadonlySet<string>): Notice[] {
   const sorted = [...origins].toSorted(byCodeUnit)
-  const [only] = sorted
-  if (only !== undefined && sorted.length === 1) {
-    const detail = `${only}: was read twice and changed in between; this run leaves it alone`
-    return [{ kind, id, code: 'duplicate-id', detail }]
-  }
   const first = sorted.slice(0, 4)
-  return sorted.map((origin) => {
-    const others = examples(
-      first.filter((other) => other !== origin),
+  return sorted.map((from) => {
+    const others = examplesOf(
+      first.filter((other) => other !== from),
       origins.size - 1,
     )
-    return { kind, id, code: 'duplicate-id', detail: `${origin}: the id "${id}" is also used by ${others}` }
+    return { kind, id, code: 'duplicate-id', params: { from, others } }
   })
 }
 
@@ -344,20 +339,4 @@ function candidateProblem({ ids }: Pick<Candidate, 'ids'>): string | undefined {
   const [id] = ids
   if (id === undefined) return 'there is no id'
   return ids.length > 1 ? `there are ${ids.length} ids instead of one` : idProblem(id)
-}
-
-function unknownMembersSentence(
-  unknownMembers: readonly string[],
-  nestedGroups: number,
-  shared: readonly string[],
-): string {
-  const count =
-    unknownMembers.length === 1
-      ? '1 member is no user'
-      : `${digits(unknownMembers.length)} members are no users`
-  const groups = nestedGroups === 1 ? '1 is a group' : `${digits(nestedGroups)} are groups`
-  const hint = nestedGroups === 0 ? '' : `; ${groups}, whose users count with groups.nested: flatten`
-  const several =
-    shared.length === 0 ? '' : `; ${examples(shared)} may be any of several users, so nobody is added for it`
-  return `${count} of this sync: ${examples(unknownMembers)}${hint}${several}`
 }

@@ -17,7 +17,7 @@ export function tallyEmails(users: Iterable<UserEntry>, allowedDomains: readonly
   for (const { email } of users) {
     if (email === undefined) continue
     const domain = emailDomain(email)
-    if (addressFault(email, allowedDomains) === 'is no address') bad.push(email)
+    if (addressFault(email, allowedDomains) === 'no-address') bad.push(email)
     else counts.set(domain, (counts.get(domain) ?? 0) + 1)
   }
   return { bad, domains: [...counts].toSorted(([, a], [, b]) => b - a) }

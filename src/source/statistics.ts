@@ -1,5 +1,7 @@
 import { canonicalEmail } from '../core/entries/normalize.ts'
-import type { Notice, NoticeCode, SourceSnapshot } from '../core/entries/snapshot.ts'
+import type { SourceSnapshot } from '../core/entries/snapshot.ts'
+import type { NoticeCode } from '../core/notice.ts'
+import type { Notice } from '../core/notice.ts'
 import { amount, digits } from '../base/wording.ts'
 
 export interface SourceCounts {
@@ -52,7 +54,7 @@ interface ReadFacts extends SourceSnapshot {
 
 interface FindingRule {
   readonly code: Finding['code']
-  /** One text for each case: an id, an address, or the sentence of a notice. */
+  /** One text for each case: an id, an address, or a place. */
   readonly cases: (read: ReadFacts) => readonly string[]
   readonly sentence: (count: number, read: ReadFacts) => string
 }
@@ -145,8 +147,13 @@ export function findingsOf(snapshot: SourceSnapshot, mapped: Mapped): Finding[] 
   return findings
 }
 
+/** A place, and what is wrong there, where that differs from entry to entry. */
 function details(code: NoticeCode): FindingRule['cases'] {
-  return ({ noticesOf }) => noticesOf(code).map(({ detail }) => detail)
+  return ({ noticesOf }) =>
+    noticesOf(code).map(({ id, params }) => {
+      const place = 'from' in params && params.from !== null ? params.from : (id ?? '')
+      return 'fault' in params ? `${place}: ${params.fault}` : place
+    })
 }
 
 function usersWithout({ users }: ReadFacts, field: 'email' | 'name'): string[] {

@@ -1,3 +1,4 @@
+import type { NoticeParams } from '../core/notice.ts'
 import { type Kysely, sql } from 'kysely'
 import type { Op } from '../core/plan/change.ts'
 import { journalRows } from './of-entries.ts'
@@ -8,8 +9,7 @@ type Db = Kysely<Tables>
 
 export interface Unconverged {
   readonly fingerprint: string
-  /** One sentence for a person. */
-  readonly detail: string
+  readonly how: NoticeParams['does-not-converge']['how']
 }
 
 /**
@@ -24,7 +24,7 @@ export async function unconverged(
   ids?: readonly string[],
 ): Promise<readonly Unconverged[]> {
   const { rows } =
-    await sql<Unconverged>`SELECT fingerprint, detail FROM (${writtenTwice(of, ids)}) AS twice`.execute(db)
+    await sql<Unconverged>`SELECT fingerprint, how FROM (${writtenTwice(of, ids)}) AS twice`.execute(db)
   return rows
 }
 
@@ -121,25 +121,21 @@ export async function quarantineUnconverged(
       UPDATE dirsyncd.journal SET settled = true
       WHERE sync = ${sync} AND target = ${target} AND fingerprint IN (SELECT fingerprint FROM twice)
     )
-    INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, code, detail, tried_at)
-    SELECT ${sync}, ${target}, fingerprint, op, entry_id, 'does-not-converge', detail, tried_at FROM twice
+    INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, code, params, tried_at)
+    SELECT ${sync}, ${target}, fingerprint, op, entry_id, 'does-not-converge', jsonb_build_object('how', how), tried_at
+    FROM twice
     ON CONFLICT (sync, target, fingerprint) DO UPDATE
-    SET code = EXCLUDED.code, detail = EXCLUDED.detail, tried_at = EXCLUDED.tried_at`.execute(db)
+    SET code = EXCLUDED.code, params = EXCLUDED.params, tried_at = EXCLUDED.tried_at`.execute(db)
 }
 
 /** The newest two writes to an entry with one operation, where both did the same. */
 function writtenTwice(of: SyncTarget, ids?: readonly string[]) {
   return sql`SELECT min(fingerprint) AS fingerprint, op, entry_id, max(intent_at) AS tried_at, CASE
-      WHEN op LIKE 'create-%' AND bool_or(outcome = 'found')
-      THEN 'was created, and the service says that it is there, but does not list it'
-      WHEN op LIKE 'create-%'
-      THEN 'was created twice, and the directory does not show it: the service does not keep it, or somebody deletes it'
-      WHEN bool_and(outcome <> 'applied')
-      THEN 'was to be deleted twice: the service says that it is not there, and lists it all the same'
-      WHEN op LIKE 'delete-%'
-      THEN 'was deleted twice, and the directory still shows it: the service does not delete it, or somebody creates it again'
-      ELSE 'was written twice, and the directory still shows another value: the service cuts, changes or does not ' ||
-        'keep it, or somebody changes it back' END AS detail
+      WHEN op LIKE 'create-%' AND bool_or(outcome = 'found') THEN 'not-listed'
+      WHEN op LIKE 'create-%' THEN 'not-kept'
+      WHEN bool_and(outcome <> 'applied') THEN 'missing-but-listed'
+      WHEN op LIKE 'delete-%' THEN 'not-deleted'
+      ELSE 'not-changed' END AS how
     FROM (
       SELECT *, row_number() OVER (PARTITION BY op, entry_id ORDER BY id DESC) AS place FROM (${openWrites(of, ids)}) AS open
     ) AS recent

@@ -1,5 +1,5 @@
+import type { Rejection } from '../core/notice.ts'
 import { type Kysely, sql } from 'kysely'
-import { pointInTime } from '../base/wording.ts'
 import {
   choices,
   decidedChanges,
@@ -20,7 +20,7 @@ type Db = Kysely<Tables>
 /** What people decided about held changes, by fingerprint. */
 export interface Decisions {
   readonly approved: ReadonlySet<string>
-  readonly rejected: ReadonlyMap<string, string>
+  readonly rejected: ReadonlyMap<string, Rejection>
 }
 
 /** A decision, and who makes it: about all breaches that wait for one, or only about those of the guards in `only`. */
@@ -49,7 +49,7 @@ export async function decide(
     const before = { ...run, breaches: await breachesOf(trx, run, decision) }
     const possible = choices(before, decision, only !== undefined)
     await check(trx, run, possible)
-    const chosen = possible.filter(({ guard }) => only?.includes(guard) ?? true)
+    const chosen = possible.filter(({ code }) => only?.includes(code) ?? true)
     await recordDecision(trx, run, { decision, by }, decidedChanges(before, decision, chosen))
     // Whoever rejects a plan as a whole has decided on what another one left out of it.
     if (decision === 'rejected' && only === undefined) await forgetLeftOut(trx, run)
@@ -149,14 +149,16 @@ export async function decisionsOf(
     .where('r.undo', isUndo ? 'is not' : 'is', null)
     .execute()
   const approved = new Set<string>()
-  const rejected = new Map<string, string>()
+  const rejected = new Map<string, Rejection>()
   for (const row of rows) {
     if (row.decision === 'approved') approved.add(row.fingerprint)
     if (row.decision === 'rejected')
-      rejected.set(
-        row.fingerprint,
-        `rejected by ${row.decided_by} at ${pointInTime(row.decided_at.toISOString())} in the hold of run ${row.run}${whatReleases(row)}`,
-      )
+      rejected.set(row.fingerprint, {
+        by: row.decided_by,
+        at: row.decided_at.toISOString(),
+        run: row.run,
+        release: releaseOf(row),
+      })
   }
   return { approved, rejected }
 }
@@ -200,19 +202,16 @@ export async function approvalRunsOf(db: Db, run: number): Promise<readonly numb
  * A hold that a newer run ended takes no decision any more: what was rejected there stays rejected until it changes. A
  * hold often has many changes, so a person is told how to release one alone.
  */
-function whatReleases({
-  run,
+function releaseOf({
   hold,
   state,
   undo,
 }: {
-  readonly run: number
   readonly hold: HoldState | null
   readonly state: RunState | null
   readonly undo: Undo | null
-}): string {
-  if (hold !== 'open' && hold !== 'rejected') return ''
-  if (undo === null && state === 'held') return `; dirsyncd approve ${run} --id ID releases it`
-  const name = hold === 'open' ? ' --only NAME' : ''
-  return `; dirsyncd approve ${run}${name} releases all that was rejected there`
+}): Rejection['release'] {
+  if (hold !== 'open' && hold !== 'rejected') return null
+  if (undo === null && state === 'held') return 'alone'
+  return hold === 'open' ? 'by-name' : 'whole'
 }

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
-import type { NoticeCode } from '../core/entries/snapshot.ts'
+import type { NoticeCode } from '../core/notice.ts'
 import type { Op } from '../core/plan/change.ts'
 import type { ServerMemory } from '../core/plan/server.ts'
 import type { ChangeState, SyncTarget } from './run-types.ts'
@@ -104,12 +104,12 @@ export interface NoticeCount {
   readonly count: number
   /** The first of these notices. */
   readonly number: number
-  readonly detail: string
+  readonly params: object
 }
 
-/** The notices of these runs by their codes, each with the detail of the first one. */
+/** The notices of these runs by their codes, each with the parameters of the first one. */
 export async function noticeCounts(db: Db, runs: readonly number[]): Promise<readonly NoticeCount[]> {
-  const { rows } = await sql<NoticeCount>`SELECT g.*, n.detail FROM (
+  const { rows } = await sql<NoticeCount>`SELECT g.*, n.params FROM (
       SELECT run, kind, code, count(*)::integer AS count, min(number) AS number
       FROM dirsyncd.notices WHERE run = ANY(${runs}::integer[]) GROUP BY run, kind, code
     ) AS g JOIN dirsyncd.notices AS n USING (run, number) ORDER BY run, kind, code`.execute(db)
@@ -160,7 +160,7 @@ export interface QuarantineFacts {
   /** The HTTP status of its last attempt. */
   readonly status: number | null
   readonly id: string
-  readonly detail: string
+  readonly params: object
   readonly since: Date
   readonly tried: Date
 }
@@ -171,7 +171,7 @@ export async function quarantineFacts(
   { sync, target }: SyncTarget,
 ): Promise<readonly QuarantineFacts[]> {
   const { rows } =
-    await sql<QuarantineFacts>`SELECT q.op, q.code, j.status, q.entry_id AS id, q.detail, q.since,
+    await sql<QuarantineFacts>`SELECT q.op, q.code, j.status, q.entry_id AS id, q.params, q.since,
       q.tried_at AS tried
     FROM dirsyncd.quarantine AS q LEFT JOIN (SELECT DISTINCT ON (fingerprint) fingerprint, status FROM dirsyncd.journal
       WHERE sync = ${sync} AND target = ${target} AND status IS NOT NULL AND fingerprint IN (SELECT fingerprint

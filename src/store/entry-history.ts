@@ -1,7 +1,8 @@
+import { noticeOf } from './plans.ts'
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
 import { canonicalEmail } from '../core/entries/normalize.ts'
-import type { Notice } from '../core/entries/snapshot.ts'
+import type { Notice } from '../core/notice.ts'
 import { type Change, type DeleteReason, memberFingerprint, type Op } from '../core/plan/change.ts'
 import type { BreachSummary } from '../core/plan/decide.ts'
 import { decisionsOf } from './decisions.ts'
@@ -92,13 +93,13 @@ export async function lastRunAbout(
   const { kind, id } = key
   const notices = await db
     .selectFrom('dirsyncd.notices')
-    .select(['code', 'detail'])
+    .select(['code', 'params'])
     .where('run', '=', last.run)
     .where('kind', '=', kind)
     .where('entry_id', '=', id)
     .orderBy('number')
     .execute()
-  return { ...last, notices: notices.map((notice) => ({ kind, id, ...notice })) }
+  return { ...last, notices: notices.map((notice) => noticeOf({ kind, entry_id: id, ...notice })) }
 }
 
 /** The newest run of the whole sync that has ended, if it failed. */

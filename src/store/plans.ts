@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
-import type { Notice, NoticeCode } from '../core/entries/snapshot.ts'
+import type { NoticeCode } from '../core/notice.ts'
+import type { Notice } from '../core/notice.ts'
 import type { Change, Op } from '../core/plan/change.ts'
 import type { PlannedChange } from '../core/plan/changes.ts'
 import type { LaterAttempt } from '../core/plan/undo/later-attempts.ts'
@@ -11,7 +12,7 @@ import { type ChangeTexts, storeTexts, textsOf } from './change-texts.ts'
 import { isOfEntries } from './of-entries.ts'
 import type { ChangeState, SyncTarget } from './run-types.ts'
 import type { RunRecord } from './runs.ts'
-import { storable, storableJson } from './storable.ts'
+import { storableJson } from './storable.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
@@ -142,9 +143,9 @@ export async function storeNotices(
 ): Promise<void> {
   await countStored(trx, run, 'stored_notices', notices.length)
   const rows = notices.map((notice, index) => ({ ...notice, number: start + index + 1 }))
-  await sql`INSERT INTO dirsyncd.notices (run, number, kind, entry_id, code, detail)
-    SELECT ${run}, number, kind, id, code, detail
-    FROM jsonb_to_recordset(${storableJson(rows)}::jsonb) AS row(number int, kind text, id text, code text, detail text)`.execute(
+  await sql`INSERT INTO dirsyncd.notices (run, number, kind, entry_id, code, params)
+    SELECT ${run}, number, kind, id, code, params
+    FROM jsonb_to_recordset(${storableJson(rows)}::jsonb) AS row(number int, kind text, id text, code text, params jsonb)`.execute(
     trx,
   )
 }
@@ -156,11 +157,11 @@ const LIST_NOTICE = -1_000_000_000
 export async function storeListNotice(
   trx: Fenced,
   run: number,
-  { kind, id, code, detail }: Notice,
+  { kind, id, code, params }: Notice,
 ): Promise<void> {
   const { numInsertedOrUpdatedRows: stored } = await trx
     .insertInto('dirsyncd.notices')
-    .values({ run, number: LIST_NOTICE, kind, entry_id: id ?? null, code, detail: storable(detail) })
+    .values({ run, number: LIST_NOTICE, kind, entry_id: id ?? null, code, params: storableJson(params) })
     .onConflict((conflict) => conflict.columns(['run', 'number']).doNothing())
     .executeTakeFirstOrThrow()
   await countStored(trx, run, 'stored_notices', Number(stored ?? 0))
@@ -175,15 +176,20 @@ export async function listNotices(db: Db, run: number): Promise<readonly Notice[
 function selectNotices(db: Db, run: number) {
   return db
     .selectFrom('dirsyncd.notices')
-    .select(['kind', 'entry_id', 'code', 'detail'])
+    .select(['kind', 'entry_id', 'code', 'params'])
     .where('run', '=', run)
 }
 
-function noticeOf({
-  entry_id: id,
-  ...notice
-}: Omit<Notice, 'id'> & { readonly entry_id: string | null }): Notice {
-  return { ...notice, id: id ?? undefined }
+interface NoticeRow {
+  readonly kind: Kind
+  readonly entry_id: string | null
+  readonly code: NoticeCode
+  readonly params: object
+}
+
+/** What the store has was written from notices. */
+export function noticeOf({ kind, entry_id: id, code, params }: NoticeRow): Notice {
+  return { kind, id: id ?? undefined, code, params } as Notice
 }
 
 /** Counts rows before they are stored, so that an interrupted run never has more rows than are counted. */
@@ -244,7 +250,7 @@ export async function sameNotices(
   const { rows } = await sql<{ code: NoticeCode }>`
     SELECT code FROM (
       SELECT run, code, count(*) AS notices,
-        sum(hashtextextended(concat_ws(chr(31), kind, entry_id, detail), 0)::numeric) AS content
+        sum(hashtextextended(concat_ws(chr(31), kind, entry_id, params::text), 0)::numeric) AS content
       FROM dirsyncd.notices WHERE run IN (${run}, ${before.run}) GROUP BY run, code
     ) AS of_run GROUP BY code, notices, content HAVING count(*) = 2`.execute(db)
   return { run: before.run, codes: rows.map(({ code }) => code) }

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Op } from '../core/plan/change.ts'
-import type { Only, Withheld } from '../core/plan/inputs.ts'
+import type { Only, Refusal } from '../core/plan/inputs.ts'
 import type { SyncTarget } from './run-types.ts'
 import type { Tables } from './tables.ts'
 
@@ -27,14 +27,16 @@ export async function quarantined(
   db: Db,
   sync: string,
   target: string,
-): Promise<readonly (Withheld & { readonly fingerprint: string })[]> {
-  return db
+): Promise<readonly (Refusal & { readonly fingerprint: string })[]> {
+  const rows = await db
     .selectFrom('dirsyncd.quarantine')
-    .select(['fingerprint', 'code', 'detail'])
+    .select(['fingerprint', 'code', 'params'])
     .where('sync', '=', sync)
     .where('target', '=', target)
     .where(sql<boolean>`tried_at > now() - interval '24 hours'`)
     .execute()
+  // The parameters are those of the code.
+  return rows as readonly (Refusal & { readonly fingerprint: string })[]
 }
 
 /** Forgets all changes but these: the others were applied after all, or no plan wants them any more. */
@@ -60,13 +62,13 @@ export interface QuarantinedRow {
   readonly op: Op
   readonly entry_id: string
   readonly name: string | null
-  readonly detail: string
+  readonly refusal: Refusal
   readonly since: Date
   readonly tried_at: Date
   readonly tried_again_at: Date
 }
 
-const COLUMNS = sql`sync, fingerprint, op, entry_id, name, detail, since, tried_at,
+const COLUMNS = sql`sync, fingerprint, op, entry_id, name, jsonb_build_object('code', code, 'params', params) AS refusal, since, tried_at,
   tried_at + interval '24 hours' AS tried_again_at`
 
 /** What is in quarantine, by sync, entry and operation. */

@@ -1,4 +1,5 @@
-import type { NoticeCode } from '../core/entries/snapshot.ts'
+import type { ServerState } from '../core/block.ts'
+import type { NoticeCode } from '../core/notice.ts'
 import type { Op } from '../core/plan/change.ts'
 import type { Decision } from '../core/plan/decide.ts'
 import type { Part } from '../core/plan/part/part.ts'
@@ -80,8 +81,8 @@ export const CHANGE_STATES = [
 
 /** What a run found out about its two reads, besides what is in them. */
 export interface ReadEvidence {
-  /** Of the source's server, in a sentence without a full stop; null where the source has none. */
-  readonly server: string | null
+  /** Null where the source has no server. */
+  readonly server: ServerState | null
   /** Entries of the source that could not be understood. */
   readonly unreadable: number
   /** Entries of the directory that the source did not show. */

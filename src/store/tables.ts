@@ -1,6 +1,7 @@
+import type { NoticeParams } from '../core/notice.ts'
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
-import type { NoticeCode } from '../core/entries/snapshot.ts'
+import type { NoticeCode } from '../core/notice.ts'
 import type { ErrorCode } from '../base/errors.ts'
 import type { Change, Op } from '../core/plan/change.ts'
 import type { ConfigurationChange, Options } from '../core/plan/configuration.ts'
@@ -193,7 +194,7 @@ export interface NoticesTable {
   kind: Kind
   entry_id: string | null
   code: NoticeCode
-  detail: string
+  params: JSONColumnType<object>
 }
 
 /** What a hold waits for: parts of its changes, each change once. */
@@ -226,7 +227,7 @@ export interface QuarantineTable {
   name: string | null
   /** Refused by the service, or applied twice without effect. */
   code: Generated<'quarantined' | 'does-not-converge'>
-  detail: string
+  params: JSONColumnType<NoticeParams['quarantined'] | NoticeParams['does-not-converge']>
   since: Timestamp
   tried_at: Timestamp
 }

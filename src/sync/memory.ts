@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
-import type { NoticeCode } from '../core/entries/snapshot.ts'
+import type { NoticeCode } from '../core/notice.ts'
 import { stillEmptied, takeBaseline } from '../core/plan/baseline.ts'
 import type { Options } from '../core/plan/configuration.ts'
 import { deleteFingerprint, type Op, OPS } from '../core/plan/change.ts'
@@ -46,12 +46,12 @@ export async function recallReasons(
 ): Promise<Pick<Memory, 'withheld' | 'refused' | 'approved' | 'absences' | 'now'>> {
   const withheld = new Map<string, Withheld>()
   const decisions = await decisionsOf(db, { sync, target, isUndo: false })
-  for (const [fingerprint, detail] of decisions.rejected)
-    withheld.set(fingerprint, { code: 'rejected', detail })
-  for (const { fingerprint, code, detail } of await quarantined(db, sync, target))
-    withheld.set(fingerprint, { code, detail })
-  for (const { fingerprint, detail } of await unconverged(db, { sync, target }, ids))
-    withheld.set(fingerprint, { code: 'does-not-converge', detail })
+  for (const [fingerprint, params] of decisions.rejected)
+    withheld.set(fingerprint, { code: 'rejected', params })
+  for (const { fingerprint, ...refusal } of await quarantined(db, sync, target))
+    withheld.set(fingerprint, refusal)
+  for (const { fingerprint, how } of await unconverged(db, { sync, target }, ids))
+    withheld.set(fingerprint, { code: 'does-not-converge', params: { how } })
   return {
     withheld,
     refused: await refusedInLastRun(db, { sync, target }, ids),

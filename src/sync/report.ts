@@ -1,4 +1,5 @@
-import type { Notice, NoticeCode } from '../core/entries/snapshot.ts'
+import type { NoticeCode } from '../core/notice.ts'
+import type { Notice } from '../core/notice.ts'
 import { type Op, OPS } from '../core/plan/change.ts'
 import type { PlannedChanges } from '../core/plan/changes.ts'
 import type { ChangeState, ReadEvidence, RunCounts } from '../store/run-types.ts'
@@ -21,7 +22,7 @@ export function countRun(planned: Planned, outcomes: Partial<Record<ChangeState,
 
 export function evidenceIn({ source, directory, server, absent, plan }: Planned): ReadEvidence {
   return {
-    server: server?.detail ?? null,
+    server: server?.state ?? null,
     unreadable: source.unreadable,
     absent: { user: absent.user.length, group: absent.group.length },
     seenAgain: plan.notices.filter(({ code }) => code === 'seen-again').length,

@@ -1,3 +1,4 @@
+import type { Wait } from '../core/notice.ts'
 import type { LossLook, PreferredServer } from '../core/entries/evidence.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../core/entries/snapshot.ts'
@@ -215,8 +216,7 @@ function inputsOf(
   // An approved delete does not wait.
   const whyNotDeleted = (kind: Kind, id: string) =>
     approved.has(deleteFingerprint(kind, id)) ? undefined : whyDeleteWaits(rule, absences, now, kind, id)
-  // Short, because each entry shows it; the report describes the problem of the server once.
-  const doubt = 'the server may lack what the last good read had'
+  const doubt: Wait = { code: 'server-not-newer', params: {} }
   const allButNew = server?.scope === 'additions' ? doubt : undefined
   const everything = server?.scope === 'nothing' ? doubt : undefined
   return { ...read, rules, withheld, refused, only, waits: { everything, allButNew, whyNotDeleted } }

@@ -1,7 +1,8 @@
-import type { DirectorySnapshot, Notice, NoticeCode } from '../core/entries/snapshot.ts'
+import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
+import type { NoticeCode } from '../core/notice.ts'
+import type { Notice } from '../core/notice.ts'
 import type { Steps } from '../base/steps.ts'
 import { SourceUsers } from '../core/entries/users.ts'
-import { amount } from '../base/wording.ts'
 import type { Plan } from '../core/plan/changes.ts'
 import { type Breach, checkGuards, type GuardFacts, isApproved } from '../core/plan/guards.ts'
 import type { PlanInputs } from '../core/plan/inputs.ts'
@@ -131,28 +132,13 @@ async function withNoticesOfUndo(
   const advice = new EmailAdvice({ ...undo, directory, later, users: source.users }, notices)
   if (advice.isAsked)
     for await (const some of doneChanges()) for (const { change } of some) advice.add(change)
-  return { ...plan, notices: notices.map((notice) => ofUndo(advice.tell(notice), undo.run)) }
+  return { ...plan, notices: notices.map((notice) => ofUndo(advice.of(notice), undo.run)) }
 }
 
-/** Sentences about a source or the next run do not fit an undo. */
+/** What is true of a source or of the next run does not fit an undo. */
 function ofUndo(notice: Notice, run: number): Notice {
-  const { code, detail } = notice
-  if (code === 'id-moved')
-    return {
-      ...notice,
-      detail: detail.replace(
-        / and is (.*) in the source \(.*$/s,
-        ` and becomes $1 again, as before run ${run}`,
-      ),
-    }
-  if (code === 'email-swap')
-    return {
-      ...notice,
-      detail: detail.replace(
-        /\. If the service refuses this, .*$/s,
-        '. If the service refuses this, because it allows each e-mail only once, give them their e-mails back in the service',
-      ),
-    }
+  if (notice.code === 'id-moved') return { ...notice, params: { ...notice.params, undone: run } }
+  if (notice.code === 'email-swap') return { ...notice, params: { ...notice.params, isUndo: true } }
   return notice
 }
 
@@ -175,10 +161,6 @@ function* guardsOf(
 function deletesOf({ changes }: Plan, run: number): readonly Breach[] {
   const deletes = Array.from(changes.headsOf('delete-user', 'delete-group'), ({ fingerprint }) => fingerprint)
   if (deletes.length === 0) return []
-  const what = [
-    ...(changes.countOf('delete-user') > 0 ? [amount(changes.countOf('delete-user'), 'user')] : []),
-    ...(changes.countOf('delete-group') > 0 ? [amount(changes.countOf('delete-group'), 'group')] : []),
-  ]
-  const detail = `${what.join(' and ')} that run ${run} created would be deleted again`
-  return [{ guard: 'undo-deletes', detail, changes: deletes }]
+  const params = { run, users: changes.countOf('delete-user'), groups: changes.countOf('delete-group') }
+  return [{ code: 'undo-deletes', params, changes: deletes }]
 }

@@ -8,7 +8,8 @@ import { type AllPages, type ListPage, readAllPages } from '../api/client/pages.
 import type { Key } from '../api/client/listing.ts'
 import type { DirectoryGroup, Kind } from '../core/entries/entry.ts'
 import { idProblem } from '../core/entries/identity.ts'
-import type { DirectorySnapshot, Notice } from '../core/entries/snapshot.ts'
+import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
+import type { Notice } from '../core/notice.ts'
 import { sortedUniqueInSteps } from '../core/entries/sorting.ts'
 import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../base/steps.ts'
 import { UserTable } from '../core/entries/user-table.ts'
@@ -191,17 +192,15 @@ function idOf(item: ApiUser | ApiGroup): string {
 }
 
 function unaddressable(kind: Kind, item: ApiUser | ApiGroup): Notice {
-  const id = typeof item['id'] === 'number' ? ` ${item['id']}` : ''
-  const label = `the directory's ${kind}${id} "${item.name ?? ''}" cannot be addressed`
-  return { kind, id: undefined, code: 'unaddressable', detail: `${label}: ${idProblem(idOf(item))}` }
+  const ownId = typeof item['id'] === 'number' ? item['id'] : null
+  const params = { ownId, name: item.name ?? '', fault: idProblem(idOf(item)) ?? '' }
+  return { kind, id: undefined, code: 'unaddressable', params }
 }
 
 /** @param ownIds the service's own ids of the entries, where they are numbers */
 function sharedId(kind: Kind, id: string, ownIds: readonly unknown[]): Notice {
-  const ids = ownIds.filter((own) => typeof own === 'number')
-  const their = ids.length === 0 ? '' : ` (their own ids are ${ids.slice(0, 10).join(', ')})`
-  const detail = `several ${kind}s of the directory have the external id "${id}"${their}; delete all but one of them in the service`
-  return { kind, id, code: 'shared-id', detail }
+  const ids = ownIds.filter((own) => typeof own === 'number').slice(0, 10)
+  return { kind, id, code: 'shared-id', params: { ownIds: ids } }
 }
 
 function sizeOf({ external_member_ids: members }: ApiGroup): number {

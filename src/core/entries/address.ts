@@ -8,11 +8,13 @@ function isAddress(email: string): boolean {
   return NAMED.test(email) && DOMAIN.test(email)
 }
 
-/** The fault, to follow "the e-mail"; `undefined` where there is none. Without domains every one is allowed. */
-export function addressFault(email: string, allowedDomains: readonly string[]): string | undefined {
+export type AddressFault = 'no-address' | 'other-domain'
+
+/** Without domains every one is allowed. */
+export function addressFault(email: string, allowedDomains: readonly string[]): AddressFault | undefined {
   // An allowed domain may be any word.
   const isNone = allowedDomains.length === 0 ? !isAddress(email) : !NAMED.test(email)
-  if (isNone) return 'is no address'
+  if (isNone) return 'no-address'
   if (allowedDomains.length === 0 || isInDomains(email, allowedDomains)) return undefined
-  return 'is outside the allowed domains'
+  return 'other-domain'
 }

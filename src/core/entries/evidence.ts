@@ -1,3 +1,5 @@
+import type { UnconfirmedRemoval } from '../notice.ts'
+
 /**
  * How new the data of a server is: the newest change of each origin (a server id, an invocation id, a replica id, each
  * behind its naming context). Values of one origin are digits or texts of fixed length: the longer one is newer, and of
@@ -27,8 +29,8 @@ export type PreferredServer = Pick<ServerEvidence, 'url' | 'address'>
 export interface LossLook {
   /** Members after all, of those that the group would lose: they were renamed during the read. */
   readonly stillMembers: readonly string[]
-  /** Why the other removals are not proved, in a sentence without a full stop; `undefined` where they are. */
-  readonly unproved?: string | undefined
+  /** Why the other removals are not confirmed; `undefined` where they are. */
+  readonly unproved?: UnconfirmedRemoval | undefined
   /** The members whose removal is not proved, where it is not all of them. */
   readonly unprovedMembers?: readonly string[] | undefined
   /** The group has no member left, and a source other than its own list confirms it. */

@@ -1,71 +1,7 @@
 import type { ServerEvidence } from './evidence.ts'
 import type { DirectoryGroup, DirectoryUser, GroupEntry, Kind, UserEntry } from './entry.ts'
-import { byCodeUnit } from '../../base/order.ts'
+import type { Notice } from '../notice.ts'
 import type { Steps } from '../../base/steps.ts'
-
-/** A line of the report about an entry that is not a change. The detail is a sentence for the operator. */
-export interface Notice {
-  readonly kind: Kind
-  readonly id: string | undefined
-  readonly code: NoticeCode
-  readonly detail: string
-}
-
-export type NoticeCode =
-  // reading the source
-  | 'unreadable' // the id of an entry or row is unknown because it could not be parsed: no deletes in this run
-  | 'duplicate-id'
-  | 'doubtful-text' // the file seems to have another encoding than the one used
-  | 'no-name'
-  | 'value-failed' // a mapped value could not be computed for this entry and is missing
-  | 'unknown-members'
-  | 'members-hidden' // not all members of the group could be read: the group is left as it is
-  | 'disabled' // an account that cannot log in: the sync skips it or treats it as gone
-  // reading the directory
-  | 'unaddressable' // the directory's entry has no usable external id
-  | 'shared-id' // several entries of the directory have this external id: none of them is ever deleted
-  // planning
-  | 'email-not-allowed'
-  | 'email-dropped' // the e-mail is none that may be written: the rest of the user is
-  | 'no-email'
-  | 'duplicate-email' // the e-mail belongs to another user: the rest of the user is written
-  | 'email-swap' // users exchange their e-mails, which a service may refuse
-  | 'id-moved' // the id seems to belong to another person now
-  | 'new-id' // a user that the plan deletes seems to be created under another id
-  | 'other-id-form' // the plan deletes an entry whose id is not like those of the source
-  | 'unknown-id' // the run is limited to this id, and neither side has it
-  | 'excluded' // by the sync's list `include` or `exclude`
-  | 'protected' // would be deleted, but is on the sync's list `protected`
-  | 'value-kept' // missing in the source, kept in the directory
-  | 'seen-again' // missing in the read, there in the recheck: not deleted
-  | 'kept-by-policy'
-  | 'kept-unproved' // would be deleted, but the source had unreadable entries
-  | 'membership-differs'
-  | 'in-grace' // is absent, and will be deleted when it has been absent for long enough
-  | 'unproved' // the read does not prove this change: it waits
-  | 'reborn' // was deleted by this sync within the last day and is back: it waits
-  | 'members-kept' // the group would lose members, and the recheck did not prove it
-  | 'quarantined'
-  | 'does-not-converge'
-  | 'rejected' // an operator rejected this change
-  // undoing a run
-  | 'changed-since' // is not as the run left it, so it is left as it is
-  | 'not-restored' // cannot be put back, or not all of it
-  // applying
-  | 'read-back' // the first changes of an operation were read back from the service
-  | 'rewritten' // the service shows another value than was sent
-  | 'shorter-lists' // the service did something else with a list of new entries than to create them
-  | 'directory-incomplete' // many entries to create were there: perhaps the list of the directory did not show all it has
-
-/** Users before groups, then by id, code and detail. */
-export function compareNotices(a: Notice, b: Notice): number {
-  return (
-    byCodeUnit(b.kind, a.kind) ||
-    byCodeUnit(a.id ?? '', b.id ?? '') ||
-    byCodeUnit(a.code, b.code) ||
-    byCodeUnit(a.detail, b.detail)
-  )
-}
 
 export interface Coverage {
   readonly groups: boolean

@@ -1,6 +1,6 @@
 import type { Kind } from '../entries/entry.ts'
 import { canonicalEmail, canonicalName, sortedUnique, foldedName } from '../entries/normalize.ts'
-import type { Notice } from '../entries/snapshot.ts'
+import type { Notice } from '../notice.ts'
 import { amount, digits } from '../../base/wording.ts'
 import type { Change } from './change.ts'
 import type { Phase } from './changes.ts'
@@ -127,7 +127,7 @@ export function differenceIn(change: CanaryChange, shown: Shown): string | undef
   return values && difference(values)
 }
 
-type Field = 'e-mail' | 'name' | 'members'
+type Field = 'email' | 'name' | 'members'
 
 /** Lists, because a group has several members, and a user may have no e-mail. */
 interface FieldValues {
@@ -146,7 +146,7 @@ function fieldsOf(change: CanaryChange, shown: Shown): readonly FieldValues[] {
       const have = change.op === 'update-user' ? change.have : { email: null, name: null }
       return [
         {
-          field: 'e-mail',
+          field: 'email',
           sent: maybe(want.email),
           before: listOf(have.email),
           shows: listOf(shown.email),
@@ -174,7 +174,7 @@ function listOf(value: string | null): readonly string[] {
 
 function canonical(field: Field, values: readonly string[]): readonly string[] {
   switch (field) {
-    case 'e-mail':
+    case 'email':
       return values.map(canonicalEmail).filter(isNotEmpty)
     case 'name':
       return values.map(canonicalName).filter(isNotEmpty)
@@ -272,7 +272,7 @@ function isOfAnother({ field, sent, before, shows }: FieldValues, senders: Sende
  */
 function isFormOf(field: Field, shows: readonly string[], sent: readonly string[]): boolean {
   switch (field) {
-    case 'e-mail':
+    case 'email':
       return keyOf(field, shows) === keyOf(field, sent.map(withoutTag))
     case 'name': {
       const [shown, wanted] = [bare(shows), bare(sent)]
@@ -337,15 +337,19 @@ function rewrittenIn(readBack: ReadBack): readonly Notice[] {
   if (shown === undefined) return []
   return fieldsOf(change, shown)
     .filter(isOther)
-    .map((values) => ({
+    .map(({ field, sent, shows }) => ({
       kind: kindOf(change),
       id: change.id,
       code: 'rewritten',
-      detail: difference(values),
+      params: { field, sent: shownAs(field, sent ?? []), shown: shownAs(field, shows) },
     }))
 }
 
 /** Members only as a number, because a group may have thousands. */
+function shownAs(field: Field, values: readonly string[]): string | number | null {
+  return field === 'members' ? values.length : (values[0] ?? null)
+}
+
 function inWords(field: Field, values: readonly string[]): string {
   if (field === 'members') return amount(values.length, 'member')
   const [value] = values
@@ -364,8 +368,8 @@ function failureOf(faults: readonly Fault[], all: string): string {
 
 function passedNotice(readBacks: readonly ReadBack[]): Notice {
   const { change } = readBacks[0]!
-  const detail = `${digits(readBacks.length)} changes of the kind ${change.op} were read back from the service`
-  return { kind: kindOf(change), id: undefined, code: 'read-back', detail }
+  const params = { op: change.op, changes: readBacks.length }
+  return { kind: kindOf(change), id: undefined, code: 'read-back', params }
 }
 
 function kindOf({ op }: CanaryChange): Kind {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Notice } from '../entries/snapshot.ts'
+import type { Notice } from '../notice.ts'
 import { sortInSteps } from '../entries/sorting.ts'
 import { forEachInSteps, PART, type Steps } from '../../base/steps.ts'
 import { TextArena } from '../entries/text-arena.ts'

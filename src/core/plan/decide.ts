@@ -1,14 +1,12 @@
+import type { BlockReason } from '../block.ts'
 import { type Breach, heldChanges } from './guards.ts'
 
 export type Decision = 'approved' | 'rejected'
 
-export interface RecordedBreach extends Breach {
-  readonly decided?: Decision
-}
+export type RecordedBreach = Breach & { readonly decided?: Decision }
 
-export interface BreachSummary extends Omit<RecordedBreach, 'changes'> {
-  readonly changes: number
-}
+export type BreachSummary = BlockReason &
+  Pick<RecordedBreach, 'waitsFor' | 'decided'> & { readonly changes: number }
 
 /** How many changes the same breaches of a hold name; breaches by index. */
 export interface HeldGroup {
@@ -38,8 +36,8 @@ export function undecided<T extends Pick<RecordedBreach, 'waitsFor' | 'decided'>
 }
 
 /** An approval of this finding is about the server, not about changes that a report could show. */
-export function isAboutServer({ guard }: Pick<Breach, 'guard'>): boolean {
-  return guard === 'server-not-newer'
+export function isAboutServer({ code }: Pick<Breach, 'code'>): boolean {
+  return code === 'server-not-newer'
 }
 
 /** Each change counts once, however many guards or findings name it. */

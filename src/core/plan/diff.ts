@@ -1,7 +1,7 @@
 import type { DirectoryGroup, DirectoryUser, GroupEntry, UserEntry } from '../entries/entry.ts'
 import { addressFault } from '../entries/address.ts'
 import { canonicalName, isInDomains, isSameEmail } from '../entries/normalize.ts'
-import type { Notice } from '../entries/snapshot.ts'
+import type { Notice } from '../notice.ts'
 import { type Change, type CreateUser, fingerprint, type Takes, type UpdateUser } from './change.ts'
 import type { EmailRuling } from './emails.ts'
 import type { PlanRules } from './inputs.ts'
@@ -102,55 +102,49 @@ function updateUser(
 
 function emailNotices(want: UserEntry, ruling: EmailRuling | undefined): Notice[] {
   if (ruling === undefined) return []
-  if (ruling.may === 'not-write') {
-    const detail = `${ruling.detail}; the rest of this user (${want.from}) is written without it`
-    return [{ kind: 'user', id: want.id, code: 'duplicate-email', detail }]
-  }
-  if (ruling.may === 'share') {
+  const { id, from, email = '' } = want
+  if (ruling.may !== 'take') {
+    const { owner, how } = ruling
     return [
-      { kind: 'user', id: want.id, code: 'duplicate-email', detail: `${ruling.detail}; this is not changed` },
+      {
+        kind: 'user',
+        id,
+        code: 'duplicate-email',
+        params: { from, email: ruling.email, owner, how, undo: null },
+      },
     ]
   }
   if (ruling.takes.after !== null) return []
-  const detail =
-    `gets the e-mail ${want.email} of "${ruling.takes.from}", who gets another one, in a circle of such changes. ` +
-    'If the service refuses this, because it allows each e-mail only once, give one of these users any other e-mail ' +
-    'in the service: the next run then changes them all'
-  return [{ kind: 'user', id: want.id, code: 'email-swap', detail }]
+  const params = { email, from: ruling.takes.from, isUndo: false }
+  return [{ kind: 'user', id, code: 'email-swap', params }]
 }
 
 function missingNotices(want: UserEntry, have: DirectoryUser | undefined): Notice[] {
+  const { id, from } = want
   if (have === undefined) {
-    if (want.email !== undefined) return []
-    const detail = `the source has no usable e-mail (${want.from}); the user is created without one`
-    return [{ kind: 'user', id: want.id, code: 'no-email', detail }]
+    return want.email === undefined ? [{ kind: 'user', id, code: 'no-email', params: { from } }] : []
   }
-  const kept = keptFields(want, have)
-  if (kept.length === 0) return []
-  const detail = `the source has no usable ${kept.join(' and no usable ')} (${want.from}); the directory keeps its own`
-  return [{ kind: 'user', id: want.id, code: 'value-kept', detail }]
+  const fields = keptFields(want, have)
+  return fields.length === 0 ? [] : [{ kind: 'user', id, code: 'value-kept', params: { from, fields } }]
 }
 
 function movedNotices(want: UserEntry, change: CreateUser | UpdateUser | undefined): Notice[] {
   if (change?.op !== 'update-user' || !isMovedId(change)) return []
-  const { have } = change
-  const detail =
-    `was ${have.name} <${have.email}> and is ${change.want.name} <${change.want.email}> in the source (${want.from}): ` +
-    'the id may have been given to another person'
-  return [{ kind: 'user', id: want.id, code: 'id-moved', detail }]
+  const { id, from } = want
+  const after = { name: change.want.name ?? null, email: change.want.email ?? null }
+  return [{ kind: 'user', id, code: 'id-moved', params: { from, before: change.have, after, undone: null } }]
 }
 
-function keptFields(want: UserEntry, have: DirectoryUser): string[] {
-  const kept: string[] = []
-  if (want.email === undefined && have.email) kept.push('e-mail')
+function keptFields(want: UserEntry, have: DirectoryUser): ('email' | 'name')[] {
+  const kept: ('email' | 'name')[] = []
+  if (want.email === undefined && have.email) kept.push('email')
   if (want.name === undefined && have.name) kept.push('name')
   return kept
 }
 
 function notAllowed({ id, from }: UserEntry, email: string, { allowedDomains }: EmailRules): Notice {
-  const fault = addressFault(email, allowedDomains)
-  const detail = `the e-mail ${email} ${fault} (${from}); nothing is written for this user`
-  return { kind: 'user', id, code: 'email-not-allowed', detail }
+  const why = addressFault(email, allowedDomains) ?? 'other-domain'
+  return { kind: 'user', id, code: 'email-not-allowed', params: { from, email, why } }
 }
 
 function dropped(
@@ -159,8 +153,11 @@ function dropped(
   have: DirectoryUser | undefined,
   { allowedDomains }: EmailRules,
 ): Notice {
-  const fault = addressFault(email, allowedDomains)
-  const rest = have?.email ? 'the directory keeps its own' : 'this user is written without it'
-  const detail = `the e-mail ${email} ${fault} (${from}); ${rest}`
-  return { kind: 'user', id, code: 'email-dropped', detail }
+  const why = addressFault(email, allowedDomains) ?? 'other-domain'
+  return {
+    kind: 'user',
+    id,
+    code: 'email-dropped',
+    params: { from, email, why, isKept: Boolean(have?.email) },
+  }
 }

@@ -1,9 +1,10 @@
+import type { Fact } from '../facts.ts'
 import type { GroupEntry, Kind, UserEntry } from '../entries/entry.ts'
 import { byCodeUnit } from '../../base/order.ts'
-import { compareNotices, type Notice, type NoticeCode, type Sighting } from '../entries/snapshot.ts'
+import { type Sighting } from '../entries/snapshot.ts'
+import { compareNotices, type Notice, type NoticeParams, type Rejection } from '../notice.ts'
 import { sortInSteps } from '../entries/sorting.ts'
 import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../base/steps.ts'
-import { amount } from '../../base/wording.ts'
 import { type Change, type DeleteReason, type DeleteUser, fingerprint } from './change.ts'
 import { type Phase, PlannedChanges, type UserOp } from './changes.ts'
 import { type Difference, diffGroup, diffUser, wishOf } from './diff.ts'
@@ -28,9 +29,6 @@ function otherwiseSpelled(id: string, ids: Iterable<string>): string | undefined
 function plainSpelling(id: string): string {
   return id.replace(/^\{(.*)\}$/, '$1').toLowerCase()
 }
-
-/** The parts of one change may have been rejected in several holds. */
-const REASONS_NAMED = 3
 
 /** Quarantined and not persisted changes are withheld as a whole. */
 function isRejectedOrFree(withheld: Withheld | undefined): boolean {
@@ -86,14 +84,9 @@ export class Draft {
   }
 
   #addEntry(kind: Kind, { id, from }: { id: string; from: string }, compare: () => Difference): void {
-    const why = this.#selections[kind].whyExcluded(id, from)
-    if (why !== undefined) {
-      this.#notices.push({
-        kind,
-        id,
-        code: 'excluded',
-        detail: `${why} (${from}): neither written nor deleted`,
-      })
+    const list = this.#selections[kind].excludedBy(id, from)
+    if (list !== undefined) {
+      this.#notices.push({ kind, id, code: 'excluded', params: { list, from } })
       return
     }
     const found = compare()
@@ -114,11 +107,14 @@ export class Draft {
     for (const [kind, ids, otherKind] of sides) {
       for (const id of ids) {
         if (isThere(kind, id)) continue
+        const isOtherKind = isThere(otherKind, id)
         const similar = otherwiseSpelled(id, source.seen[kind]) ?? otherwiseSpelled(id, listed[kind].keys())
-        const meant = isThere(otherKind, id) ? `--${otherKind} ${id}` : similar
-        const hint = meant === undefined ? 'is the id right?' : `did you mean ${meant}?`
-        const detail = `is neither in the source nor in the directory; ${hint}`
-        this.#notices.push({ kind, id, code: 'unknown-id', detail })
+        this.#notices.push({
+          kind,
+          id,
+          code: 'unknown-id',
+          params: { similar: similar ?? null, isOtherKind },
+        })
       }
     }
   }
@@ -155,9 +151,9 @@ export class Draft {
     if (parted === undefined) return false
     const { change: rest, left, rejected } = parted
     this.#withheld.push(...rejected, ...(rest === undefined ? [fingerprint(change)] : []))
-    const reasons = new Set(rejected.map((print) => withheld.get(print)!.detail))
-    const detail = `${notMade(left)}: ${[...reasons].slice(0, REASONS_NAMED).join('; ')}`
-    this.#notices.push({ kind, id: change.id, code: 'rejected', detail })
+    const rejections = rejectionsIn(rejected.map((print) => withheld.get(print)))
+    const params = { ...notMade(left), rejections }
+    this.#notices.push({ kind, id: change.id, code: 'rejected', params })
     if (rest !== undefined) this.#admit(kind, rest, undefined)
     return true
   }
@@ -178,7 +174,7 @@ export class Draft {
   addDelete(kind: Kind, id: string): void {
     if (!this.#isSelected(kind, id)) return
     const sighting = this.#inputs.sightings[kind].get(id)
-    const kept = this.#whyExcludedOrProtected(kind, id) ?? this.#whyKept(sighting)
+    const kept = this.#excludedOrProtected(kind, id) ?? this.#whyKept(sighting)
     if (kept) {
       this.#notices.push({ kind, id, ...kept })
       return
@@ -244,14 +240,13 @@ export class Draft {
     if (withheld) {
       if (withheld.code !== 'rejected' && waits?.code !== 'unproved') this.#addLeaving(change)
       this.#withheld.push(print, ...(wish === undefined ? [] : [wish]))
-      const detail = withheld.code === 'rejected' ? `${notMade(change)}: ${withheld.detail}` : withheld.detail
-      this.#notices.push({ kind, id: change.id, code: withheld.code, detail })
+      this.#notices.push({ kind, id: change.id, ...withheldNotice(change, withheld) })
       return
     }
     const isUpdate = change.op === 'update-user' || change.op === 'update-group'
     if (isUpdate && !mayUpdate(this.#inputs.rules.policy)) {
-      const detail = `differs from the source; policy ${this.#inputs.rules.policy} does not update`
-      this.#notices.push({ kind, id: change.id, code: 'kept-by-policy', detail })
+      const params = { policy: this.#inputs.rules.policy, isAbsent: false }
+      this.#notices.push({ kind, id: change.id, code: 'kept-by-policy', params })
       return
     }
     if (waits?.code === 'in-grace') this.#addLeaving(change)
@@ -264,31 +259,25 @@ export class Draft {
   }
 
   /** Reported even if the policy forbids the delete anyway. */
-  #whyExcludedOrProtected(kind: Kind, id: string): { code: NoticeCode; detail: string } | undefined {
+  #excludedOrProtected(
+    kind: Kind,
+    id: string,
+  ): Fact<Pick<NoticeParams, 'excluded' | 'protected'>> | undefined {
     const selection = this.#selections[kind]
-    const why = selection.whyExcluded(id, undefined)
-    if (why !== undefined)
-      return { code: 'excluded', detail: `is not in the source, and ${why}: not deleted` }
-    if (!selection.isProtected(id)) return undefined
-    return { code: 'protected', detail: 'is not in the source, and is on the list protected: not deleted' }
+    const list = selection.excludedBy(id, undefined)
+    if (list !== undefined) return { code: 'excluded', params: { list, from: null } }
+    return selection.isProtected(id) ? { code: 'protected', params: { isUndo: false } } : undefined
   }
 
-  #whyKept(sighting: Sighting | undefined): { code: NoticeCode; detail: string } | undefined {
+  #whyKept(
+    sighting: Sighting | undefined,
+  ): Fact<Pick<NoticeParams, 'kept-by-policy' | 'kept-unproved' | 'seen-again'>> | undefined {
     const { source, rules } = this.#inputs
-    if (!mayDelete(rules.policy)) {
-      return {
-        code: 'kept-by-policy',
-        detail: `is not in the source; policy ${rules.policy} does not delete`,
-      }
-    }
-    if (source.unreadable > 0) {
-      const detail = `is not in the source, but ${amount(source.unreadable, 'entry')} of the source could not be read, so nothing is deleted`
-      return { code: 'kept-unproved', detail }
-    }
+    if (!mayDelete(rules.policy))
+      return { code: 'kept-by-policy', params: { policy: rules.policy, isAbsent: true } }
+    if (source.unreadable > 0) return { code: 'kept-unproved', params: { unreadable: source.unreadable } }
     if (sighting !== undefined && sighting !== 'present') return undefined
-    const detail =
-      'the first look at the source did not find it, but the second look did not prove it absent: not deleted'
-    return { code: 'seen-again', detail }
+    return { code: 'seen-again', params: {} }
   }
 
   #deleteOf(kind: Kind, id: string): Change {
@@ -378,6 +367,23 @@ export class Draft {
     const kept = new Set(change.want)
     return change.have.filter((id) => !kept.has(id) && !this.deletedUsers.has(id)).length
   }
+}
+
+/** The parts of one change may have been rejected in several runs. */
+const REJECTIONS_NAMED = 3
+
+function rejectionsIn(withheld: readonly (Withheld | undefined)[]): readonly Rejection[] {
+  const rejections = withheld.flatMap((each) => (each?.code === 'rejected' ? [each.params] : []))
+  const distinct = new Map(rejections.map((each) => [`${each.run} ${each.at} ${each.by}`, each]))
+  return [...distinct.values()].slice(0, REJECTIONS_NAMED)
+}
+
+function withheldNotice(
+  change: Change,
+  withheld: Withheld,
+): Fact<Pick<NoticeParams, 'rejected' | 'quarantined' | 'does-not-converge'>> {
+  if (withheld.code !== 'rejected') return withheld
+  return { code: 'rejected', params: { ...notMade(change), rejections: [withheld.params] } }
 }
 
 function phaseOf(change: Change, emails: EmailRulings): Phase {

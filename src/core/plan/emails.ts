@@ -7,10 +7,15 @@ export type Emails = 'unique' | 'shared'
 
 /** Only users with a conflict have a ruling. */
 export type EmailRuling =
-  /** Another user has or gets the e-mail: this user is written without it. `detail` names the other one. */
-  | { readonly may: 'not-write'; readonly detail: string }
+  /** Another user has it and keeps it (`held`), or gets it: this user is written without it. */
+  | {
+      readonly may: 'not-write'
+      readonly how: 'held' | 'smallest-id'
+      readonly email: string
+      readonly owner: string
+    }
   /** Several users already have it in the directory, this one among them. */
-  | { readonly may: 'share'; readonly detail: string }
+  | { readonly may: 'share'; readonly how: 'shared'; readonly email: string; readonly owner: string }
   /** The user gets it, and no user keeps it; `takes.from` loses it in the same plan. */
   | { readonly may: 'take'; readonly takes: Takes }
 
@@ -57,8 +62,8 @@ export function ruleEmails(inputs: EmailInputs): EmailRulings {
   /** For e-mails that no user keeps. */
   const winners = new Map<string, EmailConflict>()
   const losers: string[] = []
-  const deny = (id: string, detail: string): void => {
-    rulings.set(id, { may: 'not-write', detail })
+  const deny: Deny = (id, denied) => {
+    rulings.set(id, { may: 'not-write', ...denied })
     losers.push(id)
   }
   for (const conflict of conflicts) {
@@ -69,13 +74,10 @@ export function ruleEmails(inputs: EmailInputs): EmailRulings {
     if (keeping.length === 0) winners.set(owner, conflict)
     for (const id of wantedBy) {
       if (!heldBy.has(id)) {
-        if (id !== owner) deny(id, ownerText(email, owner, keeping.length > 0))
+        if (id !== owner) deny(id, { email, owner, how: keeping.length > 0 ? 'held' : 'smallest-id' })
       } else if (keeping.length > 1) {
-        const other = keeping.find((each) => each !== id)
-        rulings.set(id, {
-          may: 'share',
-          detail: `the directory shows the e-mail ${email} with "${other}" too`,
-        })
+        const other = keeping.find((each) => each !== id) ?? owner
+        rulings.set(id, { may: 'share', how: 'shared', email, owner: other })
       }
     }
   }
@@ -93,12 +95,14 @@ export function ruleEmails(inputs: EmailInputs): EmailRulings {
   }
 }
 
+type Deny = (id: string, denied: Omit<Extract<EmailRuling, { readonly may: 'not-write' }>, 'may'>) => void
+
 /** Denies the e-mail to every winner who waits for a loser's present e-mail, along the whole chain. */
 function denyBehind(
   losers: readonly string[],
   winners: Map<string, EmailConflict>,
   withheld: ReadonlySet<string>,
-  deny: (id: string, detail: string) => void,
+  deny: Deny,
 ): void {
   const behind = new Map<string, string[]>()
   for (const [winner, { heldBy }] of winners) {
@@ -110,7 +114,7 @@ function denyBehind(
       const conflict = winners.get(winner)
       if (conflict === undefined || withheld.has(winner)) continue
       winners.delete(winner)
-      deny(winner, ownerText(conflict.email, loser, true))
+      deny(winner, { email: conflict.email, owner: loser, how: 'held' })
     }
   }
 }
@@ -198,10 +202,4 @@ function sortedSet(ids: Iterable<string>): ReadonlySet<string> {
 function firstOf(ids: ReadonlySet<string>): string | undefined {
   const [first] = ids
   return first
-}
-
-function ownerText(email: string, owner: string, has: boolean): string {
-  return has
-    ? `"${owner}" has the e-mail ${email} in the directory and keeps it`
-    : `the e-mail ${email} goes to "${owner}", who has the smallest id of the users who want it`
 }

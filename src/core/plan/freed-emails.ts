@@ -1,5 +1,5 @@
 import { canonicalEmail } from '../entries/normalize.ts'
-import type { Notice } from '../entries/snapshot.ts'
+import type { Notice } from '../notice.ts'
 import type { CreateUser } from './change.ts'
 
 interface Freed {
@@ -38,8 +38,7 @@ export class FreedEmails {
     if (oldId === undefined) return []
     const other = this.#newIds.get(oldId)
     if (other === undefined || id < other) this.#newIds.set(oldId, id)
-    const detail = `looks like "${oldId}" under a new id, who is deleted in this plan: both have the e-mail ${want.email}`
-    return [{ kind: 'user', id, code: 'new-id', detail }]
+    return [{ kind: 'user', id, code: 'new-id', params: { oldId, email: want.email ?? '' } }]
   }
 
   oldIdOf(email: string | undefined): string | undefined {

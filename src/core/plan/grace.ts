@@ -1,5 +1,4 @@
 import type { Kind } from '../entries/entry.ts'
-import { amount, pointInTime } from '../../base/wording.ts'
 import type { DeleteWait } from './inputs.ts'
 
 /** For how long, or in how many good reads, an entry must be absent before it is deleted. */
@@ -38,26 +37,20 @@ export function whyDeleteWaits(
   const { since, reads } = absences[kind].get(id) ?? { since: now, reads: 0 }
   const absentFor = now.getTime() - since.getTime()
   if (confirmAfterMs !== undefined && (reads === 0 || absentFor < confirmAfterMs)) {
-    const detail =
-      `absent since ${inWords(since)}; deleted if a read after ${inWords(since, confirmAfterMs)} does not ` +
-      'find it either, because the server does not show how new its data is'
-    return { code: 'unproved', detail }
+    const params = { since: since.toISOString(), after: after(since, confirmAfterMs) }
+    return { code: 'unproved', params: { wait: { code: 'absence-unconfirmed', params } } }
   }
   const rule = deleteAfter[kind]
   if (rule === undefined) return undefined
-  const begun = `absent since ${inWords(since)}; deleted`
   if ('runs' in rule) {
     const missing = rule.runs - reads - 1
     if (missing <= 0) return undefined
-    return {
-      code: 'in-grace',
-      detail: `${begun} if ${amount(missing, 'more run')} in a row ${missing === 1 ? 'does' : 'do'} not find it`,
-    }
+    return { code: 'in-grace', params: { since: since.toISOString(), reads: missing } }
   }
   if (absentFor >= rule.ms) return undefined
-  return { code: 'in-grace', detail: `${begun} after ${inWords(since, rule.ms)}` }
+  return { code: 'in-grace', params: { since: since.toISOString(), until: after(since, rule.ms) } }
 }
 
-function inWords(since: Date, afterMs = 0): string {
-  return pointInTime(new Date(since.getTime() + afterMs).toISOString())
+function after(since: Date, ms: number): string {
+  return new Date(since.getTime() + ms).toISOString()
 }

@@ -1,9 +1,9 @@
 import type { Kind } from '../entries/entry.ts'
 import { forEachInSteps, type Steps } from '../../base/steps.ts'
-import { amount, digits } from '../../base/wording.ts'
+import type { BlockReason, Guarded } from '../block.ts'
 import { type Change, deleteFingerprint, membersDifference, type Op } from './change.ts'
 import type { Plan, PlannedChange } from './changes.ts'
-import { type ConfigurationChange, keysText } from './configuration.ts'
+import type { ConfigurationChange } from './configuration.ts'
 import { isMovedId } from './moved.ts'
 
 /** Limits for users, groups or memberships; `null` means no limit. */
@@ -31,8 +31,6 @@ export interface GuardLimits {
   readonly maxMovedIds?: number
 }
 
-export type Guarded = 'users' | 'groups' | 'memberships'
-
 export const GUARDED: Readonly<Record<Op, Guarded>> = {
   'create-user': 'users',
   'update-user': 'users',
@@ -58,10 +56,8 @@ export interface GuardFacts {
   readonly configurationChange?: ConfigurationChange | undefined
 }
 
-/** The name of the guard, the reason in one sentence, and the fingerprints of the changes that it holds. */
-export interface Breach {
-  readonly guard: string
-  readonly detail: string
+/** A reason, and the fingerprints of the changes that it holds. */
+export type Breach = BlockReason & {
   readonly changes: readonly string[]
   /** Set by anomalies: only these changes wait, for an operator or for a better read, which may come by itself. */
   readonly waitsFor?: 'person' | 'better-read'
@@ -165,14 +161,9 @@ function firstContact(plan: Tallies, facts: GuardFacts): readonly Breach[] {
   const waiting = [...plan.waiting.users, ...plan.waiting.groups]
   const changes = [...deletes, ...waiting]
   if (changes.length === 0) return []
-  const what = [
-    ...(deletes.length === 0 ? [] : [`would remove ${describeDeletes(plan)}`]),
-    ...(waiting.length === 0 ? [] : [`would let a later run delete ${digits(waiting.length)}`]),
-  ]
-  const detail =
-    `this sync has never completed a run on this directory, and the plan ${what.join(' and ')} that ` +
-    `${changes.length === 1 ? 'is' : 'are'} not in the source`
-  return [{ guard: 'first-contact', detail, changes }]
+  const { users, groups, memberships } = plan.deletes
+  const counts = { users: users.count, groups: groups.count, memberships: memberships.count }
+  return [{ code: 'first-contact', params: { deletes: counts, later: waiting.length }, changes }]
 }
 
 /** Deletes that are not due yet: completing the first run would decide about them too. */
@@ -186,8 +177,8 @@ function waitingDeletes({ notices }: Plan): Tallies['waiting'] {
 
 function emptySource({ all }: Tallies, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
   if (facts.source.users >= limits.minSourceUsers) return []
-  const detail = `the source has ${amount(facts.source.users, 'user')}, at least ${digits(limits.minSourceUsers)} are expected`
-  return [{ guard: 'min-source-users', detail, changes: all }]
+  const params = { users: facts.source.users, limit: limits.minSourceUsers }
+  return [{ code: 'min-source-users', params, changes: all }]
 }
 
 /** After a complete run, an empty directory is more likely a broken answer than an emptied one. */
@@ -195,11 +186,9 @@ function emptyDirectory({ all }: Tallies, { unprovedEmpty, lastGood }: GuardFact
   return unprovedEmpty.flatMap((kind) => {
     const noun = `${kind}s` as const
     const before = lastGood?.[noun] ?? 0
-    if (before === 0) return []
-    const detail =
-      `the directory shows no ${noun}, without the headers that count them, and the source of ` +
-      `the last good run had ${digits(before)}`
-    return [{ guard: `empty-directory-${noun}`, detail, changes: all }]
+    return before === 0
+      ? []
+      : [{ code: `empty-directory-${noun}`, params: { kind, before }, changes: all } as const]
   })
 }
 
@@ -211,10 +200,8 @@ function shrunkenSource(plan: Tallies, facts: GuardFacts, limits: GuardLimits): 
     const before = facts.lastGood[kind]
     const now = facts.source[kind] + (facts.waiting?.[kind] ?? 0)
     if (before === 0 || (before - now) * 100 <= before * limits.maxSourceShrinkPercent) continue
-    const detail =
-      `the source has ${digits(now)} ${kind}, ${percent(before - now, before)} fewer than the ${digits(before)} of the last good run; ` +
-      `limit ${limits.maxSourceShrinkPercent} %`
-    breaches.push({ guard: `source-shrunk-${kind}`, detail, changes: deletes })
+    const params = { kind, now, before, limit: limits.maxSourceShrinkPercent }
+    breaches.push({ code: `source-shrunk-${kind}`, params, changes: deletes })
   }
   return breaches
 }
@@ -223,17 +210,17 @@ function deleteLimits(plan: Tallies, facts: GuardFacts, limits: GuardLimits): re
   return eachKind((kind) => {
     const { count: deletes, changes } = plan.deletes[kind]
     const { maxDeletes, maxDeletePercent } = limits[kind]
+    const of = facts.directory[kind]
+    const params = { ...deletesOf(plan, kind), of }
     return [
       deletes > maxDeletes && {
-        guard: `max-deletes-${kind}`,
-        detail: `${digits(deletes)} of ${digits(facts.directory[kind])} ${kind} would be removed${causesText(plan, kind)}, limit ${digits(maxDeletes)}`,
+        code: `max-deletes-${kind}`,
+        params: { ...params, limit: maxDeletes },
         changes,
       },
-      exceeds(deletes, facts.directory[kind], maxDeletePercent) && {
-        guard: `max-delete-percent-${kind}`,
-        detail:
-          `${percent(deletes, facts.directory[kind])} of the ${kind} (${digits(deletes)} of ${digits(facts.directory[kind])}) would be ` +
-          `removed${causesText(plan, kind)}, limit ${maxDeletePercent} %`,
+      exceeds(deletes, of, maxDeletePercent) && {
+        code: `max-delete-percent-${kind}`,
+        params: { ...params, limit: maxDeletePercent },
         changes,
       },
     ]
@@ -243,14 +230,13 @@ function deleteLimits(plan: Tallies, facts: GuardFacts, limits: GuardLimits): re
 function dailyBudget(plan: Tallies, facts: GuardFacts, limits: GuardLimits): readonly Breach[] {
   return eachKind((kind) => {
     const { count: deletes, changes } = plan.deletes[kind]
-    const before = facts.deletedLastDay[kind]
+    const lastDay = facts.deletedLastDay[kind]
+    const limit = limits[kind].maxDeletesPerDay
     return [
       deletes > 0 &&
-        before + deletes > limits[kind].maxDeletesPerDay && {
-          guard: `max-deletes-per-day-${kind}`,
-          detail:
-            `${digits(deletes)} ${kind} would be removed after ${digits(before)} in the last 24 hours, ` +
-            `limit ${digits(limits[kind].maxDeletesPerDay)} a day`,
+        lastDay + deletes > limit && {
+          code: `max-deletes-per-day-${kind}`,
+          params: { kind, deletes, lastDay, limit },
           changes,
         },
     ]
@@ -261,21 +247,19 @@ function updateLimits(plan: Tallies, facts: GuardFacts, limits: GuardLimits): re
   return eachKind((kind) => {
     const { count: updates, changes } = plan.updates[kind]
     const { maxUpdates, maxUpdatePercent } = limits[kind]
-    const verb = kind === 'memberships' ? 'added' : 'updated'
+    const of = facts.directory[kind]
     return [
       maxUpdates !== null &&
         updates > maxUpdates && {
-          guard: `max-updates-${kind}`,
-          detail: `${digits(updates)} ${kind} would be ${verb}, limit ${digits(maxUpdates)}`,
+          code: `max-updates-${kind}`,
+          params: { kind, updates, limit: maxUpdates },
           changes,
         },
       maxUpdatePercent !== null &&
         updates >= MIN_MASS_UPDATES &&
-        exceeds(updates, facts.directory[kind], maxUpdatePercent) && {
-          guard: `max-update-percent-${kind}`,
-          detail:
-            `${percent(updates, facts.directory[kind])} of the ${kind} (${digits(updates)} of ${digits(facts.directory[kind])}) would be ` +
-            `${verb}, limit ${maxUpdatePercent} %`,
+        exceeds(updates, of, maxUpdatePercent) && {
+          code: `max-update-percent-${kind}`,
+          params: { kind, updates, of, limit: maxUpdatePercent },
           changes,
         },
     ]
@@ -299,15 +283,17 @@ function afterConfigurationChange(
       (deletes + updates >= MIN_MASS_UPDATES &&
         exceeds(deletes + updates, directory[kind], MOST_AFTER_CHANGE))
     if (!isMass) return []
-    const { since, keys } = configurationChange
-    const later = plan.waiting[kind].length > 0 ? ' now or later' : ''
-    const detail =
-      `the configuration was changed since run ${since} (${keysText(keys)}): ${digits(deletes)} of ` +
-      `${digits(directory[kind])} ${kind} would be removed${later}${causesText(plan, kind)} and ${digits(updates)} ` +
-      `${kind === 'memberships' ? 'added' : 'updated'}, together ${percent(deletes + updates, directory[kind])}, ` +
-      `limit ${MOST_AFTER_CHANGE} % after such a change`
+    const params = {
+      ...configurationChange,
+      ...deletesOf(plan, kind),
+      deletes,
+      updates,
+      of: directory[kind],
+      limit: MOST_AFTER_CHANGE,
+      isLater: plan.waiting[kind].length > 0,
+    }
     const changes = [...plan.deletes[kind].changes, ...plan.waiting[kind], ...plan.updates[kind].changes]
-    return [{ guard: 'configuration-changed', detail, changes: [...new Set(changes)] }]
+    return [{ code: 'configuration-changed', params, changes: [...new Set(changes)] }]
   })
 }
 
@@ -316,9 +302,7 @@ function movedIds(plan: Tallies, _facts: GuardFacts, { maxMovedIds: limit }: Gua
   if (limit === undefined) return []
   const { count: moved, changes } = plan.moved
   if (moved <= limit) return []
-  const verb = moved === 1 ? 'id of a user seems' : 'ids of users seem'
-  const detail = `${digits(moved)} ${verb} to belong to another person now (name and e-mail change at once), limit ${digits(limit)}`
-  return [{ guard: 'max-moved-ids', detail, changes }]
+  return [{ code: 'max-moved-ids', params: { users: moved, limit }, changes }]
 }
 
 function eachKind(check: (kind: Guarded) => readonly (Breach | false)[]): readonly Breach[] {
@@ -332,29 +316,11 @@ function exceeds(part: number, whole: number, limitPercent: number): boolean {
   return part > 0 && whole > 0 && part * 100 > whole * limitPercent
 }
 
-/** Names two causes that are often mistakes: a changed filter, and a changed id attribute. */
-function causesText(plan: Tallies, kind: Guarded): string {
-  const left = plan.leftFilter[kind]
-  const renewed = plan.renewed[kind]
-  const parts = [
-    ...(left === 0 ? [] : [`${digits(left)} still in the source, but outside the sync's filter`]),
-    ...(renewed === 0 ? [] : [`${digits(renewed)} created again under another id`]),
-  ]
-  return parts.length === 0 ? '' : ` (${parts.join('; ')})`
+function deletesOf(plan: Tallies, kind: Guarded) {
+  const { leftFilter, renewed, deletes } = plan
+  return { kind, deletes: deletes[kind].count, leftFilter: leftFilter[kind], newIds: renewed[kind] }
 }
 
 function allDeletes({ deletes }: Tallies): readonly string[] {
   return (['users', 'groups', 'memberships'] as const).flatMap((kind) => deletes[kind].changes)
-}
-
-function describeDeletes({ deletes }: Tallies): string {
-  const parts = (['users', 'groups', 'memberships'] as const)
-    .filter((kind) => deletes[kind].count > 0)
-    .map((kind) => amount(deletes[kind].count, kind.slice(0, -1)))
-  return parts.join(' and ')
-}
-
-function percent(part: number, whole: number): string {
-  const share = (part * 100) / whole
-  return `${share < 10 ? share.toFixed(1) : Math.round(share)} %`
 }

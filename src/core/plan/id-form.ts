@@ -1,8 +1,8 @@
 import type { Kind } from '../entries/entry.ts'
-import type { Notice } from '../entries/snapshot.ts'
+import type { Notice } from '../notice.ts'
 import { PART, type Steps } from '../../base/steps.ts'
 
-type Form = 'GUIDs' | 'numbers'
+type Form = 'guid' | 'number'
 
 interface Identified {
   readonly id: string
@@ -22,8 +22,9 @@ export function* idsOfOtherForm(
   if (ids.length === 0) return []
   const form = yield* commonForm(source)
   if (form === undefined) return []
-  const detail = `is deleted in this plan; all ids of ${kind}s in the source are ${form}, and this one is not: unless an earlier read had it, it was made by hand or by another program; entries.${kind}s.protected keeps it`
-  return ids.filter((id) => formOf(id) !== form).map((id) => ({ kind, id, code: 'other-id-form', detail }))
+  return ids
+    .filter((id) => formOf(id) !== form)
+    .map((id) => ({ kind, id, code: 'other-id-form', params: { form } }))
 }
 
 function* commonForm(source: Iterable<Identified>): Steps<Form | undefined> {
@@ -41,6 +42,6 @@ function* commonForm(source: Iterable<Identified>): Steps<Form | undefined> {
 
 /** Directory servers write 128 bits with hyphens in several places, and some tools with braces around them. */
 function formOf(id: string): Form | undefined {
-  if (/^[\da-f]{32}$/i.test(id.replaceAll(/[-{}]/g, ''))) return 'GUIDs'
-  return /^\d+$/.test(id) ? 'numbers' : undefined
+  if (/^[\da-f]{32}$/i.test(id.replaceAll(/[-{}]/g, ''))) return 'guid'
+  return /^\d+$/.test(id) ? 'number' : undefined
 }

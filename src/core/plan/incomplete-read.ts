@@ -1,6 +1,7 @@
 import type { Kind } from '../entries/entry.ts'
-import type { DirectorySnapshot, Notice, Sighting, SourceSnapshot } from '../entries/snapshot.ts'
-import { amount, digits } from '../../base/wording.ts'
+import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../entries/snapshot.ts'
+import { amount } from '../../base/wording.ts'
+import type { Notice } from '../notice.ts'
 import { DirsyncdError } from '../../base/errors.ts'
 import type { Plan } from './changes.ts'
 
@@ -47,9 +48,6 @@ export function incompleteDirectory(
     const there = thereBefore[kind]
     const creates = plan.changes.countOf(`create-${kind}`)
     if (!areMany(there, listed[kind] + creates)) return []
-    const detail =
-      `the directory already had ${digits(there)} of the ${amount(creates, kind)} to create: either its list did not show ` +
-      'them, and perhaps not everybody who left, or the service refused requests of which it had created entries'
-    return [{ kind, id: undefined, code: 'directory-incomplete', detail }]
+    return [{ kind, id: undefined, code: 'directory-incomplete', params: { there, creates } }]
   })
 }

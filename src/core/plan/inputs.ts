@@ -1,6 +1,8 @@
 import type { LossLook } from '../entries/evidence.ts'
 import type { Kind } from '../entries/entry.ts'
-import type { DirectorySnapshot, NoticeCode, Sighting, SourceSnapshot } from '../entries/snapshot.ts'
+import type { Fact } from '../facts.ts'
+import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../entries/snapshot.ts'
+import type { NotMade, NoticeParams, Rejection, Wait } from '../notice.ts'
 import type { DeleteReason } from './change.ts'
 import type { Emails } from './emails.ts'
 import type { Membership, Policy } from './policy.ts'
@@ -36,21 +38,23 @@ export interface PlanInputs {
   readonly whyDeleted?: DeleteReason | undefined
 }
 
-/** Changes that wait for time to pass or for a proof. Every reason is a sentence for the operator. */
+/** Changes that wait for time to pass or for a proof. */
 export interface Waits {
-  readonly everything?: string | undefined
+  readonly everything?: Wait | undefined
   /** Blocks everything but creates and new members. */
-  readonly allButNew?: string | undefined
+  readonly allButNew?: Wait | undefined
   readonly whyNotDeleted?: ((kind: Kind, id: string) => DeleteWait | undefined) | undefined
-  readonly whyNotCreated?: ((kind: Kind, id: string) => string | undefined) | undefined
+  /** Entries that this sync deleted within the last day. */
+  readonly isReborn?: ((kind: Kind, id: string) => boolean) | undefined
   readonly losses?: ReadonlyMap<string, LossLook> | undefined
 }
 
 /** With `in-grace` the entry leaves its groups at once; with `unproved` it keeps its memberships. */
-export interface DeleteWait {
-  readonly code: 'in-grace' | 'unproved'
-  readonly detail: string
-}
+export type DeleteWait =
+  | { readonly code: 'in-grace'; readonly params: Without<NoticeParams['in-grace'], keyof NotMade> }
+  | { readonly code: 'unproved'; readonly params: { readonly wait: Wait } }
+
+type Without<T, Keys extends PropertyKey> = T extends unknown ? Omit<T, Keys> : never
 
 /** Limits a run to single entries, by external id. */
 export interface Only {
@@ -58,10 +62,10 @@ export interface Only {
   readonly groups: readonly string[]
 }
 
-export interface Withheld {
-  readonly code: Extract<NoticeCode, 'quarantined' | 'does-not-converge' | 'rejected'>
-  readonly detail: string
-}
+/** Why the service does not take the change. */
+export type Refusal = Fact<Pick<NoticeParams, 'quarantined' | 'does-not-converge'>>
+
+export type Withheld = Refusal | { readonly code: 'rejected'; readonly params: Rejection }
 
 /** A rejection covers every form of a change: `wish` is that of `PlannedChange`. */
 export function withheldBy(

@@ -2,12 +2,12 @@ import { forEachInSteps, type Steps } from '../../base/steps.ts'
 import type { Plan } from './changes.ts'
 import type { Breach } from './guards.ts'
 
-/** The changes that an operator left out of a partial approval. */
-const LEFT_OUT = 'left-out'
-
-/** @param by the operator who approved the rest of the plan of this run */
+/**
+ * The changes that an operator left out of a partial approval.
+ *
+ * @param by the operator who approved the rest of the plan of this run */
 export function leftOut(changes: readonly string[], by: string, run: number): Breach {
-  return { guard: LEFT_OUT, detail: `left out when ${by} approved a part of run ${run}`, changes }
+  return { code: 'left-out', params: { by, run }, changes }
 }
 
 export function* stillLeftOut(plan: Plan, before: Breach | undefined): Steps<readonly Breach[]> {

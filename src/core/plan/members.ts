@@ -1,5 +1,5 @@
 import type { DirectoryGroup, GroupEntry, Kind } from '../entries/entry.ts'
-import type { Notice } from '../entries/snapshot.ts'
+import type { Notice } from '../notice.ts'
 import { unionInSteps } from '../entries/sorting.ts'
 import { filterInSteps, forEachOfSizeInSteps, PART, type Steps } from '../../base/steps.ts'
 import { membersDifference } from './change.ts'
@@ -29,13 +29,13 @@ export function* planMembers(
   const isLeftAlone = (id: string): boolean => {
     if (!source.users.has(id)) return source.seen.user.has(id)
     if (selections.user.isAll) return false
-    return selections.user.whyExcluded(id, source.users.get(id)?.from) !== undefined
+    return selections.user.excludedBy(id, source.users.get(id)?.from) !== undefined
   }
   const tests = { isUser, isLeftAlone, leaving }
   return yield* forEachOfSizeInSteps(source.groups.values(), sizeOf, function* (group) {
     const have = directory.groups.get(group.id)
     if (!isGroup(group.id) || (have !== undefined && rules.policy === 'create-only')) return undefined
-    if (selections.group.whyExcluded(group.id, group.from) !== undefined) return undefined
+    if (selections.group.excludedBy(group.id, group.from) !== undefined) return undefined
     if (have !== undefined && (yield* isUnchanged(group, have, tests))) return undefined
     const found = yield* differenceOf(inputs, group, have, tests)
     if (found !== undefined) visit(group.id, found)
@@ -117,12 +117,11 @@ function* wantedMembers(
   if (look?.unproved === undefined) return { want, notices: [] }
   const kept = look.unprovedMembers === undefined ? left : withinBoth(left, look.unprovedMembers)
   if (!losesMembers(kept, want, isUser)) return { want, notices: [] }
-  const effect =
-    look.unprovedMembers === undefined ? `"${group.name}" keeps its members` : `stays in "${group.name}"`
-  const detail = `${look.unproved}; ${effect}`
+  const isPart = look.unprovedMembers !== undefined
+  const params = { group: group.name, isPart, reason: look.unproved }
   return {
     want: yield* unionInSteps(want, kept),
-    notices: [{ kind: 'group', id: group.id, code: 'members-kept', detail }],
+    notices: [{ kind: 'group', id: group.id, code: 'members-kept', params }],
   }
 }
 
@@ -151,8 +150,12 @@ function isSame(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((id, index) => id === b[index])
 }
 
-function membershipNotice(group: GroupEntry, have: readonly string[], want: readonly string[]) {
+function membershipNotice(
+  { id, name }: GroupEntry,
+  have: readonly string[],
+  want: readonly string[],
+): Notice {
   const { added, removed } = membersDifference({ have, want })
-  const detail = `"${group.name}" lacks ${added.length} members of the source and has ${removed.length} that the source does not`
-  return { kind: 'group', id: group.id, code: 'membership-differs', detail } as const
+  const params = { group: name, added: added.length, removed: removed.length }
+  return { kind: 'group', id, code: 'membership-differs', params }
 }

@@ -85,7 +85,7 @@ function* usersWithWritableEmail(
 ): Generator<UserEntry> {
   const { directory, rules } = inputs
   for (const want of users) {
-    if (want.email === undefined || selection.whyExcluded(want.id, want.from) !== undefined) continue
+    if (want.email === undefined || selection.excludedBy(want.id, want.from) !== undefined) continue
     const have = directory.users.get(want.id)
     if (!mayHaveEmail(want.email, have, rules)) continue
     if (have === undefined || mayUpdateNow(inputs) || isSameEmail(have.email, want.email)) yield want
@@ -97,6 +97,6 @@ function canMove(id: string, inputs: PlanInputs, selection: Selection): boolean 
   const want = source.users.get(id)
   if (want?.email === undefined || !mayUpdateNow(inputs)) return false
   if (only !== undefined && !only.users.includes(id)) return false
-  if (selection.whyExcluded(id, want.from) !== undefined) return false
+  if (selection.excludedBy(id, want.from) !== undefined) return false
   return mayHaveEmail(want.email, directory.users.get(id), rules)
 }

@@ -24,7 +24,7 @@ export interface EntryRules {
 export interface Selection {
   readonly isAll: boolean
   /** `undefined`: not excluded. For an entry that is not in the source only the id decides, as `from` is unknown. */
-  whyExcluded(id: string, from: string | undefined): string | undefined
+  excludedBy(id: string, from: string | undefined): 'include' | 'exclude' | undefined
   isProtected(id: string): boolean
 }
 
@@ -38,10 +38,10 @@ function compileSelection(lists: EntryLists | undefined): Selection {
   const protectedIds = compileList(lists?.protected ?? [])
   return {
     isAll: include === undefined && (lists?.exclude ?? []).length === 0,
-    whyExcluded(id, from) {
-      if (exclude.has(id, from)) return 'is on the list exclude'
+    excludedBy(id, from) {
+      if (exclude.has(id, from)) return 'exclude'
       if (include === undefined || include.has(id, from)) return undefined
-      return from === undefined && include.needsFrom ? undefined : 'is not on the list include'
+      return from === undefined && include.needsFrom ? undefined : 'include'
     },
     isProtected: (id) => protectedIds.has(id, undefined),
   }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Position, ServerEvidence } from '../entries/evidence.ts'
-import { changedHint, comparePositions, type Difference } from '../entries/position.ts'
-import { digits } from '../../base/wording.ts'
+import { changedHint, comparePositions, type Difference as PositionDifference } from '../entries/position.ts'
+import type { Difference, NoStateReason, NotNewer, ServerState } from '../block.ts'
 import type { Breach } from './guards.ts'
 
 /** The server of the last good read, stored as JSON. */
@@ -35,8 +35,7 @@ export interface ServerTrouble {
 
 export interface ServerJudgement {
   readonly scope: ServerScope
-  /** One sentence without a full stop. */
-  readonly detail: string
+  readonly state: ServerState
   readonly trouble: ServerTrouble | undefined
   /** The record to save when the run completes. */
   readonly next: ServerMemory
@@ -70,35 +69,27 @@ export function judgeServer(
   if (memory === undefined || doubt === undefined)
     return seen.position === undefined
       ? judgeByHints(memory, seen, circumstances)
-      : allowed(
-          `${nameOf(seen)} ${memory === undefined ? 'is read for the first time' : HAS_ALL}`,
-          memory,
-          seen,
-        )
+      : allowed(memory === undefined ? 'first-read' : 'current', memory, seen)
   return judgeDoubt(memory, seen, doubt, circumstances)
 }
 
 /** Blocks because of the server. An approval names the trouble. */
-export function serverFindings({ detail, trouble }: ServerJudgement): Breach[] {
-  if (trouble === undefined) return []
+export function serverFindings({ state, trouble }: ServerJudgement): Breach[] {
+  if (trouble === undefined || state.code !== 'not-newer') return []
   const { token, needsPerson } = trouble
   const changes = needsPerson ? [token] : []
-  return [{ guard: 'server-not-newer', detail, changes, waitsFor: needsPerson ? 'person' : 'better-read' }]
+  const waitsFor = needsPerson ? 'person' : 'better-read'
+  return [{ code: 'server-not-newer', params: state.params, changes, waitsFor }]
 }
 
-interface Doubt {
-  readonly scope: 'additions' | 'nothing'
-  readonly sentence: string
-}
+type Doubt = Pick<NotNewer, 'how' | 'difference'>
 
 /** Why this read may lack data of the last good read; `undefined` without a known position. */
 function doubtAbout(memory: ServerMemory | undefined, seen: ServerEvidence): Doubt | undefined {
   if (memory?.position === undefined) return undefined
-  const server = nameOf(seen)
   if (seen.position === undefined) {
     const [key = 'position', known] = Object.entries(memory.position).toSorted()[0] ?? []
-    const sentence = `${server} does not show how new its data is, and the last good read did (${said({ key, known, seen: undefined })})`
-    return { scope: 'additions', sentence: `${sentence}; ${ONLY_ADDITIONS}; ${ASK_CHECK}` }
+    return { how: 'hidden', difference: differenceOf({ key, known, seen: undefined }) }
   }
   const known = { ...memory, position: memory.position }
   // A server that caught up during the read sent its first entries before that.
@@ -106,16 +97,9 @@ function doubtAbout(memory: ServerMemory | undefined, seen: ServerEvidence): Dou
   const comparison = comparePositions(known, { ...seen, position })
   if (!('lacks' in comparison)) return doubtAboutAdded(memory, seen, position)
   const { order, lacks } = comparison
-  const last = `the last good read, of ${nameOf(memory)}`
-  if (order === 'older') {
-    const sentence = `${server} is older than ${last} (${said(lacks)})`
-    return { scope: 'nothing', sentence: `${sentence}; nothing is changed until it has caught up` }
-  }
-  const what =
-    lacks.key === 'database'
-      ? `has another database than ${last}`
-      : `lacks changes that ${last}, had, and has other ones`
-  return { scope: 'additions', sentence: `${server} ${what} (${said(lacks)}); ${ONLY_ADDITIONS}` }
+  const difference = differenceOf(lacks)
+  if (order === 'older') return { how: 'older', difference }
+  return { how: lacks.key === 'database' ? 'other-database' : 'diverged', difference }
 }
 
 /** Users added from another server seem to have left on a server that does not know them yet. */
@@ -126,45 +110,42 @@ function doubtAboutAdded(
 ): Doubt | undefined {
   for (const known of added) {
     const comparison = comparePositions({ database, position: known }, { ...seen, position })
-    if (!('lacks' in comparison)) continue
-    const what =
-      'lacks changes of another server, from which this sync has added users, groups or members since the last good read'
-    const sentence = `${nameOf(seen)} ${what} (${said(comparison.lacks)}); ${ONLY_ADDITIONS}`
-    return { scope: 'additions', sentence }
+    if ('lacks' in comparison) return { how: 'lacks-additions', difference: differenceOf(comparison.lacks) }
   }
   return undefined
 }
 
-const HAS_ALL = 'has all that the last good read had'
-
-const ONLY_ADDITIONS = 'users, groups and members are only added until it has all that the last good read had'
-
-const ASK_CHECK = 'dirsyncd check says what its reader must be allowed to see'
-
-function said({ key, known = 'nothing', seen = 'nothing' }: Difference): string {
-  return `${key}: ${known} then, ${seen} now`
+function differenceOf({ key, known, seen }: PositionDifference): Difference {
+  return { key, known: known ?? null, seen: seen ?? null }
 }
 
 function judgeDoubt(
   memory: ServerMemory,
   seen: ServerEvidence,
-  { scope, sentence }: Doubt,
+  doubt: Doubt,
   { now, isAccepted }: Circumstances,
 ): ServerJudgement {
   const token = tokenOf(memory, seen)
+  const server = nameOf(seen)
   if (isAccepted(token)) {
-    const detail = `a person accepted the state of ${nameOf(seen)}`
-    return { scope: 'everything', detail, trouble: undefined, next: remember(seen), meanwhile: memory }
+    const state: ServerState = { code: 'accepted', params: { server } }
+    return { scope: 'everything', state, trouble: undefined, next: remember(seen), meanwhile: memory }
   }
-  const since = sinceOf(memory, now)
-  const needsPerson = now >= endOfPatience(since)
-  const kept = { ...memory, notNewerSince: since.toISOString() }
-  const remedy = needsPerson
-    ? `it has been so since ${since.toISOString()}: approve to accept the state of this server`
-    : `if that lasts until ${endOfPatience(since).toISOString()}, a run asks a person to accept this server`
-  const withAdditions = scope === 'additions' ? withAdded(kept, seen) : undefined
-  const detail = `${sentence}; ${remedy}`
-  return { scope, detail, trouble: { token, needsPerson }, next: kept, withAdditions, meanwhile: kept }
+  const start = sinceOf(memory, now)
+  const end = endOfPatience(start)
+  const needsPerson = now >= end
+  const [since, until] = [start.toISOString(), end.toISOString()]
+  const kept = { ...memory, notNewerSince: since }
+  const params = { ...doubt, server, last: nameOf(memory), since, until, needsApproval: needsPerson }
+  return {
+    // An older server shows deleted entries again; the others lack some that are there.
+    scope: doubt.how === 'older' ? 'nothing' : 'additions',
+    state: { code: 'not-newer', params },
+    trouble: { token, needsPerson },
+    next: kept,
+    withAdditions: doubt.how === 'older' ? undefined : withAdded(kept, seen),
+    meanwhile: kept,
+  }
 }
 
 function endOfPatience(since: Date): Date {
@@ -197,37 +178,40 @@ function judgeByHints(
   seen: ServerEvidence,
   { now, confirmAfterMs, hidesServers }: Circumstances,
 ): ServerJudgement {
-  const server = nameOf(seen)
   const change = memory === undefined ? undefined : changeOf(memory, seen)
   const changedAt = change === undefined ? memory?.changedAt : now.toISOString()
   // In both directions, because the clock may have been set back.
   const isRecent = changedAt !== undefined && Math.abs(now.getTime() - Date.parse(changedAt)) < confirmAfterMs
-  if (!isRecent && !hidesServers && seen.addresses <= 1)
-    return allowed(`${server} shows no position, and is the only server`, memory, seen)
-  const reason =
+  if (!isRecent && !hidesServers && seen.addresses <= 1) return allowed('only-server', memory, seen)
+  const why: NoStateReason =
     change !== undefined
-      ? `is another or a newly filled server (${said(change)})`
+      ? { how: 'other-server', difference: differenceOf(change) }
       : isRecent
-        ? `was another or a newly filled server at ${changedAt}`
+        ? { how: 'was-other-server', at: changedAt }
         : seen.addresses > 1
-          ? `is one of ${digits(seen.addresses)} addresses of the source`
-          : 'may be one of several behind its address'
-  const detail = `${server} shows no position and ${reason}, so a delete waits for a second read that confirms it`
+          ? { how: 'several-addresses', addresses: seen.addresses }
+          : { how: 'perhaps-several' }
+  const state: ServerState = { code: 'no-state', params: { server: nameOf(seen), why } }
   const next = { ...remember(seen), ...(isRecent && { changedAt }) }
-  return { scope: 'confirmed-deletes', detail, trouble: undefined, next, meanwhile: memory }
+  return { scope: 'confirmed-deletes', state, trouble: undefined, next, meanwhile: memory }
 }
 
 /** The first sign that this is another server than that of the last good read, or in another state. */
-function changeOf(memory: ServerMemory, seen: ServerEvidence): Difference | undefined {
+function changeOf(memory: ServerMemory, seen: ServerEvidence): PositionDifference | undefined {
   if (memory.address !== seen.address) return { key: 'address', known: memory.address, seen: seen.address }
   if (memory.database !== seen.database)
     return { key: 'database', known: memory.database, seen: seen.database }
   return changedHint(memory.hints, seen.hints)
 }
 
-function allowed(detail: string, memory: ServerMemory | undefined, seen: ServerEvidence): ServerJudgement {
+function allowed(
+  code: 'first-read' | 'current' | 'only-server',
+  memory: ServerMemory | undefined,
+  seen: ServerEvidence,
+): ServerJudgement {
   const meanwhile = memory && { ...memory, notNewerSince: undefined }
-  return { scope: 'everything', detail, trouble: undefined, next: remember(seen), meanwhile }
+  const state: ServerState = { code, params: { server: nameOf(seen) } }
+  return { scope: 'everything', state, trouble: undefined, next: remember(seen), meanwhile }
 }
 
 function remember({ url, address, database, position, hints }: ServerEvidence): ServerMemory {

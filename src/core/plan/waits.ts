@@ -1,79 +1,60 @@
 import type { Kind } from '../entries/entry.ts'
-import type { NoticeCode } from '../entries/snapshot.ts'
-import { amount, digits } from '../../base/wording.ts'
-import { type Change, membersDifference, type UpdateUser } from './change.ts'
+import type { Fact } from '../facts.ts'
+import type { NoticeParams, NotMade, Wait } from '../notice.ts'
+import { type Change, membersDifference } from './change.ts'
 import type { Waits } from './inputs.ts'
 
-interface Wait {
-  readonly code: NoticeCode
-  readonly detail: string
-}
+type WaitNotice = Fact<Pick<NoticeParams, 'in-grace' | 'unproved' | 'reborn'>>
 
 /** Members have their own rules, because new ones need not wait. */
-export function whyWaits(waits: Waits | undefined, kind: Kind, change: Change): Wait | undefined {
+export function whyWaits(waits: Waits | undefined, kind: Kind, change: Change): WaitNotice | undefined {
   if (waits === undefined) return undefined
-  if (change.op === 'set-members')
-    return waits.everything === undefined
-      ? undefined
-      : { code: 'unproved', detail: `${notMade(change)}: ${waits.everything}` }
-  const wait = waitOf(waits, kind, change)
-  const name = nameOf(change)
-  return wait === undefined || name === '' ? wait : { ...wait, detail: `${name}: ${wait.detail}` }
-}
-
-/** `Ana Šimić <ana@example.org>: not deleted` */
-export function notMade(change: Change): string {
-  if (change.op === 'set-members') {
-    const { added, removed } = membersDifference(change)
-    return `"${change.name}": ${amount(added.length, 'member')} not added, ${digits(removed.length)} not removed`
-  }
-  const name = nameOf(change)
-  const which = change.op === 'update-user' && Object.keys(change.want).length === 1 ? valueOf(change) : ''
-  return `${name === '' ? '' : `${name}: `}${which}${NOT_MADE[change.op]}`
-}
-
-function valueOf({ want }: UpdateUser): string {
-  return want.email === undefined ? 'name ' : 'e-mail '
-}
-
-const NOT_MADE: Readonly<Record<EntryChange['op'], string>> = {
-  'create-user': 'not created',
-  'update-user': 'not updated',
-  'delete-user': 'not deleted',
-  'create-group': 'not created',
-  'update-group': 'not updated',
-  'delete-group': 'not deleted',
-}
-
-type EntryChange = Exclude<Change, { op: 'set-members' }>
-
-function waitOf(
-  { everything, allButNew, whyNotDeleted, whyNotCreated }: Waits,
-  kind: Kind,
-  { op, id }: EntryChange,
-): Wait | undefined {
+  const { everything, allButNew, whyNotDeleted, isReborn } = waits
   const unlessNew = everything ?? allButNew
-  switch (op) {
+  switch (change.op) {
+    case 'set-members':
+      return everything && unproved(change, everything)
     case 'create-user':
-    case 'create-group': {
-      if (everything !== undefined) return { code: 'unproved', detail: `not created: ${everything}` }
-      const detail = whyNotCreated?.(kind, id)
-      return detail === undefined ? undefined : { code: 'reborn', detail }
-    }
+    case 'create-group':
+      if (everything !== undefined) return unproved(change, everything)
+      return isReborn?.(kind, change.id) === true ? { code: 'reborn', params: notMade(change) } : undefined
     case 'update-user':
     case 'update-group':
-      return unlessNew === undefined ? undefined : { code: 'unproved', detail: `not updated: ${unlessNew}` }
+      return unlessNew && unproved(change, unlessNew)
     case 'delete-user':
-    case 'delete-group':
-      if (unlessNew !== undefined) return { code: 'unproved', detail: `not deleted: ${unlessNew}` }
-      return whyNotDeleted?.(kind, id)
+    case 'delete-group': {
+      if (unlessNew !== undefined) return unproved(change, unlessNew)
+      const wait = whyNotDeleted?.(kind, change.id)
+      if (wait?.code === 'unproved') return unproved(change, wait.params.wait)
+      return wait && { code: 'in-grace', params: { ...notMade(change), ...wait.params } }
+    }
   }
+}
+
+function unproved(change: Change, wait: Wait): WaitNotice {
+  return { code: 'unproved', params: { ...notMade(change), wait } }
 }
 
 /** With name and e-mail, because operators do not know users by id. */
-function nameOf(change: EntryChange): string {
+export function notMade(change: Change): NotMade {
+  const { op } = change
+  if (op === 'set-members') {
+    const { added, removed } = membersDifference(change)
+    return { op, name: change.name, email: null, field: null, added: added.length, removed: removed.length }
+  }
   const values: { readonly name?: string | null; readonly email?: string | null } =
     'have' in change ? change.have : change.want
-  const { name, email } = values
-  return [name ?? '', email ? `<${email}>` : ''].filter((part) => part !== '').join(' ')
+  return {
+    op,
+    name: values.name ?? null,
+    email: values.email ?? null,
+    field: op === 'update-user' ? onlyField(change.want) : null,
+    added: 0,
+    removed: 0,
+  }
+}
+
+function onlyField(want: { readonly email?: string; readonly name?: string }): 'email' | 'name' | null {
+  if (want.email === undefined) return 'name'
+  return want.name === undefined ? 'email' : null
 }

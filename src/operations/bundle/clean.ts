@@ -80,6 +80,14 @@ export class Cleaner {
     return shortened(cleaned.join(''))
   }
 
+  /** Parameters of a fact: numbers stay, and texts are cleaned. */
+  params(value: unknown): unknown {
+    if (typeof value === 'string') return this.sentence(value)
+    if (Array.isArray(value)) return value.map((each) => this.params(each))
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.params(each)]))
+  }
+
   #unlessConfigured(text: string): string {
     const harmless = wordsIn(text).every(
       (word) => this.#configured.has(word) && !this.#parts.known.has(plainForm(word)),
@@ -138,6 +146,12 @@ export class Cleaner {
       .digest('hex')
       .slice(0, 12)
   }
+}
+
+/** All texts in the parameters of a fact. */
+export function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }
 
 function replaceIn(piece: Piece, pattern: RegExp, by: (match: string) => string): readonly Piece[] {

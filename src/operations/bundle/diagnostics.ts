@@ -1,3 +1,4 @@
+import { textsIn } from './clean.ts'
 import type { Kysely } from 'kysely'
 import { sentence } from '../../base/errors.ts'
 import {
@@ -143,9 +144,10 @@ function textsOf({ logins, syncs }: Facts): readonly string[] {
     ...runs.flatMap(({ error, stop_reason: reason, breaches }) => [
       error,
       reason,
-      ...(breaches ?? []).map(({ detail }) => detail),
+      ...(breaches ?? []).flatMap(({ params }) => textsIn(params)),
     ]),
-    ...[...quarantine.slice(0, QUARANTINED), ...troubles, ...notices].map(({ detail }) => detail),
+    ...troubles.map(({ detail }) => detail),
+    ...[...quarantine.slice(0, QUARANTINED), ...notices].flatMap(({ params }) => textsIn(params)),
   ])
   return [...logins.map(({ message }) => message), ...ofSyncs].filter((text) => text !== null)
 }
@@ -167,11 +169,11 @@ function describeQuarantine(quarantine: SyncFacts['quarantine'], cleaner: Cleane
   const counts = Map.groupBy(quarantine, ({ op, code, status }) => JSON.stringify({ op, code, status }))
   return {
     counts: [...counts].map(([what, some]) => ({ ...JSON.parse(what), count: some.length })),
-    newest: quarantine.slice(0, QUARANTINED).map(({ id, op, detail, ...facts }) => ({
+    newest: quarantine.slice(0, QUARANTINED).map(({ id, op, params, ...facts }) => ({
       ...facts,
       op,
       entry: cleaner.id({ kind: op.endsWith('-group') ? 'group' : 'user', id }),
-      detail: cleaner.sentence(detail),
+      params: cleaner.params(params),
     })),
   }
 }

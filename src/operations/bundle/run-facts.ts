@@ -38,12 +38,12 @@ export function describeRun(
     outcomes: run.outcomes,
     hold: run.hold === null ? null : { state: run.hold, run: run.hold_run, expires: run.hold_expires_at },
     decisions: run.decisions.map(describeDecision),
-    breaches: (run.breaches ?? []).map(({ guard, changes, waitsFor, decided, detail }) => ({
-      guard,
+    breaches: (run.breaches ?? []).map(({ code, changes, waitsFor, decided, params }) => ({
+      code,
       changes,
       waitsFor,
       decided,
-      detail: clean(detail),
+      params: cleaner.params(params),
     })),
     plan: run.digest === null ? null : cleaner.hidden(run.digest),
     approved: run.approved,
@@ -63,9 +63,9 @@ export function describeRun(
         detail: clean(detail),
       },
     })),
-    notices: ofRun(parts.notices, run).map(({ run: _run, number: _first, detail, ...notice }) => ({
+    notices: ofRun(parts.notices, run).map(({ run: _run, number: _first, params, ...notice }) => ({
       ...notice,
-      example: clean(detail),
+      example: cleaner.params(params),
     })),
   }
 }

@@ -9,14 +9,12 @@ import { recallReasons } from '../../sync/memory.ts'
 import type { Explanation, ExplainRequest, Match, Nobody, Story } from '../story.ts'
 import type { SyncPause } from '../control.ts'
 import { listPaused } from '../paused.ts'
-import { maybeUnread } from './absent.ts'
-import { type VerdictFacts, withoutStop } from './case.ts'
 import { historyOf, holdOf } from './history.ts'
 import { judge, type Judged, type PlanFacts } from './judge.ts'
 import { matchesOf, matchOf } from './matches.ts'
 import { membersInQuestion } from './members.ts'
 import { type Asked, askDirectory, askSource, type ExplainDeps } from './sides.ts'
-import { judgementOf } from './verdict.ts'
+import { type Faulty, isNotice } from '../../core/notice.ts'
 
 /** A shared mailbox may have many users. */
 const MOST_SHARING = 10
@@ -32,34 +30,13 @@ export async function explain(deps: ExplainDeps, request: ExplainRequest): Promi
   return only === undefined ? nobody(asked, directoryError, request) : storyOf(deps, asked, request, only)
 }
 
-/** An entry is not called unknown where one side could not be asked. */
 function nobody(
   { found, error }: Asked,
   directoryError: string | null,
   { sync, who }: ExplainRequest,
 ): Nobody {
-  const down = [
-    ...maybeUnread(unreadableIn(found)),
-    ...(error === null ? [] : [`the source cannot be read now (${withoutStop(error)})`]),
-    ...(directoryError === null
-      ? []
-      : [`the directory cannot be asked now (${withoutStop(directoryError)})`]),
-  ]
-  const searched = found === null ? '' : ` (searched ${found.searched})`
-  const others = [
-    ...(error === null ? [`not the source${searched}`] : []),
-    ...(directoryError === null ? ['not the directory under this id'] : []),
-    `not the kept runs of ${sync}`,
-  ]
-  const doubt = down.length === 0 ? '' : `; but ${down.join(', and ')}`
-  const code =
-    error !== null ? 'source-unreadable' : directoryError !== null ? 'directory-unreadable' : 'never-seen'
-  const sentence = `Nobody knows "${who}": ${others.join(', ')}${doubt}.`
-  const todo =
-    down.length === 0
-      ? 'Try the id, the e-mail, the full name or the DN.'
-      : `dirsyncd check ${sync} shows what can be read again.`
-  return { result: 'nobody', sync, who, verdict: { code, sentence }, todo }
+  const searched = found?.searched ?? null
+  return { result: 'nobody', sync, who, searched, error, directoryError, unreadable: unreadableIn(found) }
 }
 
 async function storyOf(
@@ -84,8 +61,10 @@ async function storyOf(
   const holders =
     found === null || entries.length > 0 ? [] : await emailHolders(deps, found, directory.entry ?? match)
   const { membership, sameMembers, isAbsenceKnown } = judged
-  const facts = {
+  return {
+    result: 'one',
     sync,
+    who,
     kind,
     id,
     ...namesOf(match, directory.entry, entries[0] && matchOf(entries[0])),
@@ -104,29 +83,21 @@ async function storyOf(
     waitingMemberships: await waitingMemberships(deps, key, membership),
     paused: await pauseOf(deps),
     ...history,
-  }
-  return {
-    result: 'one',
-    who,
-    ...facts,
-    ...judgementOf({
-      ...facts,
-      planned,
-      isAbsenceKnown,
-      membership,
-      sameMembers,
-      sharesEmails: deps.rules.emails === 'shared',
-      ...(await completedOf(deps)),
-      heldRun: hold.heldRun,
-      heldUndo: hold.heldUndo,
-    }),
+    planned,
+    isAbsenceKnown,
+    membership,
+    sameMembers,
+    sharesEmails: deps.rules.emails === 'shared',
+    ...(await completedOf(deps)),
+    heldRun: hold.heldRun,
+    heldUndo: hold.heldUndo,
   }
 }
 
 async function waitingMemberships(
   { db, target }: ExplainDeps,
   key: EntryKey | undefined,
-  membership: VerdictFacts['membership'],
+  membership: Story['membership'],
 ): Promise<Story['waitingMemberships']> {
   return key?.kind === 'user' && membership === 'write' ? waitingMembershipsOf(db, target, key.id) : []
 }
@@ -135,14 +106,14 @@ async function completedOf({
   db,
   target,
   options,
-}: ExplainDeps): Promise<Pick<VerdictFacts, 'configurationChange' | 'completedRun'>> {
+}: ExplainDeps): Promise<Pick<Story, 'configurationChange' | 'completedRun'>> {
   const completed = await lastOptions(db, target.sync)
   return { configurationChange: changeSince(completed, options), completedRun: completed?.run ?? null }
 }
 
-function unreadableIn(found: Found | null): readonly string[] {
+function unreadableIn(found: Found | null): readonly Faulty[] {
   const notices = found?.server === undefined ? (found?.snapshot.notices ?? []) : []
-  return notices.filter(({ code }) => code === 'unreadable').map(({ detail }) => detail)
+  return notices.flatMap((notice) => (isNotice(notice, 'unreadable') ? [notice.params] : []))
 }
 
 /**
@@ -180,7 +151,7 @@ function namesOf(
   return { name: wanted?.name ?? there?.name ?? known.name, email: wanted?.email ?? email }
 }
 
-interface JudgedEntry extends Judged, Pick<VerdictFacts, 'membership' | 'sameMembers'> {
+interface JudgedEntry extends Judged, Pick<Story, 'membership' | 'sameMembers'> {
   readonly sameEmail: readonly UserEntry[]
 }
 

@@ -1,4 +1,4 @@
-import { type Change, fingerprint, type Op } from '../../core/plan/change.ts'
+import { type Change, fingerprint } from '../../core/plan/change.ts'
 import { undecided } from '../../core/plan/decide.ts'
 import {
   type EntryKey,
@@ -9,7 +9,8 @@ import {
   plannedChanges,
 } from '../../store/entry-history.ts'
 import { heldBreaches } from '../../store/held-changes.ts'
-import type { Story, StoryHold } from '../story.ts'
+import type { BlockReason } from '../../core/block.ts'
+import type { HeldUndo, Story, StoryHold } from '../story.ts'
 import type { ExplainDeps } from './sides.ts'
 
 const JOURNAL_LINES = 10
@@ -35,12 +36,6 @@ interface HoldOfEntry {
   readonly held: Change | undefined
   readonly heldRun: number | null
   readonly heldUndo: HeldUndo | undefined
-}
-
-export interface HeldUndo {
-  readonly run: number
-  readonly undoes: number
-  readonly op: Op
 }
 
 const NO_HOLD: HoldOfEntry = { ofChange: null, held: undefined, heldRun: null, heldUndo: undefined }
@@ -76,7 +71,7 @@ export async function holdOf(
   for (const { fingerprint: print, change: held } of [...own, ...stored]) {
     const naming = waiting.filter(({ changes }) => changes.includes(print))
     if (naming.length === 0) continue
-    const named = naming.map(({ guard, detail }) => ({ guard, detail }))
+    const named = naming.map(({ code, params }) => ({ code, params }) as BlockReason)
     return {
       ...NO_HOLD,
       ofChange: { run, isPlanHeld, breaches: named },

@@ -1,7 +1,7 @@
 import type { DirectoryGroup, DirectoryUser, Kind } from '../../core/entries/entry.ts'
-import type { Notice, Sighting, SourceSnapshot } from '../../core/entries/snapshot.ts'
+import type { Sighting, SourceSnapshot } from '../../core/entries/snapshot.ts'
+import { isNotice, type Notice } from '../../core/notice.ts'
 import { type Change, deleteFingerprint, fingerprint } from '../../core/plan/change.ts'
-import { IS_BACK } from '../../core/plan/evidence/evidence.ts'
 import { type Grace, whyDeleteWaits } from '../../core/plan/grace.ts'
 import type { PlanInputs, PlanRules, Withheld } from '../../core/plan/inputs.ts'
 import { makePlan } from '../../core/plan/plan.ts'
@@ -49,9 +49,11 @@ function planOf(
 ): Pick<Judged, 'planned' | 'notices'> {
   const plan = makePlan(inputs)
   // A complete read reports rows and entries of others too.
-  const places = entries.map(({ from }) => `${from}:`)
-  const isOwn = ({ id: other, detail }: Notice) =>
-    other === undefined ? places.some((place) => detail.startsWith(place)) : other === id
+  const places = new Set(entries.map(({ from }) => from))
+  const isOwn = (notice: Notice) =>
+    notice.id === undefined
+      ? isNotice(notice, 'unreadable') && places.has(notice.params.from)
+      : notice.id === id
   const own = [...plan.changes].map(({ change }) => change).filter((change) => change.id === id)
   const ofEntry = own.find(({ op }) => op.endsWith(`-${kind}`))
   const ofMembers = kind === 'group' ? own.find(({ op }) => op === 'set-members') : undefined
@@ -120,5 +122,5 @@ function withReborn(
 ): PlanInputs {
   const isApproved = change !== undefined && memory.approved.has(fingerprint(change))
   if (isApproved || found.server === undefined || !deletedLastDay[kind].has(id)) return inputs
-  return { ...inputs, waits: { ...inputs.waits, whyNotCreated: () => IS_BACK } }
+  return { ...inputs, waits: { ...inputs.waits, isReborn: () => true } }
 }

@@ -1,8 +1,10 @@
+import { isNotice } from '../../core/notice.ts'
 import { basename } from 'node:path'
 import { DirsyncdError } from '../../base/errors.ts'
 import type { Log } from '../../base/log/log.ts'
 import type { Kind } from '../../core/entries/entry.ts'
-import type { Coverage, Notice, Sighting, SourceSnapshot } from '../../core/entries/snapshot.ts'
+import type { Coverage, Sighting, SourceSnapshot } from '../../core/entries/snapshot.ts'
+import type { Notice } from '../../core/notice.ts'
 import { Collector } from '../collect.ts'
 import { type Finder, findInRead } from '../find.ts'
 import type { Lookup } from '../mapping.ts'
@@ -16,7 +18,7 @@ import type { CsvSourceOptions } from './options.ts'
 import { probe } from './probe.ts'
 import { readCsv } from './read-csv.ts'
 import { isSpreadsheetError } from './spreadsheet.ts'
-import { amount, digits, examples } from '../../base/wording.ts'
+import { digits } from '../../base/wording.ts'
 
 /** Throws `config-invalid`, naming the key, when the options cannot be used. */
 export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
@@ -94,8 +96,8 @@ async function readInput(
 ): Promise<void> {
   const totals = await readCsv(input, signal, {
     onRow,
-    onUnreadable: (detail) => collector.addUnreadable(kind, detail),
-    onDoubt: (detail) => doubts.push({ kind, id: undefined, code: 'doubtful-text', detail }),
+    onUnreadable: (row) => collector.addUnreadable(kind, row),
+    onDoubt: (params) => doubts.push({ kind, id: undefined, code: 'doubtful-text', params }),
   })
   log.debug({ path: input.path, rows: totals.rows }, 'read one input of the source')
 }
@@ -137,7 +139,7 @@ async function readMembers(input: NonNullable<Compiled['members']>, state: ReadS
     const [user] = notBlank(cells(input.map.user))
     if (group !== undefined && user !== undefined) return state.members.add(group, user)
     const column = group === undefined ? input.map.group : input.map.user
-    state.collector.addUnreadable('group', `${from()}: column "${column}" is empty`)
+    state.collector.addUnreadable('group', { from: from(), fault: `column "${column}" is empty` })
   })
 }
 
@@ -154,18 +156,15 @@ async function readGroups(input: NonNullable<Compiled['groups']>, state: ReadSta
 
 function addMembersOfUnknownGroups({ collector, members }: ReadState): void {
   for (const { group, users } of members.remaining()) {
-    collector.addMembersOfUnknownGroup(
-      group,
-      `${amount(users.length, 'member')} of the group "${group}", which is not in the file of groups: ${examples(users)}`,
-    )
+    collector.addMembersOfUnknownGroup(group, users)
   }
 }
 
 function refuseBadRows({ unreadable, notices }: SourceSnapshot): void {
   if (unreadable === 0) return
-  const first = notices.find(({ code }) => code === 'unreadable')
+  const first = notices.find((notice) => isNotice(notice, 'unreadable'))
   const rows = unreadable === 1 ? 'a row' : `${digits(unreadable)} rows`
-  const message = `${rows} cannot be understood, and badRows is refuse: ${first?.detail}`
+  const message = `${rows} cannot be understood, and badRows is refuse: ${first?.params.from}: ${first?.params.fault}`
   throw new DirsyncdError('source-incomplete', message)
 }
 
@@ -198,7 +197,7 @@ async function lookAgain(
 ): Promise<ReadonlyMap<string, Sighting>> {
   const answer = new Map<string, Sighting>(ids.map((id) => [id, 'gone']))
   await readCsv(input, signal, {
-    onUnreadable: failSecondLook,
+    onUnreadable: ({ from, fault }) => failSecondLook(`${from}: ${fault}`),
     onRow: ({ from, cells }) => {
       const found = idsOf(cells)
       if (found.length === 0 && !mayBeEmpty) failSecondLook(`${from()}: column "${column}" is empty`)

@@ -1,3 +1,4 @@
+import type { Faulty } from '../../core/notice.ts'
 import { advance, type TextPosition, formatPosition } from './text-position.ts'
 
 interface Damage {
@@ -42,16 +43,16 @@ const DAMAGES: readonly Damage[] = [
 ]
 
 /** Finds characters that are valid but hardly intended; reports each kind of damage once. */
-export function createDoubtSearch(name: string, encoding: string, onDoubt: (detail: string) => void) {
+export function createDoubtSearch(name: string, encoding: string, onDoubt: (text: Faulty) => void) {
   const unreported = new Set(DAMAGES)
   return function search(text: string, position: TextPosition): void {
     for (const damage of unreported) {
       const found = damage.pattern.exec(text)
       if (found === null) continue
       unreported.delete(damage)
-      const where = formatPosition(name, advance(position, text.slice(0, found.index)))
+      const from = formatPosition(name, advance(position, text.slice(0, found.index)))
       const question = damage.maybeWrongEncoding ? `; it was read as ${encoding}: is that its encoding?` : ''
-      onDoubt(`${where}: ${damage.describe(found[0])}${question} (only the first one is reported)`)
+      onDoubt({ from, fault: `${damage.describe(found[0])}${question} (only the first one is reported)` })
     }
   }
 }

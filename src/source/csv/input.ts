@@ -1,14 +1,15 @@
 import type { RE2JS } from 're2js'
+import type { Faulty } from '../../core/notice.ts'
 import type { Lookup } from '../mapping.ts'
 import type { CsvFormat } from './options.ts'
 
 export interface CsvListener {
   /** `from` returns the file and its row, such as "users.csv, row 17". */
   onRow(row: { readonly from: () => string; readonly cells: Lookup }): void
-  /** A row that cannot be understood; the sentence names file, row and column. */
-  onUnreadable(detail: string): void
+  /** A row that cannot be understood. */
+  onUnreadable(row: Faulty): void
   /** Text that looks wrong, mostly for another encoding; called once for each kind of damage of a file. */
-  onDoubt?(detail: string): void
+  onDoubt?(text: Faulty): void
   /** Called for each file, before its first row. */
   onFile?(file: CsvFileFacts): void
 }

@@ -27,7 +27,7 @@ async function probeInput(input: CsvInput, signal: AbortSignal): Promise<ProbeLi
       for (const column of empty) if (cells(column).some(isFilled)) empty.delete(column)
     },
     onUnreadable: () => undefined,
-    onDoubt: (detail) => doubts.push({ label, detail, level: 'warn' }),
+    onDoubt: ({ from, fault }) => doubts.push({ label, detail: `${from}: ${fault}`, level: 'warn' }),
     onFile: (file) => files.push(file),
   })
   const several = files.length > 1 ? ` in ${files.length} files` : ''

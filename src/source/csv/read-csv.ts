@@ -1,3 +1,4 @@
+import type { Faulty } from '../../core/notice.ts'
 import { createHash } from 'node:crypto'
 import { constants, type FileHandle, open, stat } from 'node:fs/promises'
 import { DirsyncdError, fileReason } from '../../base/errors.ts'
@@ -74,7 +75,7 @@ async function readOpened(
   listener.onFile?.({ path, encoding, zipped, writtenMs: Number(before.mtimeMs) })
   const rows = createRowReader(input, name, listener)
   const quote = input.quote === undefined ? '"' : input.quote
-  const onDoubt = (detail: string) => listener.onDoubt?.(detail)
+  const onDoubt = (text: Faulty) => listener.onDoubt?.(text)
   const text = createTextStage({ name, encoding, quote, onDoubt })
   const hash = input.sha256 === true ? createHash('sha256') : undefined
   for await (const chunk of text.pass(chunks(hash), chunks)) rows.write(chunk)

@@ -44,7 +44,7 @@ export function createRowReader(input: CsvInput, name: string, listener: CsvList
     whole = problem === undefined && cells.length === head.columns.length
     if (problem === undefined)
       listener.onRow({ from: () => locationOf(row, name), cells: head.lookup(cells) })
-    else listener.onUnreadable(`${locationOf(row, name)}: ${problem}`)
+    else listener.onUnreadable({ from: locationOf(row, name), fault: problem })
   }
 
   function takePending(): void {

@@ -1,3 +1,4 @@
+import type { Faulty } from '../../core/notice.ts'
 import { DirsyncdError } from '../../base/errors.ts'
 import { badBytes } from './bad-bytes.ts'
 import { createDoubtSearch } from './doubts.ts'
@@ -15,7 +16,7 @@ export interface TextOptions {
   readonly name: string
   readonly encoding: string
   readonly quote: string | null
-  readonly onDoubt: (detail: string) => void
+  readonly onDoubt: (text: Faulty) => void
 }
 
 export function createTextStage({ name, encoding, quote, onDoubt }: TextOptions): TextStage {

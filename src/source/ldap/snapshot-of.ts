@@ -1,8 +1,8 @@
+import { examplesOf, type NoticeParams } from '../../core/notice.ts'
 import type { SourceSnapshot } from '../../core/entries/snapshot.ts'
 import { sortedUniqueInSteps } from '../../core/entries/sorting.ts'
 import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../base/steps.ts'
 import { type Collector, usableId } from '../collect.ts'
-import { examples } from '../../base/wording.ts'
 import type { CompiledOptions, GroupPlace } from './compile.ts'
 import { Containers } from './containers.ts'
 import { dnKey } from './dn.ts'
@@ -122,17 +122,17 @@ function* addGroup(
   return undefined
 }
 
-function whyUnknown(from: string, within: readonly GroupRecord[]): string | undefined {
+function whyUnknown(
+  from: string,
+  within: readonly GroupRecord[],
+): Omit<NoticeParams['members-hidden'], 'from'> | undefined {
   const changing = within.filter(({ whyUnknown: why }) => why === 'changing')
-  if (changing.length > 0) {
-    return `it could not be read at one moment, because ${whose(from, changing)} changed each time meanwhile`
-  }
+  if (changing.length > 0) return { why: 'changing', ...whose(from, changing) }
   const hidden = within.filter(({ whyUnknown: why }) => why === 'catalog')
-  if (hidden.length === 0) return undefined
-  return `the global catalog does not have ${whose(from, hidden)}, but only those of universal groups and of its own domain`
+  return hidden.length === 0 ? undefined : { why: 'global-catalog', ...whose(from, hidden) }
 }
 
-function whose(from: string, groups: readonly GroupRecord[]): string {
+function whose(from: string, groups: readonly GroupRecord[]) {
   const others = groups.map(({ dn }) => dn).filter((dn) => dn !== from)
-  return others.length < groups.length ? 'its members' : `the members of ${examples(others)} within it`
+  return { isOwn: others.length < groups.length, groups: examplesOf(others) }
 }

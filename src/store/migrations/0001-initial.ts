@@ -59,7 +59,7 @@ ALTER TABLE dirsyncd.change_texts ALTER COLUMN texts SET STORAGE EXTERNAL;
 
 CREATE TABLE dirsyncd.notices (
   run integer REFERENCES dirsyncd.runs ON DELETE CASCADE, number integer, PRIMARY KEY (run, number),
-  kind text NOT NULL, entry_id text, code text NOT NULL, detail text NOT NULL
+  kind text NOT NULL, entry_id text, code text NOT NULL, params jsonb NOT NULL
 );
 CREATE TABLE dirsyncd.held_changes (
   run integer REFERENCES dirsyncd.runs ON DELETE CASCADE, part integer, PRIMARY KEY (run, part),
@@ -98,7 +98,7 @@ CREATE INDEX journal_missed ON dirsyncd.journal (sync, target, entry_id) WHERE m
 CREATE TABLE dirsyncd.quarantine (
   sync text, target text, fingerprint text, PRIMARY KEY (sync, target, fingerprint),
   op text NOT NULL, entry_id text NOT NULL, name text,
-  code text NOT NULL DEFAULT 'quarantined', detail text NOT NULL,
+  code text NOT NULL DEFAULT 'quarantined', params jsonb NOT NULL,
   since timestamptz NOT NULL DEFAULT now(), tried_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE TABLE dirsyncd.canaries (

@@ -217,12 +217,11 @@ class Sending {
     const entries = Math.max(1, fault.entries)
     if (entries >= run.longestList) return
     run.longestList = entries
-    const rest = entries === 1 ? 'sends each entry alone' : 'sends shorter lists'
     this.#findings.notice ??= {
       kind: op === 'create-group' ? 'group' : 'user',
       id,
       code: 'shorter-lists',
-      detail: `${reason.replace(/\.$/, '')}; the rest of the run ${rest}`,
+      params: { reason, isAlone: entries === 1 },
     }
     log.warn({ run: job.run, entries, id, reason }, 'the run sends shorter lists of entries')
   }

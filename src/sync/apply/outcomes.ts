@@ -155,12 +155,12 @@ async function journal(
         AND c.chunk = ${chunk} AND told.outcomes ? c.number::text
       RETURNING c.*, (told.outcomes -> c.number::text ->> 'requests')::int AS requests
     ), quarantined AS (
-      INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, name, detail)
+      INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, name, params)
       SELECT DISTINCT ON (fingerprint) ${sync}, ${target}, fingerprint, op, entry_id, ${NAME_OF_CHANGE},
-        COALESCE(detail, '')
+        jsonb_build_object('answer', COALESCE(detail, ''))
       FROM done WHERE state = 'quarantined'
       ON CONFLICT (sync, target, fingerprint) DO UPDATE
-      SET code = 'quarantined', name = EXCLUDED.name, detail = EXCLUDED.detail, tried_at = now()
+      SET code = 'quarantined', name = EXCLUDED.name, params = EXCLUDED.params, tried_at = now()
     ), journaled AS (
       INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, before,
         removes, intent_at, outcome, status, requests, detail, approved, approved_by)

@@ -99,9 +99,10 @@ export async function quarantineUndecided(trx: Fenced, run: number, part: Part, 
         AND state = 'pending' AND refusals >= ${MOST_REFUSALS}
       RETURNING run, op, entry_id, fingerprint, detail, change
     )
-    INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, name, detail)
-    SELECT DISTINCT ON (fingerprint) r.sync, r.target, fingerprint, op, entry_id, ${NAME_OF_CHANGE}, COALESCE(detail, '')
+    INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, name, params)
+    SELECT DISTINCT ON (fingerprint) r.sync, r.target, fingerprint, op, entry_id, ${NAME_OF_CHANGE},
+      jsonb_build_object('answer', COALESCE(detail, ''))
     FROM refused JOIN dirsyncd.runs AS r ON r.run = refused.run
     ON CONFLICT (sync, target, fingerprint) DO UPDATE
-    SET code = 'quarantined', name = EXCLUDED.name, detail = EXCLUDED.detail, tried_at = now()`.execute(trx)
+    SET code = 'quarantined', name = EXCLUDED.name, params = EXCLUDED.params, tried_at = now()`.execute(trx)
 }

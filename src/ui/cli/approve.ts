@@ -177,6 +177,6 @@ export function whatIsDecided(
 
 export function whatWaits({ state, hold, breaches }: RunSummary): string {
   if (hold !== 'open') return ''
-  const names = undecided(state, breaches).flatMap(({ guard, changes }) => (changes > 0 ? [guard] : []))
+  const names = undecided(state, breaches).flatMap(({ code, changes }) => (changes > 0 ? [code] : []))
   return ` Still waiting for a decision: ${[...new Set(names)].join(', ')}.`
 }

@@ -5,6 +5,7 @@ import { DirsyncdError } from '../../base/errors.ts'
 import type { Runner, Session } from './context.ts'
 import { openControl, syncNames } from './open-control.ts'
 import { EXIT } from './exit-code.ts'
+import { judgementOf } from '../messages/explain/verdict.ts'
 import { renderExplanation } from './render/explain.ts'
 
 const HELP = `
@@ -47,8 +48,9 @@ async function explainEntry(
   await syncNames(session, sync)
   await using control = await openControl(session, { tables: 'keep' })
   const explanation = await control.explain({ sync, who, kind }, session.signal)
-  if (session.json) session.printJson(explanation)
+  const judgement = explanation.result === 'several' ? undefined : judgementOf(explanation)
+  if (session.json) session.printJson({ ...explanation, ...judgement })
   else session.print(...renderExplanation(explanation, session.columns))
-  const isKnown = explanation.result === 'one' && !explanation.verdict.code.endsWith('-unreadable')
+  const isKnown = explanation.result === 'one' && judgement?.verdict.code.endsWith('-unreadable') === false
   return isKnown ? EXIT.done : EXIT.error
 }

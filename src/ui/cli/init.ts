@@ -220,5 +220,5 @@ function outermostBases({ usersBase, groupsBase }: InitOptions, steps: InitSteps
 }
 
 function summaryOf({ dataDir, syncs: [sync] }: RawConfiguration, { counts, breaches }: RunView): object {
-  return { sync, dataDir, plan: { counts, heldBy: breaches.map(({ guard }) => guard) } }
+  return { sync, dataDir, plan: { counts, heldBy: breaches.map(({ code }) => code) } }
 }

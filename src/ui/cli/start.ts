@@ -50,7 +50,7 @@ function countsOf({
   return {
     ...run,
     waitsUntil: run.waitsUntil && withoutAnswer(run.waitsUntil),
-    breaches: breaches.map(({ detail: _detail, ...breach }) => breach),
+    breaches: breaches.map(({ params: _params, ...breach }) => breach),
     failed: error !== null,
   }
 }

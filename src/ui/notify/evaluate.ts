@@ -1,3 +1,4 @@
+import type { Quote } from '../messages/words.ts'
 import { type IsConfigured, withoutPeople as maskPeople } from '../../base/log/people.ts'
 import { undecided } from '../../core/plan/decide.ts'
 import type { SyncFigures } from '../../store/figures.ts'
@@ -42,6 +43,7 @@ const DAY_MS = 86_400_000
 export function evaluate(before: readonly Condition[], facts: Facts, rules: Rules): Evaluated {
   const { figures, decisions, now } = facts
   const withoutPeople = (sentence: string) => maskPeople(sentence, rules.isConfigured)
+  const quote: Quote = (text) => (rules.isConfigured(text) ? `"${text}"` : '"…"')
   const { settledMs } = rules
   const conditions: Condition[] = []
   const notifications: Notification[] = decisions.map(aboutDecision)
@@ -54,6 +56,7 @@ export function evaluate(before: readonly Condition[], facts: Facts, rules: Rule
         decided,
         now,
         withoutPeople,
+        quote,
         settledMs,
       })
       if (condition !== undefined) conditions.push(condition)
@@ -108,6 +111,8 @@ interface Context {
   readonly decided: boolean
   readonly now: Date
   readonly withoutPeople: WithoutPeople
+  /** Hides names of entries. */
+  readonly quote: Quote
   readonly settledMs: number
 }
 
@@ -150,12 +155,12 @@ function goOn(
   return { condition, notification: about(condition, context, isMore ? 'more' : 'reminder') }
 }
 
-function about(condition: Condition, { figures, withoutPeople }: Context, why: Why): Notification {
+function about(condition: Condition, { figures, withoutPeople, quote }: Context, why: Why): Notification {
   switch (condition.event) {
     case 'held':
-      return aboutHold(figures, condition, why, withoutPeople)
+      return aboutHold(figures, condition, why, quote)
     case 'withheld':
-      return aboutWithheld(figures, condition, why, withoutPeople)
+      return aboutWithheld(figures, condition, why, quote)
     case 'failing':
       return aboutFailures(figures, condition, why, withoutPeople)
     case 'quarantine':

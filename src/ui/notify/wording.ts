@@ -1,3 +1,5 @@
+import type { Quote } from '../messages/words.ts'
+import { blockText } from '../messages/blocks.ts'
 import { amount, digits, pointInTime } from '../../base/wording.ts'
 import { undecided } from '../../core/plan/decide.ts'
 import type { SyncFigures } from '../../store/figures.ts'
@@ -18,15 +20,15 @@ function still(condition: Condition, why: Why): string {
 
 type Breaches = NonNullable<SyncFigures['hold']>['breaches']
 
-function breachLines(breaches: Breaches, withoutPeople: WithoutPeople): string[] {
-  return breaches.map(({ guard, detail }) => `- ${withoutPeople(detail)} (${guard})`)
+function breachLines(breaches: Breaches, quote: Quote): string[] {
+  return breaches.map((breach) => `- ${blockText(breach, quote)} (${breach.code})`)
 }
 
 export function aboutHold(
   { sync, hold }: SyncFigures,
   condition: Condition,
   why: Why,
-  withoutPeople: WithoutPeople,
+  quote: Quote,
 ): Notification {
   const { run, undecided: count, breaches, expiresAt } = hold!
   const what = count === 0 ? 'the plan' : amount(count, 'change')
@@ -38,7 +40,7 @@ export function aboutHold(
     subject: `${sync}: a plan waits for a person${still(condition, why)}`,
     text: lines(
       `Run ${run} of the sync ${sync} is held, and nothing of it is applied: ${what} would go beyond these limits.`,
-      ...breachLines(undecided('held', breaches), withoutPeople),
+      ...breachLines(undecided('held', breaches), quote),
       '',
       `dirsyncd runs ${run} shows the plan; dirsyncd approve ${run} applies it, dirsyncd reject ${run} leaves it.${until}`,
     ),
@@ -49,7 +51,7 @@ export function aboutWithheld(
   { sync, planned, hold }: SyncFigures,
   condition: Condition,
   why: Why,
-  withoutPeople: WithoutPeople,
+  quote: Quote,
 ): Notification {
   // Where an earlier run withheld the same, its hold is the one to decide about.
   const run = hold?.run ?? planned!.run
@@ -62,7 +64,7 @@ export function aboutWithheld(
     subject: `${sync}: the source does not prove all that it shows${still(condition, why)}`,
     text: lines(
       `Run ${run} of the sync ${sync} withholds ${amount(condition.amount, 'change')} and applies the rest:`,
-      ...breachLines(waiting, withoutPeople),
+      ...breachLines(waiting, quote),
       '',
       isForPerson
         ? `dirsyncd runs ${run} shows them; dirsyncd approve ${run} applies them, dirsyncd reject ${run} leaves them.`

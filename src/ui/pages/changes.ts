@@ -1,6 +1,6 @@
 import type { ChangeFilter, ChangePage } from '../../operations/browse.ts'
 import { CHANGE_STATES, type ChangeView, type RunDetail } from '../../operations/control.ts'
-import { DELETE_REASONS } from '../../operations/meanings.ts'
+import { DELETE_REASONS } from '../messages/deletes.ts'
 import { type Change, membersDifference, OPS } from '../../core/plan/change.ts'
 import { amount, cut, digits } from '../../base/wording.ts'
 import { html, type Html, path, withQuery } from './html.ts'

@@ -4,6 +4,7 @@ import { findingsOf, guardsOf, type Titled } from '../../operations/held-by.ts'
 import { total } from '../../operations/total.ts'
 import { undecided } from '../../core/plan/decide.ts'
 import { amount, digits } from '../../base/wording.ts'
+import { blockText } from '../messages/blocks.ts'
 import { html, type Html, path } from './html.ts'
 import { at } from './time.ts'
 import { whyUntouchable } from './run-of.ts'
@@ -34,7 +35,7 @@ function breachSection(
   return html`<section class="box ${isOpen && 'warn'}" aria-labelledby="${id}">
     <h2 id="${id}">${title}</h2>
     <ul>
-      ${breaches.map(({ guard, detail, decided, changes }) => html`<li><code>${guard}</code> ${detail} <small>${amount(changes, 'change')}${decided !== undefined && `, ${decided}`}</small></li>`)}
+      ${breaches.map((breach) => html`<li><code>${breach.code}</code> ${blockText(breach)} <small>${amount(breach.changes, 'change')}${breach.decided !== undefined && `, ${breach.decided}`}</small></li>`)}
     </ul>
     ${decision}
   </section>`
@@ -138,7 +139,7 @@ function takeBackForm(run: RunDetail, name: Html | false): Html {
 }
 
 function choiceFields(run: RunDetail, all: string, breaches: RunDetail['breaches']): Html {
-  const names = [...new Set(breaches.map(({ guard }) => guard))]
+  const names = [...new Set(breaches.map(({ code }) => code))]
   return html`<fieldset>
     <legend>Decide on</legend>
     <label><input type="radio" name="what" value="all" checked /> ${all}</label>

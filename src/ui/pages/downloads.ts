@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
 import { stringify } from 'csv-stringify/sync'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { Browse } from '../../operations/browse.ts'
+import type { Browse, NumberedNotice } from '../../operations/browse.ts'
+import { noticeText } from '../messages/notices.ts'
 import type { ChangeView } from '../../operations/control.ts'
 import { membersDifference } from '../../core/plan/change.ts'
 import { read } from '../http/answer-errors.ts'
@@ -11,7 +12,7 @@ import { runOf } from './run-of.ts'
 export function addDownloads(app: FastifyInstance, browse: Browse): void {
   const sources = [
     { name: 'changes', each: browse.eachChange, columns: CHANGE_COLUMNS, row: changeRow },
-    { name: 'notices', each: browse.eachNotice, columns: NOTICE_COLUMNS, row: (notice: object) => notice },
+    { name: 'notices', each: browse.eachNotice, columns: NOTICE_COLUMNS, row: noticeRow },
   ] as const
   for (const { name, each, columns, row } of sources) {
     app.get(`/runs/:run/${name}.csv`, async (request, reply) => {
@@ -90,6 +91,10 @@ const CHANGE_COLUMNS = [
   'status',
   'detail',
 ]
+
+function noticeRow(notice: NumberedNotice): object {
+  return { ...notice, detail: noticeText(notice) }
+}
 
 function changeRow({ number, change, state, status, detail }: ChangeView): Readonly<Record<string, unknown>> {
   const shared = { number, op: change.op, id: change.id, state, status, detail }

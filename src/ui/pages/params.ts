@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { CHANGE_STATES, PART_NAMES } from '../../operations/control.ts'
-import { NOTICE_MEANINGS } from '../../operations/meanings.ts'
-import type { NoticeCode } from '../../core/entries/snapshot.ts'
+import { NOTICES } from '../messages/notices.ts'
+import type { NoticeCode } from '../../core/notice.ts'
 import { OPS } from '../../core/plan/change.ts'
 
 const NOTHING = /^[\s\p{Cc}\p{Cf}]*$/u
@@ -51,7 +51,7 @@ export const changesQuery = z.object({
   after: optional(place),
   before: optional(place),
 })
-const CODES = Object.keys(NOTICE_MEANINGS) as [NoticeCode, ...NoticeCode[]]
+const CODES = Object.keys(NOTICES) as [NoticeCode, ...NoticeCode[]]
 export const noticesQuery = z.object({
   code: optional(z.enum(CODES)),
   after: optional(z.coerce.number().max(MOST, { abort: true }).int()),

@@ -1,5 +1,6 @@
 import type { Explanation, Several } from '../../operations/story.ts'
-import { storyParts } from '../../operations/explain/story-parts.ts'
+import { storyParts } from '../messages/explain/story-parts.ts'
+import { judgementOf } from '../messages/explain/verdict.ts'
 import { amount } from '../../base/wording.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { type Page, table } from './layout.ts'
@@ -25,9 +26,9 @@ export function peoplePage(explanation: Explanation): Page {
 }
 
 function story(explanation: Exclude<Explanation, Several>): Html {
-  const { verdict, todo, result } = explanation
+  const { verdict, next, todo } = judgementOf(explanation)
   return html`<p class="box"><strong>${verdict.sentence}</strong></p>
-    ${result === 'one' && parts(explanation)} ${result === 'one' && html`<p>${explanation.next}</p>`}
+    ${explanation.result === 'one' && parts(explanation)} ${next !== null && html`<p>${next}</p>`}
     ${todo !== null && html`<p>${todo}</p>`}`
 }
 

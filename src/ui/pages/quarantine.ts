@@ -1,5 +1,6 @@
 import type { QuarantinedChange } from '../../operations/control.ts'
 import { amount, cut, digits } from '../../base/wording.ts'
+import { refusalText } from '../messages/notices.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { type Page, table } from './layout.ts'
 import { at } from './time.ts'
@@ -24,7 +25,7 @@ export function quarantinePage(
     html`<a href="${withQuery(path`/syncs/${each.sync}/people`, { who: each.id, kind: each.kind })}"
       >${each.name !== null && html`<bdi>${cut(each.name)}</bdi> `}<bdi class="id">${each.id}</bdi></a
     >`,
-    html`${cut(each.detail)}`,
+    html`${cut(refusalText(each.refusal))}`,
     at(each.since, now),
     at(each.triedAgainAt, now),
     html`<form method="post" action="/quarantine/release">

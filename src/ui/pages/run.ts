@@ -1,9 +1,10 @@
 import type { NumberedNotice, ShownRun } from '../../operations/browse.ts'
 import { pauseText, type RunDetail } from '../../operations/control.ts'
-import { NOTICE_MEANINGS } from '../../operations/meanings.ts'
+import { NOTICES, noticeText } from '../messages/notices.ts'
+import { serverText } from '../messages/servers.ts'
 import { mayHaveChanged } from '../../operations/undo.ts'
 import { keysText } from '../../core/plan/configuration.ts'
-import type { NoticeCode } from '../../core/entries/snapshot.ts'
+import type { NoticeCode } from '../../core/notice.ts'
 import { amount, digits } from '../../base/wording.ts'
 import { decisionsSection, ENTER_SENDS_NOTHING, holdSections } from './decide.ts'
 import { html, type Html, path, withQuery } from './html.ts'
@@ -151,7 +152,7 @@ function evidenceSection({ evidence, undo }: RunDetail): Html | false {
   return html`<section>
     <h2>What the reads prove</h2>
     <ul>
-      ${server !== null && html`<li>Source: ${server}.</li>`}
+      ${server !== null && html`<li>Source: ${serverText(server)}.</li>`}
       ${gone === 0 && html`<li>Everybody in the directory is in the source.</li>`}
       ${gone > 0 && html`<li>Not in the source, but in the directory: ${amount(absent.user, 'user')}, ${amount(absent.group, 'group')}${seenAgain > 0 && `; ${digits(seenAgain)} of them were found when they were looked up once more`}.</li>`}
       ${unreadable > 0 && html`<li>${amount(unreadable, 'entry')} of the source could not be understood, so nothing is deleted.</li>`}
@@ -172,7 +173,7 @@ function noticesSection({ run, counts }: RunDetail): Html | false {
             <a href="${withQuery(path`/runs/${run}/notices`, { code })}"
               >${digits(count)} <code>${code}</code></a
             >
-            ${NOTICE_MEANINGS[code]}
+            ${NOTICES[code].meaning}
           </li>`,
       )}
     </ul>
@@ -190,10 +191,10 @@ export function noticesPage(
   const body = html`<h1>${title}</h1>
     <p>
       <a href="${path`/runs/${run}`}">Run ${run} of <bdi>${sync}</bdi></a
-      >${code !== undefined && html`: ${NOTICE_MEANINGS[code]}`}
+      >${code !== undefined && html`: ${NOTICES[code].meaning}`}
     </p>
     <ul>
-      ${shown.map((notice) => html`<li>${notice.kind} ${notice.id !== undefined && html`<a href="${withQuery(path`/syncs/${sync}/people`, { who: notice.id, kind: notice.kind })}"><bdi class="id">${notice.id}</bdi></a>`} ${code === undefined && html`<code>${notice.code}</code> `}${notice.detail}</li>`)}
+      ${shown.map((notice) => html`<li>${notice.kind} ${notice.id !== undefined && html`<a href="${withQuery(path`/syncs/${sync}/people`, { who: notice.id, kind: notice.kind })}"><bdi class="id">${notice.id}</bdi></a>`} ${code === undefined && html`<code>${notice.code}</code> `}${noticeText(notice)}</li>`)}
     </ul>
     ${more !== undefined && html`<p><a href="${withQuery(path`/runs/${run}/notices`, { code, after: more })}" rel="next">More</a></p>`}`
   return { title, body }

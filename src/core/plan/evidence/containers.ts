@@ -1,7 +1,8 @@
+import type { Wait } from '../../notice.ts'
+import type { BlockParams } from '../../block.ts'
 import type { Kind } from '../../entries/entry.ts'
 import type { Sighting } from '../../entries/snapshot.ts'
 import type { Steps } from '../../../base/steps.ts'
-import { amount, digits } from '../../../base/wording.ts'
 import { type EmptiedContainer, findEmptied } from '../baseline.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan } from '../changes.ts'
@@ -29,30 +30,25 @@ export function* emptiedContainers(
       const ids = found.ids.filter((id) => isUnapproved(planned.get(id), approved))
       if (ids.length === 0) continue
       const { container, wasFound } = found
-      const notice = `is absent, and no ${kind} ${wasFound ? 'was' : 'is'} left in "${container}": not deleted`
+      const wait: Wait = { code: 'container-emptied', params: { container, wasFound } }
       findings.push({
-        guard: 'container-emptied',
-        detail: detailOf(kind, found, sightings[kind]),
+        code: 'container-emptied',
+        params: paramsOf(kind, found, sightings[kind]),
         changes: ids.map((id) => planned.get(id) ?? ''),
         waitsFor: 'person',
         container,
-        holds: [{ kind, ids, what: 'delete', notice }],
+        holds: [{ kind, ids, what: 'delete', wait }],
       })
     }
   }
   return findings
 }
 
-function detailOf(
+function paramsOf(
   kind: Kind,
   { container, ids, wasFound }: EmptiedContainer,
   sightings: ReadonlyMap<string, Sighting>,
-): string {
-  const outside = ids.filter((id) => sightings.get(id) === 'left-filter').length
-  return (
-    `${amount(ids.length, kind)} of "${container}" ${ids.length === 1 ? 'is' : 'are'} absent` +
-    `${outside === 0 ? '' : ` (${digits(outside)} still in the source, but outside the sync's filter)`}, and no ${kind} ` +
-    `${wasFound ? 'was left there in an earlier run' : 'is left there'}; perhaps the reader may not see ` +
-    `${outside === 0 ? 'it' : 'what the filter asks for'} any more, or the sync has another base or filter`
-  )
+): BlockParams['container-emptied'] {
+  const leftFilter = ids.filter((id) => sightings.get(id) === 'left-filter').length
+  return { kind, container, absent: ids.length, leftFilter, wasFound }
 }

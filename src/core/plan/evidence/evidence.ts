@@ -1,7 +1,7 @@
+import type { NoticeOf, Wait } from '../../notice.ts'
 import type { LossLook } from '../../entries/evidence.ts'
 import type { Kind } from '../../entries/entry.ts'
 import { forEachInSteps, type Steps } from '../../../base/steps.ts'
-import { amount } from '../../../base/wording.ts'
 import { membersDifference } from '../change.ts'
 import type { ChangeHead, Plan } from '../changes.ts'
 import type { Breach } from '../guards.ts'
@@ -59,12 +59,7 @@ export function* prove(inputs: PlanInputs, first: Plan, evidence: Evidence): Ste
     ...(yield* reborn(plan, evidence)),
   ]
   const proved = findings.length === 0 ? plan : yield* planInSteps(without(decided, findings))
-  const breaches = findings.map(({ guard, detail, changes, waitsFor }) => ({
-    guard,
-    detail,
-    changes,
-    waitsFor,
-  }))
+  const breaches = findings.map(({ holds: _held, container: _of, ...breach }) => breach)
   const emptiedOf = (kind: Kind): readonly string[] =>
     findings.filter(({ holds }) => holds[0]?.kind === kind).flatMap(({ container }) => container ?? [])
   const waitingGroups = waitingGroupsAfter(inputs, proved, findings, evidence)
@@ -106,27 +101,24 @@ function withLosses(inputs: PlanInputs, first: Plan, { losses, approved }: Evide
 /** Inputs without the changes that the findings name and what depends on them. */
 function without(inputs: PlanInputs, findings: readonly Finding[]): PlanInputs {
   const { waits } = inputs
-  const deletes = { user: new Map<string, string>(), group: new Map<string, string>() }
-  const creates = { user: new Map<string, string>(), group: new Map<string, string>() }
+  const deletes = { user: new Map<string, Wait>(), group: new Map<string, Wait>() }
+  const creates = { user: new Set<string>(), group: new Set<string>() }
   const losses = new Map(waits?.losses)
-  for (const { kind, ids, what, notice: detail } of findings.flatMap(({ holds }) => holds)) {
-    for (const id of ids) {
-      if (what === 'delete') deletes[kind].set(id, detail)
-      else if (what === 'create') creates[kind].set(id, detail)
-      else losses.set(id, { stillMembers: losses.get(id)?.stillMembers ?? [], unproved: detail })
+  for (const held of findings.flatMap(({ holds }) => holds)) {
+    for (const id of held.ids) {
+      if (held.what === 'delete') deletes[held.kind].set(id, held.wait)
+      else if (held.what === 'create') creates[held.kind].add(id)
+      else losses.set(id, { stillMembers: losses.get(id)?.stillMembers ?? [], unproved: held.wait })
     }
   }
   const whyNotDeleted = (kind: Kind, id: string): DeleteWait | undefined => {
-    const detail = deletes[kind].get(id)
-    return detail === undefined ? waits?.whyNotDeleted?.(kind, id) : { code: 'unproved', detail }
+    const wait = deletes[kind].get(id)
+    return wait === undefined ? waits?.whyNotDeleted?.(kind, id) : { code: 'unproved', params: { wait } }
   }
-  const whyNotCreated: Waits['whyNotCreated'] = (kind, id) =>
-    creates[kind].get(id) ?? waits?.whyNotCreated?.(kind, id)
-  return { ...inputs, waits: { ...waits, whyNotDeleted, whyNotCreated, losses } }
+  const isReborn: Waits['isReborn'] = (kind, id) =>
+    creates[kind].has(id) || waits?.isReborn?.(kind, id) === true
+  return { ...inputs, waits: { ...waits, whyNotDeleted, isReborn, losses } }
 }
-
-/** The notice of an entry that waits because this sync has just deleted it. */
-export const IS_BACK = 'is back after this sync deleted it within the last day: not created yet'
 
 /** A server that lags shows entries that this sync has just deleted. */
 function* reborn(plan: Plan, { deletedLastDay, approved }: Evidence): Steps<Finding[]> {
@@ -139,14 +131,12 @@ function* reborn(plan: Plan, { deletedLastDay, approved }: Evidence): Steps<Find
     })
     if (back.length === 0) continue
     const ids = back.map(({ id }) => id)
-    const what = `${amount(ids.length, kind)} that this sync deleted within the last day ${ids.length === 1 ? 'is' : 'are'} back`
-    const detail = `${what}; perhaps an older state of the source was read`
     findings.push({
-      guard: 'reborn',
-      detail,
+      code: 'reborn',
+      params: { kind, entries: ids.length },
       changes: back.map(({ fingerprint }) => fingerprint),
       waitsFor: 'better-read',
-      holds: [{ kind, ids, what: 'create', notice: IS_BACK }],
+      holds: [{ kind, ids, what: 'create' }],
     })
   }
   return findings
@@ -156,11 +146,14 @@ function* reborn(plan: Plan, { deletedLastDay, approved }: Evidence): Steps<Find
 function unprovedLosses(first: Plan, { notices }: Plan, findings: readonly Finding[]): Breach[] {
   const losing = findings.flatMap(({ holds }) => holds.filter(({ what }) => what === 'members'))
   const named = new Set(losing.flatMap(({ ids }) => ids))
-  const kept = notices.filter(({ code, id }) => code === 'members-kept' && !named.has(id ?? ''))
+  const kept = notices.filter(
+    (notice): notice is NoticeOf<'members-kept'> =>
+      notice.code === 'members-kept' && !named.has(notice.id ?? ''),
+  )
   const [example] = kept
   if (example === undefined) return []
   const prints = fingerprintsById(first, 'set-members')
   const changes = kept.flatMap(({ id }) => prints.get(id ?? '') ?? [])
-  const detail = `${amount(kept.length, 'group')} would lose members, and a second look did not prove it: ${example.detail}`
-  return [{ guard: 'members-unproved', detail, changes, waitsFor: 'better-read' }]
+  const params = { groups: kept.length, reason: example.params.reason }
+  return [{ code: 'members-unproved', params, changes, waitsFor: 'better-read' }]
 }

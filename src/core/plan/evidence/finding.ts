@@ -1,6 +1,6 @@
 import type { LossLook } from '../../entries/evidence.ts'
 import type { Kind } from '../../entries/entry.ts'
-import type { NoticeCode } from '../../entries/snapshot.ts'
+import type { NoticeCode, UnconfirmedRemoval, Wait } from '../../notice.ts'
 import type { Baseline } from '../baseline.ts'
 import { type Change, deleteFingerprint } from '../change.ts'
 import type { Breach } from '../guards.ts'
@@ -37,17 +37,17 @@ export interface Evidence {
 }
 
 /** An objection, and the changes of the plan that wait for it. */
-export interface Finding extends Required<Breach> {
+export type Finding = Breach & {
+  readonly waitsFor: 'person' | 'better-read'
   readonly holds: readonly Held[]
   readonly container?: string
 }
 
-export interface Held {
-  readonly kind: Kind
-  readonly ids: readonly string[]
-  readonly what: 'delete' | 'create' | 'members'
-  readonly notice: string
-}
+export type Held = { readonly kind: Kind; readonly ids: readonly string[] } & (
+  | { readonly what: 'delete'; readonly wait: Wait }
+  | { readonly what: 'create' }
+  | { readonly what: 'members'; readonly wait: UnconfirmedRemoval }
+)
 
 const WAITING: ReadonlySet<NoticeCode> = new Set(['in-grace', 'unproved'])
 

@@ -1,5 +1,4 @@
 import { byName } from '../../entries/by-name.ts'
-import { amount, digits, examples } from '../../../base/wording.ts'
 import { membersDifference, type SetMembers } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan } from '../changes.ts'
@@ -9,7 +8,7 @@ import {
   decidesNoLoss,
   type Losing,
   losingFinding,
-  lostText,
+  removalsOf,
   MIN_EMPTIED,
   undecidedGroups,
 } from './losing.ts'
@@ -58,10 +57,7 @@ function openDeletes(plan: Plan, { approved }: Evidence): ReadonlyMap<string, st
 }
 
 function membersGone(losing: readonly Losing[], before: number): Finding {
-  const detail =
-    `no group of the source lists a member, and ${digits(before)} did in the last good run; perhaps ` +
-    'the attribute with the members is another one, or the reader may not see it any more'
-  return losingFinding('members-gone', detail, losing)
+  return losingFinding({ code: 'members-gone', params: { before } }, losing)
 }
 
 function emptiedGroups(
@@ -76,11 +72,9 @@ function emptiedGroups(
     if (!isEmptied(inputs, change.id)) return []
     const look = evidence.losses.get(change.id)
     if (look?.provedEmpty || (look?.unproved === undefined && change.have.length < MIN_EMPTIED)) return []
-    const why =
-      look?.unproved ?? whyOfConfiguration(change.id) ?? 'perhaps the reader may not see them any more'
-    const had = amount(change.have.length, 'member')
-    const detail = `group "${change.name}" had ${had} and has none; ${why}`
-    return [losingFinding('group-emptied', detail, [planned, ...around(change)])]
+    const reason = look?.unproved ?? whyOfConfiguration(change.id) ?? null
+    const params = { how: 'no-members', group: change.name, had: change.have.length, reason } as const
+    return [losingFinding({ code: 'group-emptied', params }, [planned, ...around(change)])]
   })
 }
 
@@ -105,18 +99,14 @@ function stillWaiting(
   { waitingGroups }: Evidence,
 ): Finding[] {
   const waited = losing.filter(({ change }) => waitingGroups.has(change.id))
-  const names = examples(waited.map(({ change }) => change.name))
-  const leavers = waited.reduce((sum, { removes }) => sum + removes, 0)
-  const lost = `${names} would still lose ${lostText(waited, leavers)}, and an earlier run lacked members there already`
+  const removals = waited.reduce((sum, { removes }) => sum + removes, 0)
+  const earlier = { how: 'since-earlier-run', ...removalsOf(waited, removals) } as const
   const absent = [...waitingGroups].filter((id) => deletes.has(id))
   return [
-    ...(waited.length === 0 ? [] : [losingFinding('group-emptied', lost, waited)]),
+    ...(waited.length === 0 ? [] : [losingFinding({ code: 'group-emptied', params: earlier }, waited)]),
     ...absent.map((id) => {
-      const name = directory.groups.get(id)?.name ?? id
-      const detail =
-        `group "${name}" is absent, and an earlier run lacked it or members of it already; perhaps the reader may not ` +
-        'see it any more'
-      return losingFinding('group-emptied', detail, [], [id, deletes])
+      const params = { how: 'absent', group: directory.groups.get(id)?.name ?? id } as const
+      return losingFinding({ code: 'group-emptied', params }, [], [id, deletes])
     }),
   ]
 }

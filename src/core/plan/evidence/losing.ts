@@ -1,5 +1,6 @@
-import type { NoticeCode } from '../../entries/snapshot.ts'
-import { amount } from '../../../base/wording.ts'
+import type { Fact } from '../../facts.ts'
+import type { BlockParams, Removals } from '../../block.ts'
+import { examplesOf, type NoticeCode } from '../../notice.ts'
 import type { SetMembers } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan, PlannedChange } from '../changes.ts'
@@ -22,35 +23,31 @@ const UNDECIDED: ReadonlySet<NoticeCode> = new Set([
 
 /** Blocks the removals of some groups, and the planned delete of an absent one. */
 export function losingFinding(
-  guard: string,
-  detail: string,
+  reason: Fact<Pick<BlockParams, 'members-gone' | 'group-emptied' | 'nested-group-absent'>>,
   losing: readonly Losing[],
   [absent, deletes]: readonly [id: string, deletes: ReadonlyMap<string, string>] = ['', new Map()],
 ): Finding {
-  // The finding has the detail once.
-  const notice = `a person is to decide on it (${guard})`
+  const wait = { code: 'needs-approval', params: { block: reason.code } } as const
   const members: Held = {
     kind: 'group',
     ids: losing.map(({ change }) => change.id),
     what: 'members',
-    notice,
+    wait,
   }
   const print = deletes.get(absent)
   return {
-    guard,
-    detail,
+    ...reason,
     changes: [...losing.map(({ fingerprint }) => fingerprint), ...(print === undefined ? [] : [print])],
     waitsFor: 'person',
     holds: [
       members,
-      ...(print === undefined ? [] : [{ kind: 'group', ids: [absent], what: 'delete', notice } as const]),
+      ...(print === undefined ? [] : [{ kind: 'group', ids: [absent], what: 'delete', wait } as const]),
     ],
   }
 }
 
-/** What several groups lose together: a user may be in several of them. */
-export function lostText(losing: readonly Losing[], lost: number): string {
-  return amount(lost, losing.length === 1 ? 'member' : 'membership')
+export function removalsOf(losing: readonly Losing[], removals: number): Removals {
+  return { removals, groups: examplesOf(losing.map(({ change }) => change.name)) }
 }
 
 /** The groups whose removals the plan does not decide, including groups that it does not write at all. */

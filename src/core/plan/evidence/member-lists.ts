@@ -1,7 +1,7 @@
+import type { EmptiedReason } from '../../block.ts'
 import { byName } from '../../entries/by-name.ts'
 import { sortedUnique } from '../../entries/normalize.ts'
 import type { SourceSnapshot } from '../../entries/snapshot.ts'
-import { examples } from '../../../base/wording.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan } from '../changes.ts'
 import type { Evidence, Finding, MemberLists } from './finding.ts'
@@ -10,7 +10,7 @@ import {
   decidesNoLoss,
   type Losing,
   losingFinding,
-  lostText,
+  removalsOf,
   MIN_EMPTIED,
   undecidedGroups,
 } from './losing.ts'
@@ -20,7 +20,7 @@ interface SilentLists {
   readonly dn: string
   readonly attributes: readonly string[]
   /** Why they may be empty although no member left. */
-  readonly why: 'not-asked-for' | 'not-shown' | 'not-shown-by-any-group'
+  readonly why: 'not-read' | 'not-shown' | 'not-shown-by-any-group'
   /** The changes that may come from their absence alone. */
   readonly losers: Losing[]
 }
@@ -63,7 +63,7 @@ function createLook({ memberAttributes = [], memberLists: now }: SourceSnapshot)
       const attributes = before.filter((name) => isSilent(nameOf(name)))
       return attributes.length === 0 ? undefined : { dn, attributes, why, losers: [] }
     }
-    const notAskedFor = of('not-asked-for', (name) => !asked.has(name))
+    const notAskedFor = of('not-read', (name) => !asked.has(name))
     if (notAskedFor !== undefined || shown === undefined) return notAskedFor
     return (
       of('not-shown-by-any-group', (name) => !shownByAny.has(name)) ??
@@ -76,28 +76,19 @@ function createLook({ memberAttributes = [], memberLists: now }: SourceSnapshot)
 export function createConfigurationLook(
   { source }: PlanInputs,
   { memberLists: before }: Pick<Evidence, 'memberLists'>,
-): (group: string) => string | undefined {
+): (group: string) => EmptiedReason | undefined {
   const look = createLook(source)
   return (group) => {
     const found = look(group, '', before.get(group) ?? [])
-    if (found?.why !== 'not-asked-for') return undefined
-    return `it listed some in ${found.attributes.join(' and ')}, ${WHY_SILENT[found.why]}`
+    if (found?.why !== 'not-read') return undefined
+    return { code: 'attribute-not-read', params: { attributes: found.attributes } }
   }
-}
-
-const WHY_SILENT: Readonly<Record<SilentLists['why'], string>> = {
-  'not-asked-for': 'where groups.map.members of the sync does not look any more',
-  'not-shown': 'and lists none there now; perhaps the reader may not see them any more',
-  'not-shown-by-any-group':
-    'and lists none there now, as no group does any more; perhaps the reader may not see them any more',
 }
 
 function silentFinding({ dn, attributes, why, losers }: SilentLists): Finding {
   const lost = losers.reduce((sum, { removes }) => sum + removes, 0)
-  const detail =
-    `${examples(losers.map(({ change }) => change.name))} would lose ${lostText(losers, lost)}: "${dn}" listed members ` +
-    `in ${attributes.join(' and ')} in the last good run, ${WHY_SILENT[why]}`
-  return losingFinding('group-emptied', detail, losers)
+  const params = { how: 'attribute-empty', list: dn, attributes, why, ...removalsOf(losers, lost) } as const
+  return losingFinding({ code: 'group-emptied', params }, losers)
 }
 
 /** For the next run. Old lists stay until the removals are decided, and while the directory has an absent group. */

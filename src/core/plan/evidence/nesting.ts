@@ -1,7 +1,8 @@
+import { type Examples, examplesOf } from '../../notice.ts'
+import type { NestedGroupAbsent } from '../../block.ts'
 import { hash } from 'node:crypto'
 import { sortedUnique } from '../../entries/normalize.ts'
 import type { SourceSnapshot } from '../../entries/snapshot.ts'
-import { examples } from '../../../base/wording.ts'
 import { membersDifference } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan } from '../changes.ts'
@@ -10,7 +11,7 @@ import {
   absentAfter,
   type Losing,
   losingFinding,
-  lostText,
+  removalsOf,
   MIN_EMPTIED,
   decidesNoLoss,
   undecidedGroups,
@@ -41,8 +42,9 @@ interface Doubt {
   readonly group: Absent
   /** The changes that remove its members from the groups around it. */
   readonly losers: readonly Losing[]
-  readonly why: string
-  readonly perhaps: string
+  readonly how: NestedGroupAbsent['how']
+  readonly listedBy: Examples
+  readonly unresolved: Examples
 }
 
 /**
@@ -62,11 +64,11 @@ export function hiddenGroups(
     ...stillListed(inputs.source, absent, losing),
     ...perhapsRenamed(inputs, absent, losing, changedParents(inputs.source, nesting, otherEntries)),
   ]
-  return doubts.flatMap(({ group, losers, why, perhaps }) => {
+  return doubts.flatMap(({ group, losers, ...doubt }) => {
     const had = group.people?.size ?? countLost(group, losers)
     if (had < MIN_EMPTIED || (losers.length === 0 && !deletes.has(group.id))) return []
-    const detail = `"${group.dn}" is absent, and ${why}; ${perhaps}`
-    return [losingFinding('nested-group-absent', detail, losers, [group.id, deletes])]
+    const params = { group: group.dn, ...doubt, ...removalsOf(losers, countLost(group, losers)) }
+    return [losingFinding({ code: 'nested-group-absent', params }, losers, [group.id, deletes])]
   })
 }
 
@@ -99,12 +101,6 @@ function countLost({ lostBy }: Absent, losers: readonly Losing[]): number {
   return losers.reduce((sum, loser) => sum + lostBy(loser), 0)
 }
 
-/** Follows a conjunction; empty where nothing is lost. */
-function lossText(group: Absent, losers: readonly Losing[], conjunction: string): string {
-  const lost = countLost(group, losers)
-  return lost === 0 ? '' : `${conjunction} would lose ${lostText(losers, lost)}`
-}
-
 /** Absent groups that another one still lists by the DN of the last good run. */
 function stillListed(
   source: SourceSnapshot,
@@ -116,8 +112,9 @@ function stillListed(
     const around = listing.get(group.dn) ?? []
     if (around.length === 0) return []
     const losers = losing.filter(({ change }) => around.includes(change.id))
-    const why = `${whoLists(source, around, 'still ')} it as a group within${lossText(group, losers, ' and')}`
-    return [{ group, losers, why, perhaps: 'perhaps the reader may not see it any more' }]
+    return [
+      { group, losers, how: 'still-listed', listedBy: namesOf(source, around), unresolved: examplesOf([]) },
+    ]
   })
 }
 
@@ -139,35 +136,30 @@ function perhapsRenamed(
     if (parents.length === 0) return []
     const around = new Set(parents.flatMap((parent) => parent.around))
     const losers = losing.filter((each) => around.has(each.change.id) && lostBy(each) > 0)
-    const lists = whoLists(
+    const listedBy = namesOf(
       source,
       parents.map(({ key }) => key),
     )
-    const strangers = examplesLike(
+    const unresolved = examplesLike(
       dn,
       parents.flatMap((parent) => parent.strangers),
     )
-    const names = examples(losers.map(({ change }) => change.name))
-    const why =
-      `${lists} other DNs than before that are no entry of this read (${strangers})` +
-      lossText(group, losers, `, and ${names}`)
-    return [{ group, losers, why, perhaps: 'perhaps it was renamed and the reader may not see it any more' }]
+    return [{ group, losers, how: 'perhaps-renamed', listedBy, unresolved }]
   })
 }
 
-/** `"A" lists` or `"A", "B" still list`; a group without an entry in the snapshot is named by its key. */
-function whoLists({ groups }: SourceSnapshot, keys: readonly string[], still = ''): string {
-  const names = examples(keys.map((key) => groups.get(key)?.name ?? key))
-  return `${names} ${still}${keys.length === 1 ? 'lists' : 'list'}`
+/** A group without an entry in the snapshot is named by its key. */
+function namesOf({ groups }: SourceSnapshot, keys: readonly string[]): Examples {
+  return examplesOf(keys.map((key) => groups.get(key)?.name ?? key))
 }
 
 /** Examples of DNs that differ from this one in the first part or in the rest alone; else of all. */
-function examplesLike(dn: string, others: readonly string[]): string {
+function examplesLike(dn: string, others: readonly string[]): Examples {
   const comma = dn.indexOf(',')
   const alike = others.filter(
     (other) => other.startsWith(dn.slice(0, comma + 1)) || other.endsWith(dn.slice(comma)),
   )
-  return examples(sortedUnique(alike.length === 0 ? others : alike))
+  return examplesOf(sortedUnique(alike.length === 0 ? others : alike))
 }
 
 /** The DNs that may be the new one of an absent nested group. The entries at these DNs decide whether it waits. */

@@ -1,5 +1,6 @@
 import { canonicalEmail } from '../../entries/normalize.ts'
-import type { DirectorySnapshot, Notice } from '../../entries/snapshot.ts'
+import type { DirectorySnapshot } from '../../entries/snapshot.ts'
+import type { Notice, NoticeParams } from '../../notice.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Change } from '../change.ts'
 import { isInPart, type Part } from '../part/part.ts'
@@ -38,28 +39,24 @@ export class EmailAdvice {
     if (this.#given.has(email) && this.#hasNow(change.id, email)) this.#given.set(email, change)
   }
 
-  tell(notice: Notice): Notice {
+  of(notice: Notice): Notice {
     const email = this.#emailOf(notice)
-    if (email === undefined) return notice
-    return { ...notice, detail: notice.detail.replace(LEFT_OUT, `; ${this.#reason(email)}`) }
+    if (notice.code !== 'duplicate-email' || email === undefined) return notice
+    const undo = { run: this.#facts.run, why: this.#reason(email) }
+    return { ...notice, params: { ...notice.params, undo } }
   }
 
-  #reason(email: string): string {
-    const { run, part } = this.#facts
+  #reason(email: string): NonNullable<NoticeParams['duplicate-email']['undo']>['why'] {
     const given = this.#given.get(email)
-    if (given === undefined)
-      return `run ${run} did not give it that e-mail: undo the later run that did, or free the e-mail in the service, and then undo run ${run} again`
-    const did = `run ${run} gave it that e-mail`
-    if (!isInPart(part, given)) return `${did}: undo both together`
-    if (given.op === 'update-user' && !given.have.email)
-      return `${did}, it had none before, and no endpoint of the API takes one away`
-    return `${did}, and this undo leaves it as it is`
+    if (given === undefined) return 'other-run'
+    if (!isInPart(this.#facts.part, given)) return 'other-part'
+    return given.op === 'update-user' && !given.have.email ? 'had-none' : 'left'
   }
 
   /** Canonical; `undefined` where the notice is about something else. */
-  #emailOf({ code, id = '', detail }: Notice): string | undefined {
-    if (code !== 'duplicate-email' || !LEFT_OUT.test(detail)) return undefined
-    const email = this.#facts.users.get(id)?.email
+  #emailOf(notice: Notice): string | undefined {
+    if (notice.code !== 'duplicate-email' || notice.params.how === 'shared') return undefined
+    const email = this.#facts.users.get(notice.id ?? '')?.email
     return email === undefined ? undefined : canonicalEmail(email)
   }
 
@@ -68,5 +65,3 @@ export class EmailAdvice {
     return canonicalEmail(this.#facts.directory.users.get(id)?.email ?? '') === email
   }
 }
-
-const LEFT_OUT = /; the rest of this user .*$/s

@@ -51,9 +51,3 @@ interface Standing {
   readonly attempts: LaterAttempt[]
   last: LaterAttempt
 }
-
-export function laterText({ does, run }: LaterAttempt): string {
-  return does === 'create'
-    ? `run ${run} created it since: left as it is; dirsyncd undo ${run} is about it`
-    : `is there again after run ${run} deleted it: left as it is`
-}

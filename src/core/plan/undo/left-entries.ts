@@ -1,28 +1,28 @@
 import type { Kind } from '../../entries/entry.ts'
+import type { ChangedSince } from '../../notice.ts'
 import { canonicalName } from '../../entries/normalize.ts'
 import type { DirectorySnapshot } from '../../entries/snapshot.ts'
 import { type Change, kindOf, type UserValues } from '../change.ts'
-import { type LaterAttempts, laterText } from './later-attempts.ts'
-import { hasValues, isWithoutEmail, personText } from './values.ts'
+import type { LaterAttempts } from './later-attempts.ts'
+import { hasValues, isWithoutEmail } from './values.ts'
 
 interface LeftFacts {
-  readonly run: number
   readonly directory: DirectorySnapshot
   readonly later: LaterAttempts
-  readonly say: (kind: Kind, id: string, why: string) => void
+  readonly say: (kind: Kind, id: string, why: ChangedSince) => void
 }
 
 /** Entries unknown to the run stay, with their memberships. Each is named once, where it would have changed. */
 export class LeftEntries {
   readonly #facts: LeftFacts
-  readonly #why = { user: new Map<string, string>(), group: new Map<string, string>() }
+  readonly #why = { user: new Map<string, ChangedSince>(), group: new Map<string, ChangedSince>() }
   readonly #deleted = { user: new Set<string>(), group: new Set<string>() }
   readonly #said = { user: new Set<string>(), group: new Set<string>() }
 
   constructor(facts: LeftFacts) {
     this.#facts = facts
     for (const { code, kind, id } of facts.directory.notices)
-      if (code === 'shared-id' && id !== undefined) this.leave(kind, id, SHARED)
+      if (code === 'shared-id' && id !== undefined) this.leave(kind, id, { how: 'shared-id' })
   }
 
   /** Call it for each change of the run before `has` is called for memberships. */
@@ -34,7 +34,7 @@ export class LeftEntries {
     if (why !== undefined) this.leave(kind, id, why)
   }
 
-  leave(kind: Kind, id: string, why: string): void {
+  leave(kind: Kind, id: string, why: ChangedSince): void {
     this.#why[kind].set(id, why)
   }
 
@@ -49,22 +49,23 @@ export class LeftEntries {
     this.#facts.say(kind, id, why)
   }
 
-  #reason(kind: Kind, id: string): string | undefined {
+  #reason(kind: Kind, id: string): ChangedSince | undefined {
     const known = this.#why[kind].get(id)
     if (known !== undefined) return known
     const { directory, later } = this.#facts
     const isThere = kind === 'user' ? directory.users.has(id) : directory.groups.has(id)
     const attempt = later.of(kind, id)
     // An entry that the run deleted is compared by its values.
-    return isThere && attempt !== undefined && !this.#deleted[kind].has(id) ? laterText(attempt) : undefined
+    if (!isThere || attempt === undefined || this.#deleted[kind].has(id)) return undefined
+    return { how: attempt.does === 'create' ? 'created' : 'back', by: attempt.run }
   }
 
-  #whyOf(change: Change): string | undefined {
+  #whyOf(change: Change): ChangedSince | undefined {
     switch (change.op) {
       case 'create-user': {
         const wanted = { email: change.want.email ?? null, name: change.want.name ?? null }
         const now = this.#facts.directory.users.get(change.id)
-        return now === undefined || hasValues(now, wanted) ? undefined : this.textOf(now, 'wrote', wanted)
+        return now === undefined || hasValues(now, wanted) ? undefined : otherValues(now, 'wrote', wanted)
       }
       case 'delete-user': {
         const { id, have } = change
@@ -72,16 +73,12 @@ export class LeftEntries {
         if (now === undefined || hasValues(now, have)) return undefined
         // An undo of a part may have left the e-mail with another user.
         if (isWithoutEmail(now, have) && this.#facts.later.isPutBack('user', id)) return undefined
-        return this.textOf(now, 'deleted', have)
+        return otherValues(now, 'deleted', have)
       }
       case 'create-group':
-        return this.#whyNamed(
-          change.id,
-          change.want.name,
-          (now) => `is called "${now}" now, and was created as`,
-        )
+        return this.#otherName(change.id, 'created', change.want.name)
       case 'delete-group':
-        return this.#whyNamed(change.id, change.have.name, (now) => `is there again as "${now}", and was`)
+        return this.#otherName(change.id, 'deleted', change.have.name)
       case 'update-user':
       case 'update-group':
       case 'set-members':
@@ -89,16 +86,17 @@ export class LeftEntries {
     }
   }
 
-  /** `is Ana <ana@example.org> now, and run 12 wrote Bea <bea@example.org>` */
-  textOf(now: UserValues, did: string, values: UserValues): string {
-    return `is ${personText(now)} now, and run ${this.#facts.run} ${did} ${personText(values)}`
-  }
-
-  #whyNamed(id: string, name: string, textOf: (now: string) => string): string | undefined {
+  #otherName(id: string, did: 'created' | 'deleted', name: string): ChangedSince | undefined {
     const now = this.#facts.directory.groups.get(id)
     if (now === undefined || canonicalName(now.name) === canonicalName(name)) return undefined
-    return `${textOf(now.name)} "${name}"`
+    return { how: 'name', now: now.name, did, name }
   }
 }
 
-const SHARED = 'several entries of the directory have this id: left as they are'
+export function otherValues(now: UserValues, did: 'wrote' | 'deleted', values: UserValues): ChangedSince {
+  return { how: 'values', now: valuesOf(now), did, values: valuesOf(values) }
+}
+
+export function valuesOf({ email, name }: UserValues): UserValues {
+  return { email, name }
+}

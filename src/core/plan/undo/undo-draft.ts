@@ -1,16 +1,9 @@
 import type { DirectoryGroup, DirectoryUser, GroupEntry, Kind, UserEntry } from '../../entries/entry.ts'
 import { canonicalName, sortedUnique } from '../../entries/normalize.ts'
-import type {
-  DirectorySnapshot,
-  Ids,
-  Notice,
-  NoticeCode,
-  Sighting,
-  SourceSnapshot,
-} from '../../entries/snapshot.ts'
+import type { DirectorySnapshot, Ids, Sighting, SourceSnapshot } from '../../entries/snapshot.ts'
+import { type ChangedSince, examplesOf, type Notice, type NotRestored } from '../../notice.ts'
 import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../../base/steps.ts'
 import type { SourceUsers } from '../../entries/users.ts'
-import { examples } from '../../../base/wording.ts'
 import {
   type Change,
   type CreateGroup,
@@ -28,8 +21,8 @@ import { isInPart, isMembershipInPart, type Part } from '../part/part.ts'
 import type { Selection } from '../selection.ts'
 import { Memberships } from './memberships.ts'
 import { type LaterAttempts } from './later-attempts.ts'
-import { LeftEntries } from './left-entries.ts'
-import { hasValues, personText, restoredFields } from './values.ts'
+import { LeftEntries, otherValues, valuesOf } from './left-entries.ts'
+import { hasValues, restoredFields } from './values.ts'
 
 export interface UndoFacts {
   readonly run: number
@@ -67,7 +60,7 @@ export class UndoDraft {
     this.#facts = facts
     this.#left = new LeftEntries({
       ...facts,
-      say: (kind, id, why) => this.#note(kind, id, 'changed-since', why),
+      say: (kind, id, why) => this.#noteChanged(kind, id, why),
     })
   }
 
@@ -113,10 +106,8 @@ export class UndoDraft {
   /** A change that another client had made, or whose entry another client had created. */
   addFound(change: Change): void {
     if (!isInPart(this.#facts.part, change)) return
-    const { run } = this.#facts
-    const what = change.op.startsWith('create-') ? 'was there before' : 'had been done before'
-    const detail = `${what} run ${run} could do it, perhaps by somebody else: left as it is`
-    this.#note(kindOf(change.op), change.id, 'not-restored', detail)
+    const how = change.op.startsWith('create-') ? 'found-before' : 'done-before'
+    this.#noteNotRestored(kindOf(change.op), change.id, { how })
   }
 
   *finish(): Steps<UndoSides> {
@@ -145,14 +136,11 @@ export class UndoDraft {
 
   #undoUpdatedUser({ id, have, want }: UpdateUser): void {
     const now = this.#userNow(id)
-    if (now === undefined) return this.#note('user', id, 'changed-since', 'is not in the directory any more')
+    if (now === undefined) return this.#noteChanged('user', id, { how: 'missing' })
     const fields = restoredFields(now, have, want)
     if (fields === undefined)
-      return this.#note('user', id, 'changed-since', this.#left.textOf(now, 'wrote', { ...have, ...want }))
-    for (const field of fields.lost) {
-      const what = field === 'email' ? 'e-mail' : 'name'
-      this.#note('user', id, 'not-restored', `had no ${what}, and no endpoint of the API takes one away`)
-    }
+      return this.#noteChanged('user', id, otherValues(now, 'wrote', { ...have, ...want }))
+    for (const field of fields.lost) this.#noteNotRestored('user', id, { how: 'field-empty', field })
     if (fields.email !== undefined || fields.name !== undefined)
       this.#want({
         ...now,
@@ -168,7 +156,7 @@ export class UndoDraft {
     if (have.groups.length === 0) return
     if (this.#facts.writesMembers) for (const group of have.groups) this.#memberships.add(group, id)
     else if (!have.groups.every((group) => this.#isMember(group, id)))
-      this.#note('user', id, 'not-restored', `was a member of ${examples(have.groups)}: ${NO_MEMBERS}`)
+      this.#noteNotRestored('user', id, { how: 'memberships', ...examplesOf(have.groups) })
   }
 
   #undoCreatedGroup({ id }: CreateGroup): void {
@@ -177,24 +165,18 @@ export class UndoDraft {
 
   #undoUpdatedGroup({ id, have, want }: UpdateGroup): void {
     const now = this.#groupNow(id)
-    if (now === undefined) return this.#note('group', id, 'changed-since', 'is not in the directory any more')
+    if (now === undefined) return this.#noteChanged('group', id, { how: 'missing' })
     const name = canonicalName(now.name)
     if (name === canonicalName(have.name)) return
     if (name === canonicalName(want.name)) this.#groups.set(id, { name: have.name, members: now.members })
-    else
-      this.#note(
-        'group',
-        id,
-        'changed-since',
-        `is called "${now.name}" now, and the run wrote "${want.name}"`,
-      )
+    else this.#noteChanged('group', id, { how: 'name', now: now.name, did: 'wrote', name: want.name })
   }
 
   #undoDeletedGroup({ id, have: { name, members } }: DeleteGroup): void {
     if (this.#groupNow(id) === undefined) this.#groups.set(id, { name, members: [] })
     if (this.#facts.writesMembers) for (const user of members) this.#memberships.add(id, user)
     else if (members.length > 0)
-      this.#note('group', id, 'not-restored', `"${name}" had ${members.length} members: ${NO_MEMBERS}`)
+      this.#noteNotRestored('group', id, { how: 'members', name, members: members.length })
   }
 
   /** A user in groups that other clients have set is not as the run left it. */
@@ -205,11 +187,7 @@ export class UndoDraft {
       const added = new Set(this.#addedTo(id))
       return forEachInSteps(members, (user) => {
         if (added.has(user) || !this.#deletes.user.delete(user)) return
-        this.#left.leave(
-          'user',
-          user,
-          `is ${personText(users.get(user)!)} now, and run ${this.#facts.run} did not make it a member of "${name}"`,
-        )
+        this.#left.leave('user', user, { how: 'joined', now: valuesOf(users.get(user)!), group: name })
         this.#left.say('user', user)
       })
     })
@@ -222,7 +200,7 @@ export class UndoDraft {
       const others = group.members.filter((user) => !added.has(user))
       if (others.length === 0) continue
       this.#deletes.group.delete(id)
-      this.#note('group', id, 'changed-since', `"${group.name}" has members since: ${examples(others)}`)
+      this.#noteChanged('group', id, { how: 'has-members', name: group.name, ...examplesOf(others) })
     }
   }
 
@@ -241,7 +219,7 @@ export class UndoDraft {
     const [leaving, coming] = [added.filter(isWanted), removed.filter(isWanted)]
     if (!writesMembers) {
       if (leaving.length + coming.length > 0)
-        this.#note('group', group, 'not-restored', `"${now.name}" had other members: ${NO_MEMBERS}`)
+        this.#noteNotRestored('group', group, { how: 'other-members', name: now.name })
       return undefined
     }
     yield* forEachInSteps(leaving, (user) => this.#memberships.remove(group, user))
@@ -259,7 +237,7 @@ export class UndoDraft {
       }
       const group = this.#groups.get(id) ?? this.#groupNow(id)
       if (group === undefined) {
-        this.#note('group', id, 'not-restored', `is not in the directory any more, and gets no members back`)
+        this.#noteNotRestored('group', id, { how: 'group-missing' })
         continue
       }
       if (this.#deletes.group.has(id)) continue
@@ -286,12 +264,7 @@ export class UndoDraft {
     // A plan does not change members that are no users of the source.
     for (const user of [...added, ...removed]) this.#wantAsIs(user)
     if (missing.length > 0)
-      this.#note(
-        'group',
-        id,
-        'not-restored',
-        `"${name}" had members who are not in the directory: ${examples(missing)}`,
-      )
+      this.#noteNotRestored('group', id, { how: 'members-missing', name, ...examplesOf(missing) })
     return sortedUnique(all)
   }
 
@@ -330,8 +303,7 @@ export class UndoDraft {
 
   #delete(kind: Kind, id: string): void {
     if (!this.#facts.selections[kind].isProtected(id)) this.#deletes[kind].add(id)
-    else
-      this.#note(kind, id, 'protected', 'was created by the run, and is on the list protected: not deleted')
+    else this.#notices.push({ kind, id, code: 'protected', params: { isUndo: true } })
   }
 
   /** `undefined` where there is none, or several entries have the id. */
@@ -343,8 +315,12 @@ export class UndoDraft {
     return this.#facts.directory.groups.get(id)
   }
 
-  #note(kind: Kind, id: string, code: NoticeCode, detail: string): void {
-    this.#notices.push({ kind, id, code, detail })
+  #noteChanged(kind: Kind, id: string, since: ChangedSince): void {
+    this.#notices.push({ kind, id, code: 'changed-since', params: { run: this.#facts.run, ...since } })
+  }
+
+  #noteNotRestored(kind: Kind, id: string, rest: NotRestored): void {
+    this.#notices.push({ kind, id, code: 'not-restored', params: { run: this.#facts.run, ...rest } })
   }
 
   #seen(kind: Kind): Ids {
@@ -365,8 +341,6 @@ export class UndoDraft {
     }
   }
 }
-
-const NO_MEMBERS = 'this sync writes no members (directory.membership)'
 
 function sizeOfChange({ have, want }: SetMembers): number {
   return have.length + want.length

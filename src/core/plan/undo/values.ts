@@ -37,12 +37,6 @@ export function restoredFields(
   return { email: restored.email, name: restored.name, lost }
 }
 
-/** `Ana Šimić <ana@example.org>` */
-export function personText({ email, name }: UserValues): string {
-  const text = [name ?? '', email ? `<${email}>` : ''].filter((part) => part !== '').join(' ')
-  return text === '' ? 'without name and e-mail' : text
-}
-
 function isSameName(name: string | null, other: string | null): boolean {
   return canonicalName(name ?? '') === canonicalName(other ?? '')
 }

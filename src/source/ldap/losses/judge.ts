@@ -1,5 +1,5 @@
 import type { LossLook } from '../../../core/entries/evidence.ts'
-import { amount, examples } from '../../../base/wording.ts'
+import { examplesOf, type UnconfirmedRemoval } from '../../../core/notice.ts'
 import type { GroupPlace } from '../compile.ts'
 import { dnKey } from '../dn.ts'
 import type { GroupRecord } from '../image.ts'
@@ -30,8 +30,9 @@ export function judge(
   facts: ServerFacts,
 ): LossLook {
   const [record, ...others] = second.groups.get(group.id) ?? []
-  if (record === undefined) return unproved(`"${group.dn}" is not found again by its id`)
-  if (others.length > 0) return unproved(`"${group.dn}" has the same id as ${others.length} other groups`)
+  if (record === undefined) return unproved({ code: 'not-found', params: { group: group.dn } })
+  if (others.length > 0)
+    return unproved({ code: 'id-shared', params: { group: group.dn, others: others.length } })
   const members = new Set(second.membership.membersOf(record))
   const stillMembers = group.lost.filter((id) => members.has(id))
   const gone = group.lost.filter((id) => !members.has(id))
@@ -52,7 +53,7 @@ export function judge(
     : { stillMembers, provedEmpty: isProvedEmpty(within, place, second, facts) }
 }
 
-function unproved(why: string): LossLook {
+function unproved(why: UnconfirmedRemoval): LossLook {
   return { stillMembers: [], unproved: why }
 }
 
@@ -60,22 +61,24 @@ function whyUnreadable(
   { dn }: GroupRecord,
   within: readonly GroupRecord[],
   { unresolved }: SecondReading,
-): string | undefined {
-  for (const { dn: of, whyUnknown } of within) {
-    if (whyUnknown === 'catalog') return `the global catalog does not have the members of "${of}"`
-    if (whyUnknown === 'changing') return `"${of}" changed each time while its members were read again`
+): UnconfirmedRemoval | undefined {
+  for (const { dn: list, whyUnknown } of within) {
+    if (whyUnknown === 'catalog') return { code: 'global-catalog', params: { list } }
+    if (whyUnknown === 'changing') return { code: 'changing', params: { list } }
   }
   for (const each of within) {
     const reason = unresolved.get(dnKey(each.dn))
-    if (reason !== undefined)
-      return whyUnresolved(each.dn === dn ? `"${dn}"` : `"${each.dn}" within "${dn}"`, reason)
+    if (reason !== undefined) return whyUnresolved({ group: dn, list: each.dn }, reason)
   }
   return undefined
 }
 
-function whyUnresolved(which: string, reason: Unresolved): string {
-  if (reason.why === 'too-many') return `${which} lists more DNs that are no users than one run looks up`
-  return `${which} lists "${reason.dn}", which the server does not show and which may be a renamed user or group`
+function whyUnresolved(
+  which: { readonly group: string; readonly list: string },
+  reason: Unresolved,
+): UnconfirmedRemoval {
+  if (reason.why === 'too-many') return { code: 'too-many-unresolved', params: which }
+  return { code: 'unresolved', params: { ...which, member: reason.dn } }
 }
 
 /** Members that the list lost since the first read were not looked up. */
@@ -84,10 +87,10 @@ function whyMoving(
   { dn }: GroupRecord,
   now: ReadonlySet<string>,
   { renamed }: SecondReading,
-): string | undefined {
-  if (renamed.has(id)) return `"${dn}" was renamed while it was looked at again`
+): UnconfirmedRemoval | undefined {
+  if (renamed.has(id)) return { code: 'renamed', params: { group: dn } }
   const more = members.filter((member) => !now.has(member)).length
-  return more === 0 ? undefined : `"${dn}" lost ${amount(more, 'other member')} since it was read`
+  return more === 0 ? undefined : { code: 'more-removed', params: { group: dn, members: more } }
 }
 
 /** Whether one of the lists may have names of users, and not only DNs. */
@@ -98,8 +101,8 @@ function listsNames(lists: readonly MemberList[], { listed }: SecondReading): bo
 }
 
 /** Where a group lists uids, a user without a uid may be any of them. */
-function whyNameless(dn: string, nameless: readonly string[]): string {
-  return `"${dn}" lists uids, and ${examples(nameless)} ${nameless.length === 1 ? 'shows' : 'show'} none, so perhaps the reader may not see it`
+function whyNameless(group: string, nameless: readonly string[]): UnconfirmedRemoval {
+  return { code: 'no-uid', params: { group, users: examplesOf(nameless) } }
 }
 
 function listsOf(within: readonly GroupRecord[], { lists }: SecondReading): readonly MemberList[] {
@@ -114,18 +117,16 @@ function whyHidden(
   { membersFrom }: GroupPlace,
   second: SecondReading,
   { demanded }: ServerFacts,
-): string | undefined {
+): UnconfirmedRemoval | undefined {
   if (membersFrom !== 'member') return undefined
   for (const list of lists) {
     if (showsAll(list, second)) continue
-    const which = list.dn === dn ? `"${dn}"` : `"${list.dn}" within "${dn}"`
+    const which = { group: dn, list: list.dn }
     const attribute = demanded(list)
-    if (attribute !== undefined)
-      return `${which} shows no ${attribute} although the schema demands it, so the reader may not see it any more`
+    if (attribute !== undefined) return { code: 'attribute-required', params: { ...which, attribute } }
     const naming = gone.filter((id) => second.memberOf.get(id)?.includes(dnKey(list.dn))).length
-    const where = list.silent.length < second.listed.length ? ` in ${list.silent.join(', ')}` : ''
-    if (naming > 0)
-      return `${which} lists nobody${where} although memberOf of ${amount(naming, 'user')} names it`
+    const attributes = list.silent.length < second.listed.length ? list.silent : []
+    if (naming > 0) return { code: 'member-of', params: { ...which, attributes, users: naming } }
   }
   return undefined
 }

@@ -1,5 +1,5 @@
 import type { ChangeView } from '../../../operations/control.ts'
-import { DELETE_REASONS } from '../../../operations/meanings.ts'
+import { DELETE_REASONS } from '../../messages/deletes.ts'
 import {
   type Change,
   type CreateUser,

@@ -1,6 +1,7 @@
 import type { Explanation, Match, Several, Story } from '../../../operations/story.ts'
-import { quoted } from '../../../operations/explain/case.ts'
-import { storyParts } from '../../../operations/explain/story-parts.ts'
+import { quoted } from '../../messages/explain/case.ts'
+import { storyParts } from '../../messages/explain/story-parts.ts'
+import { judgementOf } from '../../messages/explain/verdict.ts'
 import { amount, digits } from '../../../base/wording.ts'
 import { printable } from '../../../base/printable.ts'
 import { renderTable } from '../../../base/terminal/table.ts'
@@ -10,13 +11,12 @@ type Columns = number | undefined
 
 export function renderExplanation(explanation: Explanation, columns: Columns): string[] {
   if (explanation.result === 'several') return renderSeveral(explanation, columns)
-  const { verdict, todo } = explanation
-  const isOne = explanation.result === 'one'
-  const end = [isOne ? explanation.next : null, todo].filter((sentence) => sentence !== null)
+  const { verdict, next, todo } = judgementOf(explanation)
+  const end = [next, todo].filter((sentence) => sentence !== null)
   return [
     ...wrap(printable(verdict.sentence), columns),
     '',
-    ...(isOne ? [...storyLines(explanation, columns), ''] : []),
+    ...(explanation.result === 'one' ? [...storyLines(explanation, columns), ''] : []),
     ...end.flatMap((sentence) => wrap(printable(sentence), columns)),
   ]
 }

@@ -1,6 +1,7 @@
 import type { RunView } from '../../../operations/control.ts'
-import { NOTICE_MEANINGS } from '../../../operations/meanings.ts'
-import type { Notice, NoticeCode } from '../../../core/entries/snapshot.ts'
+import { NOTICES, noticeText } from '../../messages/notices.ts'
+import type { NoticeCode } from '../../../core/notice.ts'
+import type { Notice } from '../../../core/notice.ts'
 import { digits } from '../../../base/wording.ts'
 import { printable } from '../../../base/printable.ts'
 
@@ -15,7 +16,7 @@ export function renderNotices(
   const lines: string[] = []
   for (const [code, group] of Map.groupBy(notices, (notice) => notice.code)) {
     const total = Math.max(group.length, counts?.notices[code] ?? 0)
-    const heading = `${code} (${digits(total)}): ${NOTICE_MEANINGS[code]}`
+    const heading = `${code} (${digits(total)}): ${NOTICES[code].meaning}`
     if (sameNotices?.codes.includes(code) === true && !STILL_TO_COME.has(code) && !all) {
       lines.push(`${heading}; the same as in run ${sameNotices.run}, --all shows them`)
       continue
@@ -28,7 +29,8 @@ export function renderNotices(
   return lines
 }
 
-function renderNotice({ kind, id, detail }: Notice): string {
+function renderNotice(notice: Notice): string {
+  const { kind, id } = notice
   const name = id === undefined ? kind : `${kind} ${printable(id)}`
-  return `${name}  ${printable(detail)}`
+  return `${name}  ${printable(noticeText(notice))}`
 }

@@ -1,3 +1,4 @@
+import { refusalText } from '../../messages/notices.ts'
 import type { QuarantinedChange } from '../../../operations/control.ts'
 import { amount, cut, pointInTime } from '../../../base/wording.ts'
 import { printable } from '../../../base/printable.ts'
@@ -15,7 +16,8 @@ export function renderQuarantine(changes: readonly QuarantinedChange[], now: str
   return [head, ...rows.flatMap((line, at) => [line, `  ${whomAndWhy(changes[at]!)}`])]
 }
 
-function whomAndWhy({ name, detail }: QuarantinedChange): string {
+function whomAndWhy({ name, refusal }: QuarantinedChange): string {
+  const detail = refusalText(refusal)
   return name === null ? printable(detail) : `${printable(cut(name))}: ${printable(detail)}`
 }
 

@@ -13,6 +13,7 @@ import { keysText } from '../../../core/plan/configuration.ts'
 import { isAboutServer, undecided } from '../../../core/plan/decide.ts'
 import { leftBehind } from '../exit-code.ts'
 import { total } from '../../../operations/total.ts'
+import { blockText } from '../../messages/blocks.ts'
 import { renderChange } from './change.ts'
 import { renderNotices } from './notices.ts'
 import { amount, digits, pointInTime, timeTaken } from '../../../base/wording.ts'
@@ -68,7 +69,7 @@ export function renderRunEnd(view: RunView, { people }: { readonly people: boole
 
 function renderCounts(view: RunView): string[] {
   const { run, state, breaches, waitsUntil } = view
-  const waiting = undecided(state, breaches).map(({ guard, changes }) => `${guard} (${digits(changes)})`)
+  const waiting = undecided(state, breaches).map(({ code, changes }) => `${code} (${digits(changes)})`)
   return [
     headline({ ...view, waitsUntil: waitsUntil && withoutAnswer(waitsUntil) }),
     ...configurationLine(view),
@@ -257,7 +258,7 @@ function decideLines({ run, holdRun, state, breaches, undecidedChanges: changes 
   const held = holdRun ?? run
   const waiting = undecided(state, breaches).filter((breach) => breach.changes > 0)
   const others = waiting.filter((breach) => !isAboutServer(breach))
-  const names = [...new Set(others.map(({ guard }) => guard))]
+  const names = [...new Set(others.map(({ code }) => code))]
   const hasServer = others.length < waiting.length
   const server = `${held}${names.length > 0 ? ' --only server-not-newer' : ''}`
   const rest = `${held}${hasServer ? ` --only ${names.join(' ')}` : ''}`
@@ -272,9 +273,10 @@ function decideLines({ run, holdRun, state, breaches, undecidedChanges: changes 
 
 /** Adds the decision about each where it differs from the decision about all. */
 function breachLines(breaches: RunView['breaches'], hold: RunView['hold']): string[] {
-  return breaches.map(({ guard, detail, decided }) => {
+  return breaches.map((breach) => {
+    const { code, decided } = breach
     const decision = decided === undefined || decided === hold ? '' : ` (${decided})`
-    return `  ${guard}: ${printable(detail)}${decision}`
+    return `  ${code}: ${printable(blockText(breach))}${decision}`
   })
 }
 

@@ -45,7 +45,7 @@ function note(run: RunSummary): string {
   const { error, waitsUntil, mode, state, hold, holdRun, breaches } = run
   if (error !== null) return printable(error)
   if (waitsUntil !== null) return waitText(waitsUntil)
-  const guards = [...new Set(undecided(state, breaches).map(({ guard }) => guard))].join(', ')
+  const guards = [...new Set(undecided(state, breaches).map(({ code }) => code))].join(', ')
   if (hold === null && holdRun !== null) return `waits with run ${holdRun}`
   if (hold === null && (guards === '' || mode === 'plan')) return leftBehind(run).join(', ')
   if (hold === null) return `waits: ${guards}`

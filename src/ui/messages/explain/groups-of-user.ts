@@ -1,7 +1,8 @@
-import { type Case, quoted, titleOf, type VerdictFacts } from './case.ts'
+import type { Story } from '../../../operations/story.ts'
+import { type Case, quoted, titleOf } from './case.ts'
 
 /** A user equal on both sides, with memberships that need approval. */
-export function waitingGroups(facts: VerdictFacts): Case | undefined {
+export function waitingGroups(facts: Story): Case | undefined {
   const { waitingMemberships: all, id } = facts
   const [first] = all
   if (first === undefined) return undefined
@@ -35,7 +36,7 @@ function groupsText(groups: readonly string[]): string {
 }
 
 /** Neither side can list the groups of one user. */
-export function sameUser(facts: VerdictFacts): Case {
+export function sameUser(facts: Story): Case {
   const { membership, sync } = facts
   const why = `${titleOf(facts)} is in the directory as the source has it`
   if (membership === 'off') return { code: 'unchanged', why: `${why}, so look for the cause in the service` }

@@ -1,32 +1,36 @@
-import type { NoticeCode } from '../../core/entries/snapshot.ts'
-import type { Change } from '../../core/plan/change.ts'
-import { answerIn, quoted, type VerdictFacts, withoutStop } from './case.ts'
+import type { Story } from '../../../operations/story.ts'
+import type { NoticeCode, NoticeParams } from '../../../core/notice.ts'
+import { rejectionText, releaseText } from '../words.ts'
+import type { Change } from '../../../core/plan/change.ts'
+import { answerIn, quoted, withoutStop } from './case.ts'
 
 /** Notices about changes that wait for a better read. */
 const DOUBTS: ReadonlySet<NoticeCode> = new Set(['reborn', 'unproved', 'members-kept'])
 
-/** From the notice: the operator, the time and the place of a rejection. */
-export function whoRejected(said: string): string {
-  return /rejected by .* in the hold of run \d+/.exec(said)?.[0] ?? 'rejected by a person'
+/** The operator, the time and the run of a rejection. */
+export function whoRejected({ rejections: [first] }: NoticeParams['rejected']): string {
+  return first === undefined ? 'rejected' : rejectionText(first)
 }
 
-/** From the notice: how to apply a rejected change after all. */
-export function howToRelease({ id }: VerdictFacts, said: string, what: string): string {
-  const release = /dirsyncd approve .* releases .*/.exec(said)?.[0]
-  return release === undefined
-    ? 'The change is planned again when the source wants another one'
-    : release.replace('--id ID releases it', `--id ${quoted(id ?? '')} releases ${what}`)
+/** How to apply a rejected change after all. */
+export function howToRelease(
+  { id }: Story,
+  { rejections: [first] }: NoticeParams['rejected'],
+  what: string,
+): string {
+  const release = first && releaseText(first, { id: quoted(id ?? ''), what })
+  return release ?? 'The change is planned again when the source wants another one'
 }
 
 /** Only a run that holds a change can be approved. */
-export function remedyOfDoubt({ lastRun, sync }: VerdictFacts): string {
+export function remedyOfDoubt({ lastRun, sync }: Story): string {
   const held = lastRun?.notices.some(({ code }) => DOUBTS.has(code)) === true
   const run = held ? `dirsyncd runs ${lastRun.run}` : `dirsyncd sync ${sync}`
   return `${run} names what waits, and the number of the run with which dirsyncd approve releases it`
 }
 
 /** Why it was not done before: the last try failed, or the last run. */
-export function troubleOf({ journal, lastFailure }: VerdictFacts, { op }: Change): string | undefined {
+export function troubleOf({ journal, lastFailure }: Story, { op }: Change): string | undefined {
   const [last] = journal
   if (last?.op === op && FAILED.has(last.outcome)) {
     const why = last.detail === null ? '' : ` (${withoutStop(answerIn(last.detail))})`
@@ -39,11 +43,7 @@ export function troubleOf({ journal, lastFailure }: VerdictFacts, { op }: Change
 const FAILED: ReadonlySet<string> = new Set(['failed', 'unknown'])
 
 /** A run of one entry does nothing that needs other entries. */
-export function remedyOf(
-  { sync, kind, id, paused }: VerdictFacts,
-  change: Change,
-  isTriedAgain: boolean,
-): string {
+export function remedyOf({ sync, kind, id, paused }: Story, change: Change, isTriedAgain: boolean): string {
   if (paused !== null) return `dirsyncd resume ${sync} lets the sync run again`
   const does = isTriedAgain ? 'tries it again' : 'does it'
   return `dirsyncd sync ${sync} --${kind} ${quoted(id ?? '')} ${does} at once${exceptionOf(change)}`

@@ -1,6 +1,7 @@
-import { amount, pointInTime } from '../../base/wording.ts'
-import { pauseText } from '../control.ts'
-import type { FieldTrace, FoundEntry, JournalEntry, Story } from '../story.ts'
+import { amount, pointInTime } from '../../../base/wording.ts'
+import { pauseText } from '../../../operations/control.ts'
+import type { FieldTrace, FoundEntry, JournalEntry, Story } from '../../../operations/story.ts'
+import { noticeText } from '../notices.ts'
 import { answerIn } from './case.ts'
 
 /** One titled part of a story; not yet safe to print. */
@@ -94,7 +95,7 @@ function lastRunTexts({ lastRun, lastFailure, notices }: Story): string[] {
   return [
     ...failed,
     `run ${run}, ${state} ${pointInTime(at)}`,
-    ...others.map(({ code, detail }) => `${code}: ${detail}`),
+    ...others.map((notice) => `${notice.code}: ${noticeText(notice)}`),
   ]
 }
 

@@ -1,9 +1,12 @@
-import { amount, digits } from '../../base/wording.ts'
-import { membersDifference, type SetMembers } from '../../core/plan/change.ts'
-import { type Case, noticeOf, titleOf, type VerdictFacts } from './case.ts'
+import type { Story } from '../../../operations/story.ts'
+import { amount, digits } from '../../../base/wording.ts'
+import { membersDifference, type SetMembers } from '../../../core/plan/change.ts'
+import { isNotice, type NoticeOf } from '../../../core/notice.ts'
+import { membershipText, noticeText, unresolvedMembersText } from '../notices.ts'
+import { type Case, noticeOf, titleOf } from './case.ts'
 import { howToRelease, remedyOfDoubt, remedyOf, troubleOf, whoRejected } from './remedies.ts'
 
-export function withOtherMembers(facts: VerdictFacts, change: SetMembers): Case {
+export function withOtherMembers(facts: Story, change: SetMembers): Case {
   const { added, removed } = membersDifference(change)
   if (removed.length > 0) {
     const kept = membersKept(facts)
@@ -29,7 +32,7 @@ function idsText(ids: readonly string[]): string {
   return `${ids.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${digits(more)} more` : ''}`
 }
 
-export function sameGroup(facts: VerdictFacts): Case {
+export function sameGroup(facts: Story): Case {
   const { membership, sameMembers } = facts
   const title = titleOf(facts)
   if (membership === 'off')
@@ -41,13 +44,13 @@ export function sameGroup(facts: VerdictFacts): Case {
 }
 
 /** No planned change although the lists may differ, because not every listed member counts. */
-function comparedMembers(facts: VerdictFacts): Case {
+function comparedMembers(facts: Story): Case {
   const title = titleOf(facts)
   const reported = noticeOf(facts, 'membership-differs')
   if (reported !== undefined)
     return {
       code: 'kept',
-      why: `${title} is in the directory with other members than in the source: ${reported.replace(/^.*" lacks/, 'it lacks')}`,
+      why: `${title} is in the directory with other members than in the source: ${membershipText(reported.params)}`,
       next: 'The next run only reports that, as directory.membership of the sync says',
     }
   if (facts.sameMembers === true) return withSameMembers(facts)
@@ -61,9 +64,9 @@ function comparedMembers(facts: VerdictFacts): Case {
 }
 
 /** A listed member that is no user may be the missing one. */
-function withSameMembers(facts: VerdictFacts): Case {
+function withSameMembers(facts: Story): Case {
   const unknown = noticeOf(facts, 'unknown-members')
-  const others = unknown === undefined ? '' : `; ${withoutPlace(facts, unknown)}`
+  const others = unknown === undefined ? '' : `; ${unresolvedMembersText(unknown.params)}`
   const todo = 'Who is no user of the sync: dirsyncd explain tells why, for each of them'
   return {
     code: 'unchanged',
@@ -72,14 +75,8 @@ function withSameMembers(facts: VerdictFacts): Case {
   }
 }
 
-/** The story already says where the source has the group. */
-function withoutPlace({ source: { entries } }: VerdictFacts, detail: string): string {
-  const place = entries.map(({ from }) => `${from}: `).find((begin) => detail.startsWith(begin))
-  return place === undefined ? detail : detail.slice(place.length)
-}
-
 /** Only a run knows the members, because it takes all users of both sides. */
-function countedMembers(facts: VerdictFacts): Case {
+function countedMembers(facts: Story): Case {
   const { membership, sync } = facts
   const { listed, there } = countsOf(facts)
   const kept = listed === there ? undefined : (membersRejected(facts) ?? membersKept(facts))
@@ -94,7 +91,7 @@ function countedMembers(facts: VerdictFacts): Case {
   }
 }
 
-function countsOf({ source, directory }: VerdictFacts): {
+function countsOf({ source, directory }: Story): {
   readonly listed: number | undefined
   readonly there: number
 } {
@@ -113,30 +110,31 @@ function numbersText(listed: number, there: number): string {
 }
 
 /** The last run left the members, because the operator rejected their change. */
-function membersRejected(facts: VerdictFacts): Case | undefined {
+function membersRejected(facts: Story): Case | undefined {
   const said = facts.lastRun?.notices.find(
-    ({ code, detail }) => code === 'rejected' && / not removed: /.test(detail),
+    (notice): notice is NoticeOf<'rejected'> =>
+      isNotice(notice, 'rejected') && notice.params.op === 'set-members',
   )
   if (said === undefined) return undefined
   const { listed, there } = countsOf(facts)
   const numbers = listed === undefined ? '' : `; ${numbersText(listed, there)}`
   return {
     code: 'rejected',
-    why: `${titleOf(facts)} keeps its members, because other ones were ${whoRejected(said.detail)}${numbers}`,
+    why: `${titleOf(facts)} keeps its members, because other ones were ${whoRejected(said.params)}${numbers}`,
     next: 'The next run leaves its members as they are, unless the source lists other ones by then',
-    todo: howToRelease(facts, said.detail, 'the members'),
+    todo: howToRelease(facts, said.params, 'the members'),
   }
 }
 
 /** The last run removed no member for want of proof. */
-function membersKept(facts: VerdictFacts): Case | undefined {
-  const kept = facts.lastRun?.notices.find(({ code }) => code === 'members-kept')
-  if (kept === undefined) return undefined
+function membersKept(facts: Story): Case | undefined {
+  const kept = facts.lastRun && noticeOf(facts.lastRun, 'members-kept')
+  if (kept === undefined || kept === null) return undefined
   const { listed, there } = countsOf(facts)
   const numbers = listed === undefined ? '' : `${numbersText(listed, there)}; `
   return {
     code: 'unproved',
-    why: `${titleOf(facts)} keeps its members, because nothing proves yet that the source is right: ${numbers}${kept.detail}`,
+    why: `${titleOf(facts)} keeps its members, because nothing proves yet that the source is right: ${numbers}${noticeText(kept)}`,
     next: 'The next run takes nobody out of it, unless somebody approves it or a better read proves it',
     todo: remedyOfDoubt(facts),
   }

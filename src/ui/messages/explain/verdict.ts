@@ -1,16 +1,61 @@
-import type { Op } from '../../core/plan/change.ts'
-import { keysText } from '../../core/plan/configuration.ts'
-import type { Story } from '../story.ts'
-import { absent } from './absent.ts'
-import type { Case, VerdictFacts } from './case.ts'
+import type { Op } from '../../../core/plan/change.ts'
+import { keysText } from '../../../core/plan/configuration.ts'
+import type { Nobody, Story } from '../../../operations/story.ts'
+import { absent, maybeUnread } from './absent.ts'
+import { type Case, type VerdictCode, withoutStop } from './case.ts'
 import { differing, same } from './differing.ts'
 import { keptBack } from './kept-back.ts'
 import { outOfReach } from './out-of-reach.ts'
 import { undone } from './undone.ts'
 import { directoryDown, sourceDown } from './unreadable.ts'
 
+export interface Verdict {
+  readonly code: VerdictCode
+  /** One sentence, as the next two. */
+  readonly sentence: string
+}
+
+export interface Judgement {
+  readonly verdict: Verdict
+  /** What the next run would do; null where no entry is known. */
+  readonly next: string | null
+  /** What the operator can do; null where nothing has to be done. */
+  readonly todo: string | null
+}
+
+export function judgementOf(explanation: Story | Nobody): Judgement {
+  return explanation.result === 'one' ? judgementOfStory(explanation) : unknown(explanation)
+}
+
+/** An entry is not called unknown where one side could not be asked. */
+function unknown({ sync, who, searched, error, directoryError, unreadable }: Nobody): Judgement {
+  const down = [
+    ...maybeUnread(unreadable),
+    ...(error === null ? [] : [`the source cannot be read now (${withoutStop(error)})`]),
+    ...(directoryError === null
+      ? []
+      : [`the directory cannot be asked now (${withoutStop(directoryError)})`]),
+  ]
+  const others = [
+    ...(error === null ? [`not in the source${searched === null ? '' : ` (searched ${searched})`}`] : []),
+    ...(directoryError === null ? ['not in the directory under this id'] : []),
+    `not in the kept runs of ${sync}`,
+  ]
+  const doubt = down.length === 0 ? '' : `; but ${down.join(', and ')}`
+  const code =
+    error !== null ? 'source-unreadable' : directoryError !== null ? 'directory-unreadable' : 'never-seen'
+  return {
+    verdict: { code, sentence: `"${who}" is unknown: ${others.join(', ')}${doubt}.` },
+    next: null,
+    todo:
+      down.length === 0
+        ? 'Try the id, the e-mail, the full name or the DN.'
+        : `dirsyncd check ${sync} shows what can be read again.`,
+  }
+}
+
 /** The first reason that fits. */
-export function judgementOf(facts: VerdictFacts): Pick<Story, 'verdict' | 'next' | 'todo'> {
+function judgementOfStory(facts: Story): Judgement {
   const { code, why, next = nextOf(facts), but, todo } = caseOf(facts)
   return {
     verdict: { code, sentence: `${why}.` },
@@ -19,7 +64,7 @@ export function judgementOf(facts: VerdictFacts): Pick<Story, 'verdict' | 'next'
   }
 }
 
-function caseOf(facts: VerdictFacts): Case {
+function caseOf(facts: Story): Case {
   const { source, directory } = facts
   if (source.error !== null) return sourceDown(facts, source.error)
   const reach = source.entries.length === 0 ? undefined : outOfReach(facts)
@@ -29,7 +74,7 @@ function caseOf(facts: VerdictFacts): Case {
   return reach ?? (source.entries.length === 0 ? absent(facts) : (differing(facts) ?? same(facts)))
 }
 
-function nextOf(facts: VerdictFacts): string {
+function nextOf(facts: Story): string {
   const { planned, heldRun, configurationChange } = facts
   if (planned === undefined)
     return mayChangeGroups(facts)
@@ -46,12 +91,12 @@ function nextOf(facts: VerdictFacts): string {
     : `Run ${heldRun} waits for a decision; the next run plans again, and ${does} unless a guard or the evidence still holds it${since}`
 }
 
-function mayChangeGroups({ kind, membership, source, directory }: VerdictFacts): boolean {
+function mayChangeGroups({ kind, membership, source, directory }: Story): boolean {
   return kind === 'user' && membership === 'write' && source.entries.length > 0 && directory.entry !== null
 }
 
 /** While the sync is paused, only an undo writes. */
-function whilePaused({ paused, sync, heldUndo }: VerdictFacts, next: string): string {
+function whilePaused({ paused, sync, heldUndo }: Story, next: string): string {
   const undo =
     heldUndo === undefined
       ? ''

@@ -1,22 +1,14 @@
-import { amount } from '../../base/wording.ts'
-import type { NoticeCode } from '../../core/entries/snapshot.ts'
-import type { DeleteReason } from '../../core/plan/change.ts'
-import type { VerdictCode } from '../story.ts'
-import {
-  afterName,
-  type Case,
-  deletionOf,
-  inWords,
-  noticeOf,
-  quoted,
-  titleOf,
-  type VerdictFacts,
-} from './case.ts'
+import type { Story } from '../../../operations/story.ts'
+import { amount } from '../../../base/wording.ts'
+import { type Faulty, isNotice, type NoticeCode, type NoticeOf, type NotMade } from '../../../core/notice.ts'
+import { noticeTextAlone, notUnderstoodText } from '../notices.ts'
+import type { DeleteReason } from '../../../core/plan/change.ts'
+import { type Case, deletionOf, inWords, noticeOf, quoted, titleOf, type VerdictCode } from './case.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /** A lagging LDAP server may show users that it has just lost. */
-function putBack({ source, sync }: VerdictFacts, deletedAt: string | undefined): string {
+function putBack({ source, sync }: Story, deletedAt: string | undefined): string {
   const isRecent = deletedAt !== undefined && Date.now() - Date.parse(deletedAt) < DAY_MS
   const then =
     source.server === null || !isRecent
@@ -26,13 +18,13 @@ function putBack({ source, sync }: VerdictFacts, deletedAt: string | undefined):
 }
 
 /** An unreadable row may have the entry; nothing where all rows were readable. */
-export function maybeUnread([first, ...others]: readonly string[]): readonly string[] {
+export function maybeUnread([first, ...others]: readonly Faulty[]): readonly string[] {
   if (first === undefined) return []
   const more = others.length === 0 ? '' : `, and ${amount(others.length, 'more entry')}`
-  return [`it may be in an entry that cannot be read (${first}${more})`]
+  return [`it may be in an entry that cannot be read (${first.from}: ${first.fault}${more})`]
 }
 
-export function absent(facts: VerdictFacts): Case {
+export function absent(facts: Story): Case {
   const title = titleOf(facts)
   if (facts.directory.entry !== null)
     return withEmailHolder(facts, leaving(facts, `${title} is not in the source any more`))
@@ -58,7 +50,7 @@ export function absent(facts: VerdictFacts): Case {
 }
 
 /** Restoring the user in the source would give two accounts. */
-function otherId({ source: { sameEmail }, sync }: VerdictFacts): { why: string; todo: string } | undefined {
+function otherId({ source: { sameEmail }, sync }: Story): { why: string; todo: string } | undefined {
   const holder = sameEmail.find(({ id }) => id !== null)
   if (holder === undefined) return undefined
   return {
@@ -68,7 +60,7 @@ function otherId({ source: { sameEmail }, sync }: VerdictFacts): { why: string; 
 }
 
 /** Names the present owner of the e-mail in the source: most likely the same user with a changed or missing id. */
-function withEmailHolder({ source: { sameEmail } }: VerdictFacts, plain: Case): Case {
+function withEmailHolder({ source: { sameEmail } }: Story, plain: Case): Case {
   const holder = sameEmail[0]
   if (holder === undefined) return plain
   const named = `the source has its e-mail at "${holder.from}"`
@@ -90,65 +82,78 @@ const REASONS: Readonly<Record<DeleteReason | 'unknown', string>> = {
   unknown: '',
 }
 
-interface Stay {
-  readonly notice: NoticeCode
+type Stays = 'protected' | 'excluded' | 'kept-by-policy' | 'kept-unproved' | 'in-grace'
+
+interface Stay<Code extends Stays> {
   readonly code: VerdictCode
   /** Follows the reason why the source does not want the entry. */
-  readonly words: (detail: string, facts: VerdictFacts) => string
-  readonly next?: (facts: VerdictFacts) => string
+  readonly words: (notice: NoticeOf<Code>, facts: Story) => string
+  readonly next?: (facts: Story) => string
   /** Default: how to keep the entry. */
-  readonly todo?: (facts: VerdictFacts) => string
+  readonly todo?: (facts: Story) => string
 }
 
-function changeLists({ kind }: VerdictFacts): string {
+function changeLists({ kind }: Story): string {
   return `If it should go, change entries.${kind}s of the sync`
 }
 
 const STAYS_THERE = 'The next run leaves it in the directory'
 
 /** The memberships are removed before the delete. */
-function leavesGroups({ kind, membership }: VerdictFacts): string {
+function leavesGroups({ kind, membership }: Story): string {
   if (kind !== 'user' || membership !== 'write') return STAYS_THERE
   return `${STAYS_THERE}, and takes it out of the groups of the sync, unless a guard or the evidence holds that`
 }
 
-const STAYS: readonly Stay[] = [
-  {
-    notice: 'protected',
+const STAYS: { readonly [Code in Stays]: Stay<Code> } = {
+  protected: {
     code: 'protected',
-    words: (_detail, { kind }) =>
+    words: (_notice, { kind }) =>
       `stays in the directory, because the list entries.${kind}s.protected has it`,
     todo: changeLists,
   },
-  {
-    notice: 'excluded',
+  excluded: {
     code: 'excluded',
     words: () => 'stays in the directory, because the lists of the sync leave it out',
     todo: changeLists,
   },
-  {
-    notice: 'kept-by-policy',
+  'kept-by-policy': {
     code: 'kept',
-    words: (detail) => `stays in the directory: ${detail.split('; ').at(-1)}`,
+    words: ({ params }) => `stays in the directory: policy ${params.policy} does not delete`,
     todo: () => 'If it should go, delete it in the service, or change the policy of the sync',
   },
-  {
-    notice: 'kept-unproved',
+  'kept-unproved': {
     code: 'kept',
-    words: (detail) => `stays in the directory, because ${detail.replace(/^is not in the source, but /, '')}`,
+    words: ({ params }) => `stays in the directory, because ${notUnderstoodText(params)}`,
     todo: ({ sync }) => `Correct these entries; dirsyncd check ${sync} names them`,
   },
-  {
-    notice: 'in-grace',
+  'in-grace': {
     code: 'in-grace',
-    words: (detail, facts) =>
-      `waits for its delete: ${facts.isAbsenceKnown ? afterName(facts, detail) : 'no run has found it absent yet, so the wait begins with the next run'}`,
+    words: (notice, facts) =>
+      `waits for its delete: ${facts.isAbsenceKnown ? noticeTextAlone(notice) : 'no run has found it absent yet, so the wait begins with the next run'}`,
     next: leavesGroups,
   },
-]
+}
+
+function stay(facts: Story, code: Stays): Case | undefined {
+  const notice = noticeOf(facts, code)
+  if (notice === undefined) return undefined
+  // The row of a code takes the notices with that code.
+  const { words, next, todo, code: verdict } = STAYS[code] as Stay<Stays>
+  return {
+    code: verdict,
+    why: words(notice, facts),
+    next: next?.(facts) ?? STAYS_THERE,
+    ...(todo !== undefined && { todo: todo(facts) }),
+  }
+}
 
 /** Facts that only a run knows about a delete that it did not make. */
 const DOUBTS: ReadonlySet<NoticeCode> = new Set(['unproved', 'seen-again', 'kept-unproved', 'shared-id'])
+
+function isDelete({ op }: NotMade): boolean {
+  return op === 'delete-user' || op === 'delete-group'
+}
 
 /**
  * The directory has an entry that the source does not want.
@@ -157,27 +162,23 @@ const DOUBTS: ReadonlySet<NoticeCode> = new Set(['unproved', 'seen-again', 'kept
  * @param known the code and the remedy, where the reason is known
  */
 export function leaving(
-  facts: VerdictFacts,
+  facts: Story,
   what: string,
   known?: { readonly code: VerdictCode; readonly todo: string },
 ): Case {
   const todo = known?.todo ?? 'If it should stay, put it back into the source'
-  for (const { notice, code, words, next, todo: change } of STAYS) {
-    const detail = noticeOf(facts, notice)
-    if (detail === undefined) continue
-    const why = `${what}, and ${words(detail, facts)}`
-    const remedy = known?.todo ?? change?.(facts) ?? todo
-    const stays = next?.(facts) ?? STAYS_THERE
-    return { code: known?.code ?? code, why, next: stays, todo: remedy }
+  for (const code of Object.keys(STAYS) as Stays[]) {
+    const stays = stay(facts, code)
+    if (stays !== undefined) return { todo, ...stays, ...known, why: `${what}, and ${stays.why}` }
   }
   const { lastRun } = facts
   const doubt = lastRun?.notices.find(
-    ({ code, detail }) => DOUBTS.has(code) && !/not (?:created|updated)/.test(detail),
+    (notice) => DOUBTS.has(notice.code) && !(isNotice(notice, 'unproved') && !isDelete(notice.params)),
   )
   if (lastRun !== null && doubt !== undefined && facts.planned !== undefined) {
     return {
       code: known?.code ?? 'unproved',
-      why: `${what}, and run ${lastRun.run} did not delete it, because nothing proves that this would be right: ${afterName(facts, doubt.detail)}`,
+      why: `${what}, and run ${lastRun.run} did not delete it, because nothing proves that this would be right: ${noticeTextAlone(doubt)}`,
       next: 'Whether the next run deletes it depends on what it reads then',
       todo,
     }

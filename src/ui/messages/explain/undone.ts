@@ -1,9 +1,10 @@
-import { pointInTime } from '../../base/wording.ts'
-import { fingerprint, type Op } from '../../core/plan/change.ts'
-import { type Case, DONE, lastDone, titleOf, type VerdictFacts } from './case.ts'
+import type { Story } from '../../../operations/story.ts'
+import { pointInTime } from '../../../base/wording.ts'
+import { fingerprint, type Op } from '../../../core/plan/change.ts'
+import { type Case, DONE, lastDone, titleOf } from './case.ts'
 
 /** The entry's last change was an undo, and the next run would repeat what was undone. */
-export function undone(facts: VerdictFacts): Case | undefined {
+export function undone(facts: Story): Case | undefined {
   const { planned, sync, completedRun } = facts
   const last = lastDone(facts)
   if (last === undefined || last.undoes === null || planned === undefined) return undefined

@@ -1,25 +1,28 @@
-import type { DeleteReason } from '../../core/plan/change.ts'
+import type { Story } from '../../../operations/story.ts'
+import type { DeleteReason } from '../../../core/plan/change.ts'
 import {
   answerIn,
   type Case,
   noticeOf,
+  saidOf,
   quoted,
   titleOf,
-  type VerdictFacts,
   nounOf,
   verbAlone,
   verbOf,
   withoutStop,
 } from './case.ts'
-import { howToRelease, whoRejected, writesEmail } from './remedies.ts'
+import { addressFault } from '../../../core/entries/address.ts'
+import { blockText } from '../blocks.ts'
+import { howToRelease, whoRejected } from './remedies.ts'
 
 /** A decision, an answer of the service or the evidence stops a change. */
-export function keptBack(facts: VerdictFacts): Case | undefined {
+export function keptBack(facts: Story): Case | undefined {
   return rejected(facts) ?? refused(facts) ?? held(facts)
 }
 
 /** With the reason why the source does not want the entry, where the change deletes it. */
-function subjectOf(facts: VerdictFacts, endOfClause = ''): string {
+function subjectOf(facts: Story, endOfClause = ''): string {
   const { change, kind } = facts
   const who = kind === 'user' ? 'who' : 'which'
   const isDelete = change !== null && 'why' in change
@@ -28,7 +31,7 @@ function subjectOf(facts: VerdictFacts, endOfClause = ''): string {
 }
 
 /** A run does not see an entry outside of the bases, and takes it for gone. */
-function unwanted({ source: { entries } }: VerdictFacts, why: DeleteReason): string {
+function unwanted({ source: { entries } }: Story, why: DeleteReason): string {
   return why === 'gone' && entries.some(({ standing }) => standing?.inBase === false)
     ? 'is not where the sync looks'
     : UNWANTED[why]
@@ -41,7 +44,7 @@ const UNWANTED: Readonly<Record<DeleteReason, string>> = {
   undone: 'was created by a run that is undone',
 }
 
-function rejected(facts: VerdictFacts): Case | undefined {
+function rejected(facts: Story): Case | undefined {
   const said = noticeOf(facts, 'rejected')
   if (said === undefined) return undefined
   const hasRest = facts.planned !== undefined && leftAlone(facts) === undefined
@@ -49,23 +52,23 @@ function rejected(facts: VerdictFacts): Case | undefined {
   return {
     code: 'rejected',
     why: hasRest
-      ? `A part of what the source wants for ${titleOf(facts)} was ${whoRejected(said)}`
-      : `${subjectOf(facts, ',')} is left as it is, because its ${nounOf(facts.change)} was ${whoRejected(said)}`,
+      ? `A part of what the source wants for ${titleOf(facts)} was ${whoRejected(said.params)}`
+      : `${subjectOf(facts, ',')} is left as it is, because its ${nounOf(facts.change)} was ${whoRejected(said.params)}`,
     next: hasRest
       ? 'The next run makes the rest of the change, unless a guard or the evidence holds that'
       : (leftAlone(facts) ?? 'The next run leaves it as it is'),
-    todo: howToRelease(facts, said, 'the change'),
+    todo: howToRelease(facts, said.params, 'the change'),
   }
 }
 
 /** A group whose name is left as it is, while its members change. */
-function leftAlone({ planned, change }: VerdictFacts): string | undefined {
+function leftAlone({ planned, change }: Story): string | undefined {
   if (planned?.op !== 'set-members' || change?.op === 'set-members') return undefined
   return 'The next run leaves its name as it is, and changes its members, unless a guard or the evidence holds that'
 }
 
-function refused(facts: VerdictFacts): Case | undefined {
-  const said = noticeOf(facts, 'quarantined') ?? noticeOf(facts, 'does-not-converge')
+function refused(facts: Story): Case | undefined {
+  const said = saidOf(facts, 'quarantined') ?? saidOf(facts, 'does-not-converge')
   if (said === undefined) return undefined
   const { sync, kind, id } = facts
   const release = `dirsyncd quarantine release --sync ${sync} --${kind} ${quoted(id ?? '')}`
@@ -75,28 +78,28 @@ function refused(facts: VerdictFacts): Case | undefined {
     next:
       leftAlone(facts) ??
       'The next run leaves it alone: it is tried again when the entry changes, or a day after the last try',
-    todo: `Correct the entry in the source${withoutBadEmail(facts, said)}, or use ${release} and let the next run try again`,
+    todo: `Correct the entry in the source${withoutBadEmail(facts)}, or use ${release} and let the next run try again`,
   }
 }
 
-/** The remedy where the service refused the e-mail itself, and not because another user has it. */
-function withoutBadEmail({ change }: VerdictFacts, said: string): string {
-  if (change === null || !writesEmail(change)) return ''
-  if (!/\be-?mail\b/i.test(said) || /taken|exists|already|unique|duplicate|in use/i.test(said)) return ''
+/** The remedy where the service may have refused the e-mail itself, and not because another user has it. */
+function withoutBadEmail({ change }: Story): string {
+  const email = change?.op === 'create-user' || change?.op === 'update-user' ? change.want.email : undefined
+  if (email === undefined || addressFault(email, []) === undefined) return ''
   return (
     ', or set directory.dropBadEmails: true, which writes users without an e-mail that is no address or outside ' +
     'directory.allowedDomains'
   )
 }
 
-function held(facts: VerdictFacts): Case | undefined {
+function held(facts: Story): Case | undefined {
   if (facts.hold === null) return undefined
   const { run, breaches, isPlanHeld } = facts.hold
   const verb = verbOf(facts.change)
-  const reasons = breaches.map(({ guard, detail }) => `${guard} (${detail})`).join(' and ')
+  const reasons = breaches.map((breach) => `${breach.code} (${blockText(breach)})`).join(' and ')
   const decide = isPlanHeld
     ? `dirsyncd approve ${run} or dirsyncd reject ${run}`
-    : `dirsyncd approve ${run} --only ${breaches[0]?.guard} or dirsyncd reject ${run} --only ${breaches[0]?.guard}`
+    : `dirsyncd approve ${run} --only ${breaches[0]?.code} or dirsyncd reject ${run} --only ${breaches[0]?.code}`
   return {
     code: isPlanHeld ? 'held' : 'unproved',
     why: isPlanHeld

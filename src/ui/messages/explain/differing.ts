@@ -1,82 +1,81 @@
-import type { Change } from '../../core/plan/change.ts'
-import type { DirectorySide } from '../story.ts'
-import { afterName, type Case, noticeOf, titleOf, type VerdictFacts } from './case.ts'
+import type { Change } from '../../../core/plan/change.ts'
+import type { DirectorySide, Story } from '../../../operations/story.ts'
+import { canonicalEmail } from '../../../core/entries/normalize.ts'
+import { isNotice } from '../../../core/notice.ts'
+import { emailOwnerText, noticeTextAlone } from '../notices.ts'
+import { type Case, noticeOf, saidOf, titleOf } from './case.ts'
 import { sameGroup, withOtherMembers } from './group.ts'
 import { sameUser, waitingGroups } from './groups-of-user.ts'
 import { remedyOf, remedyOfDoubt, troubleOf, writesEmail } from './remedies.ts'
 
 /** The source wants something else than the directory has, or cannot have it. */
-export function differing(facts: VerdictFacts): Case | undefined {
+export function differing(facts: Story): Case | undefined {
   return reborn(facts) ?? emailTaken(facts) ?? doubted(facts) ?? keptByPolicy(facts) ?? changed(facts)
 }
 
 /** A block decides first; a taken e-mail matters only afterwards. */
-function reborn(facts: VerdictFacts): Case | undefined {
+function reborn(facts: Story): Case | undefined {
   const said = noticeOf(facts, 'reborn')
   if (said === undefined) return undefined
   const taken = noticeOf(facts, 'duplicate-email')
-  const also = taken === undefined ? '' : `; and its e-mail is taken: ${withoutRest(taken)}`
+  const also = taken === undefined ? '' : `; and its e-mail is taken: ${emailOwnerText(taken.params)}`
   return {
     code: 'unproved',
-    why: `${titleOf(facts)} waits, because nothing proves yet that the source is right: ${afterName(facts, said)}${also}`,
+    why: `${titleOf(facts)} waits, because nothing proves yet that the source is right: ${noticeTextAlone(said)}${also}`,
     next: 'The next run creates it only if a day has passed since its delete, or if somebody approves it',
     todo: remedyOfDoubt(facts),
   }
 }
 
-function emailTaken(facts: VerdictFacts): Case | undefined {
+function emailTaken(facts: Story): Case | undefined {
   const said = noticeOf(facts, 'duplicate-email')
   if (said === undefined) return emailKept(facts)
   return {
     code: 'email-taken',
-    why: `${titleOf(facts)} does not get its e-mail: ${withoutRest(said)}`,
+    why: `${titleOf(facts)} does not get its e-mail: ${emailOwnerText(said.params)}`,
     todo: 'Give one of the two another e-mail in the source',
   }
 }
 
-function withoutRest(said: string): string {
-  return said.replace(/; the rest of this user .*/, '')
-}
-
 /** Only a run knows every user that may have the e-mail, such as a user whose delete waits. */
-function emailKept(facts: VerdictFacts): Case | undefined {
+function emailKept(facts: Story): Case | undefined {
   const { planned, lastRun } = facts
   if (planned?.op !== 'create-user' && planned?.op !== 'update-user') return undefined
   const { email } = planned.want
-  const said = lastRun?.notices.find(({ code }) => code === 'duplicate-email')?.detail
-  if (lastRun === null || email === undefined || said?.includes(email) !== true) return undefined
+  const said = lastRun === null ? undefined : noticeOf(lastRun, 'duplicate-email')?.params
+  if (lastRun === null || email === undefined || said?.email !== canonicalEmail(email)) return undefined
   const did = lastRun.state === 'held' ? 'would not give' : 'did not give'
   return {
     code: 'email-taken',
-    why: `${whatDiffers(facts, planned)}; run ${lastRun.run} ${did} it the e-mail: ${withoutRest(said)}`,
+    why: `${whatDiffers(facts, planned)}; run ${lastRun.run} ${did} it the e-mail: ${emailOwnerText(said)}`,
     but: 'the e-mail is written only if nobody there has it then',
     todo: 'Look at who has the e-mail: dirsyncd explain tells why that one keeps it',
   }
 }
 
 /** A change that the read does not prove. */
-function doubted(facts: VerdictFacts): Case | undefined {
+function doubted(facts: Story): Case | undefined {
   const { lastRun, planned } = facts
-  const notMade = planned?.op.startsWith('create') === true ? 'not created' : 'not updated'
+  const isCreate = planned?.op.startsWith('create') === true
   const unproved = lastRun?.notices.find(
-    ({ code, detail }) => code === 'unproved' && detail.includes(notMade),
+    (notice) => isNotice(notice, 'unproved') && notice.params.op.startsWith(isCreate ? 'create' : 'update'),
   )
   if (planned === undefined || unproved === undefined) return undefined
   return {
     code: 'unproved',
-    why: `${titleOf(facts)} waits, because nothing proves yet that the source is right: ${afterName(facts, unproved.detail)}`,
+    why: `${titleOf(facts)} waits, because nothing proves yet that the source is right: ${noticeTextAlone(unproved)}`,
     next: 'Whether the next run changes it depends on what it reads then',
     todo: remedyOfDoubt(facts),
   }
 }
 
-function keptByPolicy(facts: VerdictFacts): Case | undefined {
-  const said = noticeOf(facts, 'kept-by-policy')
+function keptByPolicy(facts: Story): Case | undefined {
+  const said = saidOf(facts, 'kept-by-policy')
   if (said === undefined) return undefined
   return { code: 'kept', why: `${titleOf(facts)} ${said}`, next: 'The next run leaves it as it is' }
 }
 
-function changed(facts: VerdictFacts): Case | undefined {
+function changed(facts: Story): Case | undefined {
   const { planned } = facts
   if (planned === undefined) return undefined
   if (planned.op === 'set-members') return withOtherMembers(facts, planned)
@@ -91,12 +90,12 @@ function changed(facts: VerdictFacts): Case | undefined {
   }
 }
 
-function withoutEmail(facts: VerdictFacts): string {
-  const said = noticeOf(facts, 'email-dropped')
+function withoutEmail(facts: Story): string {
+  const said = saidOf(facts, 'email-dropped')
   return said === undefined ? '' : `; ${said}`
 }
 
-function whatDiffers(facts: VerdictFacts, planned: Change): string {
+function whatDiffers(facts: Story, planned: Change): string {
   const title = titleOf(facts)
   return planned.op.startsWith('create')
     ? `${title} is in the source, and not in the directory yet`
@@ -116,9 +115,9 @@ function differenceOf(change: Change): string {
   return parts.join(', ')
 }
 
-export function same(facts: VerdictFacts): Case {
+export function same(facts: Story): Case {
   const title = titleOf(facts)
-  const failed = noticeOf(facts, 'value-failed')
+  const failed = saidOf(facts, 'value-failed')
   if (failed !== undefined) {
     const why = `${title} has a value that cannot be used: ${failed}`
     return { code: 'unusable', why, todo: 'Correct the entry in the source, or the mapping of the sync' }
@@ -126,7 +125,7 @@ export function same(facts: VerdictFacts): Case {
   const waiting = waitingGroups(facts)
   if (waiting !== undefined) return waiting
   if (facts.kind === 'user' && hasNoEmail(facts.directory)) {
-    const said = noticeOf(facts, 'email-dropped') ?? 'the source has none that can be used'
+    const said = saidOf(facts, 'email-dropped') ?? 'the source has none that can be used'
     return {
       code: 'no-email',
       why: `${title} is in the directory without an e-mail, because ${said}`,
@@ -134,7 +133,7 @@ export function same(facts: VerdictFacts): Case {
     }
   }
   if (facts.kind === 'group') return sameGroup(facts)
-  const kept = noticeOf(facts, 'value-kept') ?? noticeOf(facts, 'email-dropped')
+  const kept = saidOf(facts, 'value-kept') ?? saidOf(facts, 'email-dropped')
   if (kept !== undefined) return { code: 'value-kept', why: `${title} is in the directory, and ${kept}` }
   return sameUser(facts)
 }

@@ -1,10 +1,11 @@
-import type { NoticeCode } from '../../core/entries/snapshot.ts'
-import type { FoundEntry, VerdictCode } from '../story.ts'
+import type { NoticeCode } from '../../../core/notice.ts'
+import { emailFaultText } from '../notices.ts'
+import type { FoundEntry, Story } from '../../../operations/story.ts'
 import { leaving } from './absent.ts'
-import { type Case, deletionOf, inWords, noticeOf, titleOf, type VerdictFacts } from './case.ts'
+import { type Case, deletionOf, inWords, noticeOf, saidOf, titleOf, type VerdictCode } from './case.ts'
 import { directoryDown } from './unreadable.ts'
 
-export function outOfReach(facts: VerdictFacts): Case | undefined {
+export function outOfReach(facts: Story): Case | undefined {
   const { entries } = facts.source
   if (entries.some(isWithin)) return disabled(facts) ?? unusable(facts)
   const [first] = entries
@@ -31,7 +32,7 @@ function isWithin({ standing }: FoundEntry): boolean {
   return standing === undefined || (standing.inBase && standing.inFilter)
 }
 
-function out(facts: VerdictFacts, what: string, code: VerdictCode, todo: string): Case {
+function out(facts: Story, what: string, code: VerdictCode, todo: string): Case {
   const { error, entry } = facts.directory
   // The directory may still have the entry, and the next run that can read it may delete it.
   if (error !== null) return directoryDown(facts, error, what)
@@ -41,7 +42,7 @@ function out(facts: VerdictFacts, what: string, code: VerdictCode, todo: string)
   return { code, why, todo, next: 'The next run does nothing' }
 }
 
-function disabled(facts: VerdictFacts): Case | undefined {
+function disabled(facts: Story): Case | undefined {
   const rules = facts.source.entries.map(({ standing }) => standing?.disabled)
   const [rule] = rules
   if (rule === undefined || rules.includes(undefined)) return undefined
@@ -52,7 +53,7 @@ function disabled(facts: VerdictFacts): Case | undefined {
 
 const UNUSABLE: readonly NoticeCode[] = ['unreadable', 'no-name', 'members-hidden']
 
-function unusable(facts: VerdictFacts): Case | undefined {
+function unusable(facts: Story): Case | undefined {
   const title = titleOf(facts)
   const next = 'The next run leaves it as it is'
   const { entries } = facts.source
@@ -63,8 +64,8 @@ function unusable(facts: VerdictFacts): Case | undefined {
   }
   const excluded = noticeOf(facts, 'excluded')
   if (excluded !== undefined) {
-    const list = /the list (?:exclude|include)/.exec(excluded)?.[0] ?? 'a list'
-    const why = `${title} is left out, because it is ${excluded.includes(' not on ') ? 'not ' : ''}on ${list} of the sync`
+    const list = excluded.params.list === 'exclude' ? 'on the list exclude' : 'not on the list include'
+    const why = `${title} is left out, because it is ${list} of the sync`
     return {
       code: 'excluded',
       why,
@@ -72,16 +73,16 @@ function unusable(facts: VerdictFacts): Case | undefined {
       todo: `Change entries.${facts.kind}s of the sync, if it should be there`,
     }
   }
-  const wrong = UNUSABLE.map((code) => noticeOf(facts, code)).find((detail) => detail !== undefined)
+  const wrong = UNUSABLE.map((code) => saidOf(facts, code)).find((said) => said !== undefined)
   if (wrong !== undefined) {
     const why = `${title} cannot be used as the source has it: ${wrong}`
     return { code: 'unusable', why, next, todo: 'Correct the entry in the source' }
   }
   const said = noticeOf(facts, 'email-not-allowed')
   if (said === undefined) return undefined
-  const [fault = said, what] = /^.*? is (no address|outside the allowed domains)(?= \()/.exec(said) ?? []
-  const why = `Nothing is written for ${title}, because ${fault}`
-  const orAllow = what === 'no address' ? '' : ', or add its domain to directory.allowedDomains of the sync'
+  const why = `Nothing is written for ${title}, because ${emailFaultText(said.params)}`
+  const orAllow =
+    said.params.why === 'no-address' ? '' : ', or add its domain to directory.allowedDomains of the sync'
   const todo = `Correct the e-mail in the source${orAllow}; directory.dropBadEmails: true writes such users without it`
   return { code: 'email-not-allowed', why, next, todo }
 }

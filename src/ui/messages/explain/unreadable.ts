@@ -1,6 +1,7 @@
-import { type Case, titleOf, type VerdictFacts, withoutStop } from './case.ts'
+import type { Story } from '../../../operations/story.ts'
+import { type Case, titleOf, withoutStop } from './case.ts'
 
-export function sourceDown({ sync }: VerdictFacts, error: string): Case {
+export function sourceDown({ sync }: Story, error: string): Case {
   return {
     code: 'source-unreadable',
     why: `The source cannot be read now, so only what earlier runs saw is known: ${withoutStop(error)}`,
@@ -10,7 +11,7 @@ export function sourceDown({ sync }: VerdictFacts, error: string): Case {
 }
 
 /** @param known what the source says, as a clause */
-export function directoryDown(facts: VerdictFacts, error: string, known = inSource(facts)): Case {
+export function directoryDown(facts: Story, error: string, known = inSource(facts)): Case {
   return {
     code: 'directory-unreadable',
     why: `${known}, and what the directory has cannot be asked now: ${withoutStop(error)}`,
@@ -19,6 +20,6 @@ export function directoryDown(facts: VerdictFacts, error: string, known = inSour
   }
 }
 
-function inSource(facts: VerdictFacts): string {
+function inSource(facts: Story): string {
   return `The source ${facts.source.entries.length === 0 ? 'does not have' : 'has'} ${titleOf(facts)}`
 }

@@ -1,0 +1,253 @@
+import { byCodeUnit } from '../base/order.ts'
+import type { Kind } from './entries/entry.ts'
+import type { Fact } from './facts.ts'
+import type { Op, UserValues } from './plan/change.ts'
+
+type NoParams = Readonly<Record<string, never>>
+
+/** A DN, or a file name and a row. */
+interface Place {
+  readonly from: string
+}
+
+/** `fault`: what is wrong, in the words of the parser, of the expression or of the check of ids. */
+export interface Faulty extends Place {
+  readonly fault: string
+}
+
+/** The first ones of `total`. */
+export interface Examples {
+  readonly examples: readonly string[]
+  readonly total: number
+}
+
+/** @param most how many are named */
+export function examplesOf(values: readonly string[], total = values.length, most = 3): Examples {
+  return { examples: values.toSorted(byCodeUnit).slice(0, most), total }
+}
+
+/** A change that is not made, or the part of it that is not. `field`: the only one of an update. */
+export interface NotMade {
+  readonly op: Op
+  readonly name: string | null
+  readonly email: string | null
+  readonly field: 'email' | 'name' | null
+  readonly added: number
+  readonly removed: number
+}
+
+interface EmailFault extends Place {
+  readonly email: string
+  readonly why: 'no-address' | 'other-domain'
+}
+
+interface EmailConflict extends Place {
+  readonly email: string
+  /** The user that has it (`held`), gets it by the smallest id (`smallest-id`), or has it too in the directory (`shared`). */
+  readonly owner: string
+  readonly how: 'held' | 'smallest-id' | 'shared'
+  /** Where an undo would give the e-mail back: why the owner has it. */
+  readonly undo: {
+    readonly run: number
+    readonly why: 'other-run' | 'other-part' | 'had-none' | 'left'
+  } | null
+}
+
+/** Times are ISO 8601. */
+export interface WaitParams {
+  /** The server may lack what the last complete run read. */
+  readonly 'server-not-newer': NoParams
+  /** Deleted if a read after `after` does not find it either, because the server shows no replication state. */
+  readonly 'absence-unconfirmed': { readonly since: string; readonly after: string }
+  /** `wasFound`: in an earlier run. */
+  readonly 'container-emptied': { readonly container: string; readonly wasFound: boolean }
+  /** This block of the run names it. */
+  readonly 'needs-approval': { readonly block: string }
+}
+
+export type Wait = Fact<WaitParams>
+
+/**
+ * Why a recheck does not confirm that members left the group with the DN `group`. `list` is the DN of the group whose
+ * list it is about: the group itself, or one within it.
+ */
+export interface UnconfirmedParams {
+  readonly 'needs-approval': { readonly block: string }
+  readonly 'not-found': { readonly group: string }
+  readonly 'id-shared': { readonly group: string; readonly others: number }
+  readonly 'global-catalog': { readonly list: string }
+  readonly changing: { readonly list: string }
+  readonly 'too-many-unresolved': { readonly group: string; readonly list: string }
+  readonly unresolved: { readonly group: string; readonly list: string; readonly member: string }
+  readonly renamed: { readonly group: string }
+  readonly 'more-removed': { readonly group: string; readonly members: number }
+  readonly 'no-uid': { readonly group: string; readonly users: Examples }
+  readonly 'attribute-required': { readonly group: string; readonly list: string; readonly attribute: string }
+  /** `attributes`: those that list no member, where others do. */
+  readonly 'member-of': {
+    readonly group: string
+    readonly list: string
+    readonly attributes: readonly string[]
+    readonly users: number
+  }
+}
+
+export type UnconfirmedRemoval = Fact<UnconfirmedParams>
+
+/** The decision of an operator, and how to release the change: alone, with the whole question, or not any more. */
+export interface Rejection {
+  readonly by: string
+  readonly at: string
+  readonly run: number
+  readonly release: 'alone' | 'by-name' | 'whole' | null
+}
+
+export type ChangedSince =
+  | { readonly how: 'missing' | 'shared-id' }
+  | {
+      readonly how: 'values'
+      readonly now: UserValues
+      readonly did: 'wrote' | 'deleted'
+      readonly values: UserValues
+    }
+  | {
+      readonly how: 'name'
+      readonly now: string
+      readonly did: 'created' | 'deleted' | 'wrote'
+      readonly name: string
+    }
+  | { readonly how: 'created' | 'back'; readonly by: number }
+  | { readonly how: 'joined'; readonly now: UserValues; readonly group: string }
+  | ({ readonly how: 'has-members'; readonly name: string } & Examples)
+
+export type NotRestored =
+  | { readonly how: 'found-before' | 'done-before' | 'group-missing' }
+  | { readonly how: 'field-empty'; readonly field: 'email' | 'name' }
+  | ({ readonly how: 'memberships' } & Examples)
+  | { readonly how: 'members'; readonly name: string; readonly members: number }
+  | { readonly how: 'other-members'; readonly name: string }
+  | ({ readonly how: 'members-missing'; readonly name: string } & Examples)
+
+export interface NoticeParams {
+  // reading the source
+  /** The id is unknown, so the run deletes nothing. */
+  readonly unreadable: Faulty
+  /** Other places with this id; none where the entry changed between two reads of it. */
+  readonly 'duplicate-id': Place & { readonly others: Examples }
+  /** The file seems to have another encoding than the configured one. */
+  readonly 'doubtful-text': Faulty
+  readonly 'no-name': Place
+  /** The value is missing in the entry. */
+  readonly 'value-failed': Faulty
+  /** `groups`: how many of the members are groups; `shared`: uids of several users. A group without a row has no `from`. */
+  readonly 'unknown-members': Examples & {
+    readonly from: string | null
+    readonly groups: number
+    readonly shared: Examples
+  }
+  /** The group is left as it is. `groups`: groups within it that it is about, too. */
+  readonly 'members-hidden': Place & {
+    readonly why: 'changing' | 'global-catalog'
+    readonly isOwn: boolean
+    readonly groups: Examples
+  }
+  readonly disabled: Place & { readonly isGone: boolean }
+  // reading the directory
+  /** The directory's entry has no usable external id. `ownId`: the service's own. */
+  readonly unaddressable: { readonly ownId: number | null; readonly name: string; readonly fault: string }
+  /** None of these entries is ever deleted. */
+  readonly 'shared-id': { readonly ownIds: readonly number[] }
+  // planning
+  readonly 'email-not-allowed': EmailFault
+  /** The rest of the user is written. `isKept`: the directory keeps its own. */
+  readonly 'email-dropped': EmailFault & { readonly isKept: boolean }
+  readonly 'no-email': Place
+  /** The rest of the user is written. */
+  readonly 'duplicate-email': EmailConflict
+  /** Users exchange their e-mails, which a service may refuse. */
+  readonly 'email-swap': { readonly email: string; readonly from: string; readonly isUndo: boolean }
+  /** The id seems to belong to another user now. `undone`: the run that is undone. */
+  readonly 'id-moved': Place & {
+    readonly before: UserValues
+    readonly after: UserValues
+    readonly undone: number | null
+  }
+  /** A user that the plan deletes seems to be created under another id. */
+  readonly 'new-id': { readonly oldId: string; readonly email: string }
+  /** The plan deletes an entry whose id is none of the form that all ids of the source have. */
+  readonly 'other-id-form': { readonly form: 'guid' | 'number' }
+  /** The run is limited to this id, and neither side has it. */
+  readonly 'unknown-id': { readonly similar: string | null; readonly isOtherKind: boolean }
+  /** A list of the sync leaves it out. `from` is null for an entry that is not in the source. */
+  readonly excluded: { readonly list: 'include' | 'exclude'; readonly from: string | null }
+  /** `isUndo`: the undone run created it. */
+  readonly protected: { readonly isUndo: boolean }
+  /** Missing in the source, kept in the directory. */
+  readonly 'value-kept': Place & { readonly fields: readonly ('email' | 'name')[] }
+  /** Missing in the read, there in the recheck: not deleted. */
+  readonly 'seen-again': NoParams
+  readonly 'kept-by-policy': { readonly policy: string; readonly isAbsent: boolean }
+  /** Not deleted, because the source had unreadable entries. */
+  readonly 'kept-unproved': { readonly unreadable: number }
+  readonly 'membership-differs': { readonly group: string; readonly added: number; readonly removed: number }
+  /** Absent, and deleted at `until`, or after so many more reads. */
+  readonly 'in-grace': NotMade & { readonly since: string } & (
+      | { readonly until: string }
+      | { readonly reads: number }
+    )
+  /** The read does not prove the change. */
+  readonly unproved: NotMade & { readonly wait: Wait }
+  /** This sync deleted it within the last day. */
+  readonly reborn: NotMade
+  /** The recheck did not confirm that members left. `isPart`: only some of them stay. */
+  readonly 'members-kept': {
+    readonly group: string
+    readonly isPart: boolean
+    readonly reason: UnconfirmedRemoval
+  }
+  readonly quarantined: { readonly answer: string }
+  /** Made twice without effect. */
+  readonly 'does-not-converge': {
+    readonly how: 'not-listed' | 'not-kept' | 'missing-but-listed' | 'not-deleted' | 'not-changed'
+  }
+  readonly rejected: NotMade & { readonly rejections: readonly Rejection[] }
+  // undoing a run
+  /** It is not as `run` left it, so it is left as it is. */
+  readonly 'changed-since': { readonly run: number } & ChangedSince
+  /** It cannot be put back to what it was before `run`, or not all of it. */
+  readonly 'not-restored': { readonly run: number } & NotRestored
+  // applying
+  /** The first changes of an operation were read back from the service. */
+  readonly 'read-back': { readonly op: Op; readonly changes: number }
+  /** The service shows another value than was sent; of members only their number. */
+  readonly rewritten: {
+    readonly field: 'email' | 'name' | 'members'
+    readonly sent: string | number | null
+    readonly shown: string | number | null
+  }
+  /** The service did something else with a batch than to create its entries. */
+  readonly 'shorter-lists': { readonly reason: string; readonly isAlone: boolean }
+  /** Many entries to create were there: perhaps the directory's list is incomplete. */
+  readonly 'directory-incomplete': { readonly there: number; readonly creates: number }
+}
+
+export type NoticeCode = keyof NoticeParams
+
+/** A line of the report about an entry that is not a change. */
+export type Notice = Fact<NoticeParams> & { readonly kind: Kind; readonly id: string | undefined }
+
+export type NoticeOf<Code extends NoticeCode> = Extract<Notice, { readonly code: Code }>
+
+export function isNotice<Code extends NoticeCode>(notice: Notice, code: Code): notice is NoticeOf<Code> {
+  return notice.code === code
+}
+
+/** Users before groups, then by id, code and parameters. */
+export function compareNotices(a: Notice, b: Notice): number {
+  return (
+    byCodeUnit(b.kind, a.kind) ||
+    byCodeUnit(a.id ?? '', b.id ?? '') ||
+    byCodeUnit(a.code, b.code) ||
+    byCodeUnit(JSON.stringify(a.params), JSON.stringify(b.params))
+  )
+}

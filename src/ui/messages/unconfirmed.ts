@@ -1,0 +1,51 @@
+import { amount, pointInTime } from '../../base/wording.ts'
+import type { UnconfirmedParams, UnconfirmedRemoval, Wait, WaitParams } from '../../core/notice.ts'
+import { type Sentences, sentence } from './sentence.ts'
+import { inQuotes, named, type Quote } from './words.ts'
+
+function listText({ group, list }: { readonly group: string; readonly list: string }, quote: Quote): string {
+  return group === list ? quote(group) : `${quote(list)} within ${quote(group)}`
+}
+
+const REMOVALS: Sentences<UnconfirmedParams> = {
+  'needs-approval': ({ block }) => `they need approval (${block})`,
+  'not-found': ({ group }, quote) => `the recheck does not find ${quote(group)} by its id`,
+  'id-shared': ({ group, others }, quote) =>
+    `${quote(group)} has the same id as ${amount(others, 'other group')}`,
+  'global-catalog': ({ list }, quote) => `the global catalog does not have the members of ${quote(list)}`,
+  changing: ({ list }, quote) => `${quote(list)} changed each time while its members were read again`,
+  'too-many-unresolved': (params, quote) =>
+    `${listText(params, quote)} lists more unresolved members than one run looks up`,
+  unresolved: (params, quote) =>
+    `${listText(params, quote)} lists ${quote(params.member)}, which the server does not show: it may be a renamed user or group`,
+  renamed: ({ group }, quote) => `${quote(group)} was renamed during the recheck`,
+  'more-removed': ({ group, members }, quote) =>
+    `${quote(group)} lost ${amount(members, 'other member')} since it was read`,
+  'no-uid': ({ group, users }, quote) =>
+    `${quote(group)} lists uids, and the server shows none of ${named(users, quote)}: perhaps the bind account cannot read it`,
+  'attribute-required': (params, quote) =>
+    `${listText(params, quote)} shows no ${params.attribute}, which the schema requires: perhaps the bind account cannot read it`,
+  'member-of': (params, quote) => {
+    const where = params.attributes.length === 0 ? '' : ` in ${params.attributes.join(', ')}`
+    return `${listText(params, quote)} lists no member${where}, but memberOf of ${amount(params.users, 'user')} names it`
+  },
+}
+
+/** Why a recheck does not confirm that members left; a clause. */
+export function unconfirmedText(removal: UnconfirmedRemoval, quote: Quote = inQuotes): string {
+  return sentence(REMOVALS, removal, quote)
+}
+
+const WAITS: Sentences<WaitParams> = {
+  'server-not-newer': () => 'the server may lack what the last complete run read',
+  'absence-unconfirmed': ({ since, after }) =>
+    `absent since ${pointInTime(since)}, and deleted if a read after ${pointInTime(after)} does not find it either, because the server shows no replication state`,
+  'container-emptied': ({ container, wasFound }) =>
+    wasFound ? `an earlier run found "${container}" empty` : `"${container}" is empty now`,
+  'needs-approval': ({ block }) => `it needs approval (${block})`,
+}
+
+/** Why a change waits; a clause. */
+export function waitText(wait: Wait): string {
+  return sentence(WAITS, wait, inQuotes)
+}
