@@ -1,3 +1,4 @@
+import { CONTAINER_EMPTIED, REBORN } from '../../../support/blocks.ts'
 import { hostname } from 'node:os'
 import { expect, test } from 'vitest'
 import type { ReloadReport } from '../../../../src/operations/reload.ts'
@@ -360,14 +361,11 @@ test('approve follows the run that applies what was approved', async () => {
   )
 })
 
-const REBORN = { guard: 'reborn', detail: '19 are back', changes: 19, waitsFor: 'better-read' } as const
-const EMPTIED = { guard: 'container-emptied', detail: 'nobody', changes: 20, waitsFor: 'person' } as const
-
 test('approve and reject with --only name what was decided, and what still waits', async () => {
   const only: unknown[] = []
   const decide = ({ only: names }: ApproveRequest) => {
     only.push(names)
-    return runOf({ run: 5, hold: 'open', breaches: [EMPTIED, { ...REBORN, decided: 'approved' }] })
+    return runOf({ run: 5, hold: 'open', breaches: [CONTAINER_EMPTIED, { ...REBORN, decided: 'approved' }] })
   }
   const runs = { 5: [runOf({ run: 5 })], 6: [runOf({ run: 6, trigger: 'approval', approvalOf: 5 })] }
   const approved = await dirsyncd(['approve', '5', '--only', 'reborn'], { approve: decide, runs })

@@ -6,7 +6,12 @@ import type { Match, Story } from '../../../../src/operations/story.ts'
 const ESCAPE = '\u001B[2J\u202E'
 
 function storyOf(text: string): Story {
-  const notice = { kind: 'user', id: text, code: 'value-kept', detail: `kept ${text}` } as const
+  const notice = {
+    kind: 'user',
+    id: text,
+    code: 'value-kept',
+    params: { from: text, fields: ['name'] },
+  } as const
   return {
     result: 'one',
     sync: 'corp',
@@ -15,7 +20,6 @@ function storyOf(text: string): Story {
     id: text,
     name: text,
     email: text,
-    verdict: { code: 'changed', sentence: `The reason of ${text}.` },
     source: {
       error: null,
       server: 'ldap://ldap.example.org',
@@ -70,8 +74,15 @@ function storyOf(text: string): Story {
         approvedBy: text,
       },
     ],
-    next: `The next run does ${text}.`,
-    todo: `Do ${text}.`,
+    planned: undefined,
+    isAbsenceKnown: false,
+    membership: 'off',
+    configurationChange: undefined,
+    completedRun: null,
+    sameMembers: null,
+    sharesEmails: false,
+    heldRun: null,
+    heldUndo: undefined,
   }
 }
 
@@ -92,7 +103,7 @@ test('a story begins with the reason, ends with what to do, and fits the termina
   }
   const lines = renderExplanation(storyOf('ana'), 120)
   expect(lines).toEqual([
-    'The reason of ana.',
+    'ana (user ana) is at "uid=ana,dc=org", and the sync looks only below "ou=ana", and is in the directory.',
     '',
     '  source       uid=ana,dc=org',
     '               not below ou=ana',
@@ -106,11 +117,11 @@ test('a story begins with the reason, ends with what to do, and fits the termina
     '  paused       corp has been paused since 2026-01-02 03:04:05Z by ana (ana); dirsyncd resume corp ends it',
     '  last run     run 8, failed 2026-01-02 03:04:06Z: no ana',
     '               run 7, done 2026-01-02 03:04:05Z',
-    '               value-kept: kept ana',
+    '               value-kept: the source has no usable name (ana); the directory keeps its own',
     '  journal      2026-01-02 03:04:05Z  run 6  update-user  failed (500), approved by ana: the service said ana',
     '',
-    'The next run does ana.',
-    'Do ana.',
+    'Nothing is written while corp is paused; after dirsyncd resume corp, the next run does nothing.',
+    'Move the entry in the source, or change the base of the sync.',
   ])
 })
 

@@ -1,3 +1,12 @@
+import {
+  CONTAINER_EMPTIED,
+  MAX_DELETE_PERCENT,
+  MAX_DELETES,
+  MAX_MOVED_IDS,
+  REBORN,
+  SERVER_NOT_NEWER,
+} from '../../../support/blocks.ts'
+import { blockText } from '../../../../src/ui/messages/blocks.ts'
 import { expect, test } from 'vitest'
 import type { BreachView } from '../../../../src/operations/control.ts'
 import { leftBehind } from '../../../../src/ui/cli/exit-code.ts'
@@ -26,7 +35,7 @@ const CHANGES: readonly [Change, string][] = [
   ],
   [
     { op: 'delete-user', id: 'e-3', have: { name: 'Old', email: 'o@x.org', groups: [] }, why: 'gone' },
-    '- delete user   e-3  Old <o@x.org> (not in the source any more, or not in what the sync reads of it)',
+    '- delete user   e-3  Old <o@x.org> (not in the source, or outside base and filter)',
   ],
   [
     {
@@ -46,7 +55,7 @@ const CHANGES: readonly [Change, string][] = [
       why: 'gone',
       newId: 'e\u001b18',
     },
-    '- delete user   e-17  Ana <a@x.org> (not in the source any more, or not in what the sync reads of it; created again as e\\u001b18)',
+    '- delete user   e-17  Ana <a@x.org> (not in the source, or outside base and filter; created again as e\\u001b18)',
   ],
   [
     { op: 'create-user', id: 'e-4', want: { email: 'b@x.org' }, takes: { from: 'e-2', after: 1 } },
@@ -73,7 +82,7 @@ const CHANGES: readonly [Change, string][] = [
   ],
   [
     { op: 'delete-group', id: 'g-1', have: { name: 'Sales', members: [] }, why: 'gone' },
-    '- delete group  g-1  Sales (not in the source any more, or not in what the sync reads of it)',
+    '- delete group  g-1  Sales (not in the source, or outside base and filter)',
   ],
   [
     { op: 'set-members', id: 'g-1', name: 'Sales', have: ['a', 'b'], want: ['b', 'c', 'd', 'e', 'f'] },
@@ -147,7 +156,12 @@ test('the report of a run: counts first, then changes, notices and what was not 
     ],
     totalChanges: 2,
     notices: [
-      { kind: 'user', id: 'e-7', code: 'email-not-allowed', detail: 'the address is in gmail.example' },
+      {
+        kind: 'user',
+        id: 'e-7',
+        code: 'email-not-allowed',
+        params: { from: 'row 7', email: 'e-7@gmail.example', why: 'other-domain' },
+      },
     ],
     totalNotices: 1,
   })
@@ -166,20 +180,31 @@ test('the report of a run: counts first, then changes, notices and what was not 
     '  + create user   e-2  Name of e-2 <e-2@example.org>  [quarantined: 422 refused]',
     '',
     'Noticed:',
-    '  email-not-allowed (1): skipped, because its e-mail is no address in an allowed domain',
-    '    user e-7  the address is in gmail.example',
+    '  email-not-allowed (1): skipped: the e-mail is no address, or outside the allowed domains',
+    '    user e-7  the e-mail e-7@gmail.example is outside the allowed domains (row 7); nothing is written for this user',
     '',
   ])
 })
+
+const GRACE = {
+  op: 'delete-user',
+  name: 'Ana',
+  email: null,
+  field: null,
+  added: 0,
+  removed: 0,
+  since: '2026-11-20T00:00:00.000Z',
+  until: '2026-11-27T00:00:00.000Z',
+} as const
 
 test('notices that the run before had too are one line, unless all are asked for', () => {
   const view = runOf({
     counts: countsOf({ notices: { 'no-email': 2, 'in-grace': 1, disabled: 1 } }),
     notices: [
-      { kind: 'user', id: 'u1', code: 'no-email', detail: 'no e-mail (row 2)' },
-      { kind: 'user', id: 'u2', code: 'no-email', detail: 'no e-mail (row 3)' },
-      { kind: 'user', id: 'u4', code: 'in-grace', detail: 'deleted after Friday' },
-      { kind: 'user', id: 'u3', code: 'disabled', detail: 'cannot log in' },
+      { kind: 'user', id: 'u1', code: 'no-email', params: { from: 'row 2' } },
+      { kind: 'user', id: 'u2', code: 'no-email', params: { from: 'row 3' } },
+      { kind: 'user', id: 'u4', code: 'in-grace', params: GRACE },
+      { kind: 'user', id: 'u3', code: 'disabled', params: { from: 'row 4', isGone: false } },
     ],
     totalNotices: 4,
     sameNotices: { run: 11, codes: ['no-email', 'in-grace'] },
@@ -187,14 +212,16 @@ test('notices that the run before had too are one line, unless all are asked for
   const noticed = (all: boolean) => renderReport(view, { all }).slice(-7)
   expect(noticed(false)).toEqual([
     'Noticed:',
-    '  no-email (2): has no e-mail address; the same as in run 11, --all shows them',
+    '  no-email (2): created without an e-mail; the same as in run 11, --all shows them',
     expect.stringMatching(/^ {2}in-grace \(1\)/),
-    '    user u4  deleted after Friday',
+    '    user u4  Ana: absent since 2026-11-20 00:00:00Z; deleted after 2026-11-27 00:00:00Z',
     expect.stringMatching(/^ {2}disabled \(1\)/),
-    '    user u3  cannot log in',
+    '    user u3  row 4: is disabled and left in the directory as it is',
     '',
   ])
-  expect(renderReport(view, { all: true }).join()).toContain('user u1  no e-mail (row 2)')
+  expect(renderReport(view, { all: true }).join()).toContain(
+    'user u1  the source has no usable e-mail (row 2)',
+  )
 })
 
 test('a change of the configuration is named, also where there was nothing else to do', () => {
@@ -212,20 +239,20 @@ test('a long plan is cut, and says by how much', () => {
   expect(lines).toContain('  … and 950 more, --all shows them')
 })
 
+const DELETES = `  max-deletes-users: ${blockText(MAX_DELETES)}`
+const EMPTIED = `  container-emptied: ${blockText(CONTAINER_EMPTIED)}`
+
 test('a held run names every guard and what to do', () => {
   const view = runOf({
     state: 'held',
     hold: 'open',
-    breaches: [
-      { guard: 'max-deletes-users', detail: '60 of 100 users would be removed, limit 50', changes: 1 },
-      { guard: 'max-delete-percent-users', detail: '60 % of the users', changes: 1 },
-    ],
+    breaches: [MAX_DELETES, MAX_DELETE_PERCENT],
   })
   expect(renderReport(view, { all: false }).slice(-6)).toEqual([
     '',
     'Held by:',
-    '  max-deletes-users: 60 of 100 users would be removed, limit 50',
-    '  max-delete-percent-users: 60 % of the users',
+    '  max-deletes-users: 9 of 100 users would be removed, limit 5',
+    '  max-delete-percent-users: 9.0 % of the users (9 of 100) would be removed, limit 5 %',
     'Nothing was changed. Apply the plan with dirsyncd approve 12, or reject it with dirsyncd reject 12.',
     '',
   ])
@@ -236,7 +263,7 @@ test('a run that waits for the hold of an earlier one sends people there', () =>
     run: 14,
     state: 'held',
     holdRun: 12,
-    breaches: [{ guard: 'g', detail: 'why', changes: 1 }],
+    breaches: [MAX_DELETES],
   })
   expect(renderReport(view, { all: false }).at(-2)).toBe(
     'Nothing was changed. What is held is the same as in run 12. ' +
@@ -252,15 +279,15 @@ test('a run of which some changes wait says which, and that the rest was applied
     hold: 'open',
     undecidedChanges: 25,
     breaches: [
-      { guard: 'container-emptied', detail: 'nobody is left in "ou=sales"', changes: 25, waitsFor: 'person' },
-      { guard: 'server-not-newer', detail: 'dc2 lacks changes', changes: 0, waitsFor: 'better-read' },
+      { ...CONTAINER_EMPTIED, changes: 25 },
+      { ...SERVER_NOT_NEWER, changes: 0, waitsFor: 'better-read' },
     ],
   })
   expect(renderReport(view, { all: false }).slice(-6)).toEqual([
     '',
     'Not proved, so it waits; the rest was applied:',
-    '  container-emptied: nobody is left in "ou=sales"',
-    '  server-not-newer: dc2 lacks changes',
+    EMPTIED,
+    `  server-not-newer: ${blockText(SERVER_NOT_NEWER)}`,
     'Apply the 25 changes that wait with dirsyncd approve 12, or reject with dirsyncd reject 12.',
     '',
   ])
@@ -269,16 +296,14 @@ test('a run of which some changes wait says which, and that the rest was applied
 })
 
 test('findings of opposite danger can be decided on one by one, and a change that both name counts once', () => {
-  const reborn = { guard: 'reborn', detail: '19 are back', changes: 19, waitsFor: 'better-read' } as const
-  const emptied = {
-    guard: 'container-emptied',
-    detail: 'nobody is left',
-    changes: 20,
-    waitsFor: 'person',
-  } as const
-  const view = runOf({ state: 'done', hold: 'open', breaches: [emptied, reborn], undecidedChanges: 38 })
+  const view = runOf({
+    state: 'done',
+    hold: 'open',
+    breaches: [CONTAINER_EMPTIED, REBORN],
+    undecidedChanges: 38,
+  })
   expect(renderReport(view, { all: false }).slice(-4)).toEqual([
-    '  reborn: 19 are back',
+    `  reborn: ${blockText(REBORN)}`,
     'Apply the 38 changes that wait with dirsyncd approve 12, or reject with dirsyncd reject 12.',
     'Decide on one of them alone with --only NAME, such as --only reborn.',
     '',
@@ -286,12 +311,12 @@ test('findings of opposite danger can be decided on one by one, and a change tha
   const partly = runOf({
     state: 'done',
     hold: 'open',
-    breaches: [emptied, { ...reborn, decided: 'approved' }],
+    breaches: [CONTAINER_EMPTIED, { ...REBORN, decided: 'approved' }],
     undecidedChanges: 20,
   })
   expect(renderReport(partly, { all: false }).slice(-4)).toEqual([
-    '  container-emptied: nobody is left',
-    '  reborn: 19 are back (approved)',
+    EMPTIED,
+    `  reborn: ${blockText(REBORN)} (approved)`,
     'Apply the 20 changes that wait with dirsyncd approve 12, or reject with dirsyncd reject 12.',
     '',
   ])
@@ -300,27 +325,27 @@ test('findings of opposite danger can be decided on one by one, and a change tha
 
 test('what is not proved is no part of the plan that a guard holds', () => {
   const breaches = [
-    { guard: 'max-deletes-users', detail: '60 of 100 users', changes: 60 },
-    { guard: 'container-emptied', detail: 'nobody is left', changes: 25, waitsFor: 'person' as const },
+    { ...MAX_DELETES, changes: 60 },
+    { ...CONTAINER_EMPTIED, changes: 25 },
   ]
   const held = runOf({ state: 'held', hold: 'open', breaches })
   expect(renderReport(held, { all: false }).slice(-7)).toEqual([
     'Held by:',
-    '  max-deletes-users: 60 of 100 users',
+    DELETES,
     'Nothing was changed. Apply the plan with dirsyncd approve 12, or reject it with dirsyncd reject 12.',
     '',
     'Not proved, so it is no part of this plan:',
-    '  container-emptied: nobody is left',
+    EMPTIED,
     '',
   ])
   expect(renderRuns([held])[1]).toMatch(/ waits for approval: max-deletes-users$/)
   const approved = runOf({ state: 'done', hold: 'open', breaches, undecidedChanges: 25 })
   expect(renderReport(approved, { all: false }).slice(-7)).toEqual([
     'Approved by a person, in spite of:',
-    '  max-deletes-users: 60 of 100 users',
+    DELETES,
     '',
     'Not proved, so it waits:',
-    '  container-emptied: nobody is left',
+    EMPTIED,
     'Apply the 25 changes that wait with dirsyncd approve 12, or reject with dirsyncd reject 12.',
     '',
   ])
@@ -332,17 +357,12 @@ function planBeyond(...breaches: BreachView[]): string[] {
 }
 
 test('a plan says which guards a person approved already', () => {
-  const approved = { guard: 'max-deletes-users', detail: 'why', changes: 4, decided: 'approved' as const }
-  const other = { guard: 'max-moved-ids', detail: 'why', changes: 2 }
-  expect(planBeyond(approved).slice(-3)).toEqual([
-    'Approved by a person, in spite of:',
-    '  max-deletes-users: why',
-    '',
-  ])
-  expect(planBeyond(approved, other).slice(-4)).toEqual([
+  const approved = { ...MAX_DELETES, decided: 'approved' } as const
+  expect(planBeyond(approved).slice(-3)).toEqual(['Approved by a person, in spite of:', DELETES, ''])
+  expect(planBeyond(approved, MAX_MOVED_IDS).slice(-4)).toEqual([
     'A sync would be held by:',
-    '  max-deletes-users: why (approved)',
-    '  max-moved-ids: why',
+    `${DELETES} (approved)`,
+    `  max-moved-ids: ${blockText(MAX_MOVED_IDS)}`,
     '',
   ])
 })
@@ -393,7 +413,13 @@ test('the list of runs', () => {
       run: 13,
       state: 'held',
       hold: 'open',
-      breaches: [{ guard: 'first-contact', detail: 'why', changes: 1 }],
+      breaches: [
+        {
+          code: 'first-contact',
+          params: { deletes: { users: 1, groups: 0, memberships: 0 }, later: 0 },
+          changes: 1,
+        },
+      ],
     }),
     runOf({ run: 12, counts: countsOf({ planned: { 'create-user': 1500 } }) }),
   ]
@@ -440,10 +466,10 @@ test('where its output is a log, a daemon names nobody', () => {
   const view = runOf({
     state: 'held',
     counts: countsOf({ planned: { 'create-user': 1 } }),
-    breaches: [{ guard: 'max-moved-ids', detail: 'u1 was Ana Horvat', changes: 3 }],
+    breaches: [MAX_MOVED_IDS],
     changes: [change],
     totalChanges: 1,
-    notices: [{ kind: 'user', id: 'u1', code: 'id-moved', detail: 'Ana Horvat is Ben Novak now' }],
+    notices: [{ kind: 'user', id: 'u1', code: 'no-email', params: { from: 'Ana Horvat' } }],
     totalNotices: 1,
     lost: ['the password of Ana Horvat'],
     error: 'Ana Horvat',

@@ -66,7 +66,7 @@ test('what cuts a download is in the log', async () => {
   const { log, lines } = keptLog()
   const { app } = buildPagesForTests({
     runs: [runOf({ run: 7 })],
-    notices: [{ number: 1, kind: 'user', id: 'a', code: 'no-name', detail: '' }],
+    notices: [{ number: 1, kind: 'user', id: 'a', code: 'no-name', params: { from: '' } }],
     cut: new TypeError('a row of the store is odd'),
     log,
   })

@@ -172,7 +172,7 @@ export function quarantinedOf(id: string): QuarantinedChange {
     name: `Name of ${id}`,
     op: 'update-user',
     fingerprint: `f-${id}`,
-    detail: 'The e-mail is refused.',
+    refusal: { code: 'quarantined', params: { answer: 'The e-mail is refused.' } },
     since: time,
     triedAt: time,
     triedAgainAt: time,

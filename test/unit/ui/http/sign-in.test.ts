@@ -1,3 +1,4 @@
+import { MAX_DELETES } from '../../../support/blocks.ts'
 import { describe, expect, test } from 'vitest'
 import type { Access } from '../../../../src/ui/http/access.ts'
 import { sessionUser, signIn } from '../../../../src/ui/http/session.ts'
@@ -5,10 +6,8 @@ import { SignInCode } from '../../../../src/ui/http/sign-in-code.ts'
 import { runOf } from '../cli/runs-for-tests.ts'
 import { buildPagesForTests, PORT, TOKEN, WITH_TOKEN } from './pages-for-tests.ts'
 
-const BREACH = { guard: 'max-deletes', detail: 'many', changes: 9 }
-
 function open(access: Partial<Access> = {}, signInCode?: SignInCode) {
-  const runs = [runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7, breaches: [BREACH] })]
+  const runs = [runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7, breaches: [MAX_DELETES] })]
   return buildPagesForTests({ runs, access: { ...WITH_TOKEN, ...access }, signInCode })
 }
 

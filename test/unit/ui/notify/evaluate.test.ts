@@ -1,3 +1,5 @@
+import { CONTAINER_EMPTIED, GROUP_EMPTIED, MAX_DELETES, REBORN } from '../../../support/blocks.ts'
+import { blockText } from '../../../../src/ui/messages/blocks.ts'
 import { describe, expect, test } from 'vitest'
 import type { Condition } from '../../../../src/ui/notify/condition.ts'
 import { evaluate, type Rules } from '../../../../src/ui/notify/evaluate.ts'
@@ -31,20 +33,20 @@ const WELL: SyncFigures = {
 }
 
 function held(undecided: number, run = 12): Partial<SyncFigures> {
-  const breaches = [
-    {
-      guard: 'max-delete-percent-users',
-      detail: `${undecided} of 100 users would be deleted`,
-      changes: undecided,
-    },
-  ]
+  const params = { ...MAX_DELETES.params, deletes: undecided }
+  const breaches = [{ ...MAX_DELETES, params, changes: undecided }]
   return { hold: { run, state: 'held', breaches, undecided, expiresAt: new Date(START + 7 * DAY) } }
+}
+
+const EMPTIED = {
+  ...CONTAINER_EMPTIED,
+  params: { ...CONTAINER_EMPTIED.params, container: 'ou=a,dc=x' },
 }
 
 function withheld(changes: number, waitsFor: 'person' | 'better-read' = 'person'): Partial<SyncFigures> {
   const breaches = [
-    { guard: 'container-emptied', detail: 'nobody is left in "ou=a,dc=x"', changes, waitsFor },
-    { guard: 'reborn', detail: 'decided', changes: 3, waitsFor, decided: 'approved' as const },
+    { ...EMPTIED, changes, waitsFor },
+    { ...REBORN, changes: 3, waitsFor, decided: 'approved' as const },
   ]
   return { planned: { run: 13, state: 'done', counts: countsOf({}), breaches } }
 }
@@ -105,7 +107,7 @@ describe('a plan that is held', () => {
         subject: 'corp: a plan waits for a person',
         text: [
           'Run 12 of the sync corp is held, and nothing of it is applied: 40 changes would go beyond these limits.',
-          '- 40 of 100 users would be deleted (max-delete-percent-users)',
+          '- 40 of 100 users would be removed, limit 5 (max-deletes-users)',
           '',
           'dirsyncd runs 12 shows the plan; dirsyncd approve 12 applies it, dirsyncd reject 12 leaves it. ' +
             'Until 2026-12-03 13:00:00Z, then the next run asks again.',
@@ -168,11 +170,11 @@ describe('a plan that is held', () => {
   })
 
   test('names nobody', () => {
-    const breaches = [{ guard: 'max-moved-ids', detail: '"u1" was "Ana" <ana@example.org>', changes: 1 }]
-    const [told] = new Story().at(0, {
-      hold: { run: 12, state: 'held', breaches, undecided: 1, expiresAt: null },
-    })
-    expect(told!.text).toContain('- "…" was "…" <[e-mail]> (max-moved-ids)')
+    const planned = { run: 13, state: 'done', counts: countsOf({}), breaches: [GROUP_EMPTIED] } as const
+    const [told] = new Story().at(0, { planned })
+    expect(told!.text).toContain(
+      '- group "…" had 9 members and has none; perhaps the bind account cannot read them any more (group-emptied)',
+    )
   })
 })
 
@@ -186,7 +188,7 @@ test('what the evidence withholds is told of, with what has to happen', () => {
   })
   expect(told!.text.split('\n')).toEqual([
     'Run 13 of the sync corp withholds 40 changes and applies the rest:',
-    '- nobody is left in "ou=a,dc=x" (container-emptied)',
+    `- ${blockText(EMPTIED)} (container-emptied)`,
     '',
     'dirsyncd runs 13 shows them; dirsyncd approve 13 applies them, dirsyncd reject 13 leaves them.',
   ])
