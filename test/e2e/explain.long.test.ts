@@ -1,3 +1,4 @@
+import { judgementOf } from '../../src/ui/messages/explain/verdict.ts'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Somebody } from '../support/one-company.ts'
 import { ALL_SOURCES, type Scene, type SourceKind, Stage } from '../support/scene.ts'
@@ -246,9 +247,10 @@ test.each(TABLE)(
     onTestFinished(() => scene.write([]))
     await act(scene)
     const story = await scene.explain(who)
-    expect(story.verdict).toEqual({ code: verdict.code, sentence: expect.stringMatching(verdict.sentence) })
-    expect(story.next).toMatch(next)
-    expect(story.todo ?? '').toMatch(todo ?? /^$/)
+    const judged = judgementOf(story)
+    expect(judged.verdict).toEqual({ code: verdict.code, sentence: expect.stringMatching(verdict.sentence) })
+    expect(judged.next).toMatch(next)
+    expect(judged.todo ?? '').toMatch(todo ?? /^$/)
   },
 )
 
@@ -373,7 +375,7 @@ describe('explain names an unreadable side, and shows the rest', () => {
       directory: { baseUrl: 'http://127.0.0.1:1' },
       entries: { users: { exclude: ['ana'] } },
     })
-    expect((await scene.explain('ana')).verdict.code).toBe('excluded')
+    expect(judgementOf(await scene.explain('ana')).verdict.code).toBe('excluded')
   })
 
   test.each<[SourceKind, object, RegExp]>([

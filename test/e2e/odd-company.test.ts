@@ -85,7 +85,7 @@ test('OpenLDAP: the directory equals the truth, stays so, and follows when group
   expect(held).toMatchObject({ code: 3, stderr: '' })
   expect(held.lines[0]).toMatchObject({
     configurationChange: { keys: ['groups.nested'] },
-    breaches: [{ guard: 'configuration-changed' }],
+    breaches: [{ code: 'configuration-changed' }],
   })
   expect(await odd.site.run('approve', String(held.lines[0].run))).toMatchObject({ code: 0, stderr: '' })
   await odd.expectEqual(direct)

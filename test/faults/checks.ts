@@ -276,9 +276,11 @@ const PASSING = new Set(['members-unproved'])
 function checkHolds({ runs }: Evidence): Violation[] {
   const wrong: string[] = []
   for (const { run, state, breaches } of runs) {
-    const lasting = breaches.filter(({ guard }) => !PASSING.has(guard))
+    const lasting = breaches.filter(({ code }) => !PASSING.has(code))
     if (state !== 'held' && lasting.length === 0) continue
-    wrong.push(`run ${run}: ${lasting.map(({ guard, detail }) => `${guard}: ${detail}`).join(', ')}`)
+    wrong.push(
+      `run ${run}: ${lasting.map(({ code, params }) => `${code}: ${JSON.stringify(params)}`).join(', ')}`,
+    )
   }
   return violations('held', wrong)
 }

@@ -14,7 +14,7 @@ export interface RunJson {
   readonly hold: string | null
   readonly error: string | null
   readonly waitsUntil: { readonly at: string; readonly why: string } | null
-  readonly breaches: readonly { readonly guard: string; readonly detail: string }[]
+  readonly breaches: readonly { readonly code: string; readonly params: object }[]
   readonly counts: {
     readonly sourceUsers: number
     readonly sourceGroups: number

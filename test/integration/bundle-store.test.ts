@@ -29,20 +29,22 @@ async function plantedRun(): Promise<number> {
     removes: 0,
   }))
   const notices = [
-    { kind: 'user', id: PEOPLE[0].id, code: 'duplicate-id', detail: `users.csv, row 7: ${SAID}` },
-    { kind: 'group', id: undefined, code: 'unreadable', detail: SAID },
+    { kind: 'user', id: PEOPLE[0].id, code: 'no-name', params: { from: `users.csv, row 7: ${SAID}` } },
+    { kind: 'group', id: undefined, code: 'unreadable', params: { from: 'users.csv, row 8', fault: SAID } },
   ] as const
   await storePlan(fenced, { changes, notices }, new Set())
   await sql`UPDATE dirsyncd.changes SET state = 'quarantined', status = 422, attempts = 2, detail = ${SAID}
     WHERE run = ${run}`.execute(db)
   await sql`UPDATE dirsyncd.runs SET stop_code = 'scope-missing', stop_reason = ${SAID}, digest = '0123abcd', hold = 'open',
-      hold_run = run, breaches = ${JSON.stringify([{ guard: 'first-contact', detail: SAID, changes: 2 }])}::jsonb,
+      hold_run = run, breaches = ${JSON.stringify([{ code: 'left-out', params: { by: SAID, run: 1 }, changes: 2 }])}::jsonb,
       only_entries = ${JSON.stringify({ users: PEOPLE.map(({ id }) => id), groups: [] })}::jsonb
     WHERE run = ${run}`.execute(db)
   await fenced.write((trx) => finishRun(trx, run, { state: 'failed', error: `Bind as ${SAID} failed (49).` }))
   for (const { id, name } of PEOPLE) {
-    await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, detail) VALUES (${sync}, ${TARGET},
-      ${`0123abcd${id}`}, 'create-user', ${id}, ${`422: ${name} ${SAID}`})`.execute(db)
+    await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, params) VALUES (${sync}, ${TARGET},
+      ${`0123abcd${id}`}, 'create-user', ${id}, ${JSON.stringify({ answer: `422: ${name} ${SAID}` })}::jsonb)`.execute(
+      db,
+    )
     await sql`INSERT INTO dirsyncd.absences (sync, target, kind, entry_id) VALUES (${sync}, ${TARGET}, 'user', ${id})`.execute(
       db,
     )
@@ -80,7 +82,7 @@ test('the facts of the store have nobody of those in its sentences, and all that
         only: { users: 2, groups: 0 },
         stop: { code: 'scope-missing' },
         hold: { state: 'open', run },
-        breaches: [{ guard: 'first-contact', changes: 2 }],
+        breaches: [{ code: 'left-out', changes: 2 }],
         troubles: [{ op: 'create-user', state: 'quarantined', status: 422, count: 2, attempts: 2 }],
         notices: [
           { kind: 'group', code: 'unreadable', count: 1 },

@@ -1,3 +1,4 @@
+import { noticeText } from '../../src/ui/messages/notices.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ErrorCode } from 'bullmq'
 import { Cron } from 'croner'
@@ -262,7 +263,7 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
         expect(writes()).toHaveLength(before)
         const [notice] = await noticesOf(opened.store.db, second.run, 10)
         expect(notice).toMatchObject({ id: 'bad', code: 'quarantined' })
-        expect(notice?.detail).toMatch(/422/)
+        expect(noticeText(notice!)).toMatch(/422/)
 
         hire('bad', 'still-bad@elsewhere.example')
         const third = await sync()

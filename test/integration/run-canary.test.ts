@@ -1,3 +1,4 @@
+import { noticeText } from '../../src/ui/messages/notices.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { runExitCode } from '../../src/ui/cli/exit-code.ts'
 import { changesOf } from '../../src/store/change-list.ts'
@@ -89,10 +90,10 @@ describe('on a directory that the sync has not written to', () => {
     expect(requests.slice(20, 40)).toEqual(looks('/users/'))
     const notices = await noticesOf(bed.opened.store.db, first.run, 10)
     expect(first.counts?.notices).toEqual({ 'read-back': 3 })
-    expect(notices.map(({ kind, detail }) => `${kind}: ${detail}`)).toEqual([
-      'user: 20 changes of the kind create-user were read back from the service',
-      'group: 20 changes of the kind create-group were read back from the service',
-      'group: 20 changes of the kind set-members were read back from the service',
+    expect(notices.map((notice) => `${notice.kind}: ${noticeText(notice)}`)).toEqual([
+      'user: the first 20 changes of the kind create-user were read back and match',
+      'group: the first 20 changes of the kind create-group were read back and match',
+      'group: the first 20 changes of the kind set-members were read back and match',
     ])
     expect(harness.messages()).toContain('the first changes were read back from the service and are as sent')
 

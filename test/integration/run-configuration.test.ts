@@ -68,7 +68,7 @@ async function namesInDirectory(): Promise<readonly unknown[]> {
   return [...users.values()].map(({ name }) => name)
 }
 
-const HELD = { state: 'held', breaches: [{ guard: 'configuration-changed' }] }
+const HELD = { state: 'held', breaches: [{ code: 'configuration-changed' }] }
 
 test('what a changed mapping does to everybody waits for a person, who is told what was changed', async () => {
   for (let index = 0; index < 30; index++) hire(`u${index}`)

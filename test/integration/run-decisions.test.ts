@@ -1,3 +1,4 @@
+import { noticeText } from '../../src/ui/messages/notices.ts'
 import { beforeEach, expect, test } from 'vitest'
 import type { SourceSnapshot } from '../../src/core/entries/snapshot.ts'
 import { decisionsOf } from '../../src/store/decisions.ts'
@@ -37,8 +38,8 @@ async function noticed({ run }: RunRecord, code: string): Promise<string[]> {
 
 async function noticedOfGroups({ run }: RunRecord, code: string): Promise<string[]> {
   const notices = await noticesOf(bed.db, run, 1000)
-  return notices.flatMap(({ kind, detail, code: said }) =>
-    kind === 'group' && said === code ? [detail] : [],
+  return notices.flatMap((notice) =>
+    notice.kind === 'group' && notice.code === code ? [noticeText(notice)] : [],
   )
 }
 
@@ -69,7 +70,7 @@ async function rejectBoth(name: string, email: string): Promise<number> {
   fire('b', 'c')
   await rejectTheRest()
   const { rejected } = await decisionsOf(bed.db, { sync: bed.sync, target: bed.target, isUndo: false })
-  return Number(/run (\d+)/.exec([...rejected.values()][0]!)![1])
+  return [...rejected.values()][0]!.run
 }
 
 /** The service does two deletes, and then knows the token no more. */
@@ -144,7 +145,7 @@ test('a rejected name stays away when the e-mail changes too, and the e-mail is 
   expect(run.state).toBe('done')
   expect((await seen()).users.get('a')).toEqual({ name: 'Person a', email: 'new@example.org' })
   const said = (await noticesOf(bed.db, run.run, 1000)).filter(({ code }) => code === 'rejected')
-  expect(said.map(({ detail }) => detail)).toEqual([
+  expect(said.map(noticeText)).toEqual([
     expect.stringMatching(/^Person a <a@example.org>: name not updated: rejected by ana/),
     expect.stringMatching(/^Person d <d@example.org>: name not updated: rejected by ana/),
   ])

@@ -1,3 +1,4 @@
+import { blockText } from '../../src/ui/messages/blocks.ts'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { runExitCode } from '../../src/ui/cli/exit-code.ts'
@@ -82,7 +83,7 @@ async function seen(): Promise<{ users: string[]; members: string[] }> {
 }
 
 function guardsOf({ breaches }: RunRecord): string[] {
-  return (breaches ?? []).map(({ guard, changes, waitsFor }) => `${guard} ${changes} ${waitsFor ?? 'guard'}`)
+  return (breaches ?? []).map(({ code, changes, waitsFor }) => `${code} ${changes} ${waitsFor ?? 'guard'}`)
 }
 
 /** The group of everybody lists these. */
@@ -278,7 +279,7 @@ describe('grace', () => {
     expect((await seen()).members).not.toContain('o1')
     const [notice] = await noticesOf(bed.db, first.run, 10)
     expect(notice).toMatchObject({ code: 'in-grace', id: 'o1' })
-    expect(notice?.detail).toContain('if 2 more runs in a row do not find it')
+    expect(notice).toMatchObject({ params: { reads: 2 } })
     await harness.sync()
     hire('o2')
     await harness.sync()
@@ -339,7 +340,7 @@ describe('a server', () => {
     const behind = await harness.sync()
     expect(runExitCode(behind)).toBe(4)
     expect(guardsOf(behind)).toEqual(['server-not-newer 0 better-read'])
-    expect(behind.breaches?.[0]?.detail).toMatch(/10\.0\.0\.2.*older.*a: 20 then, 19 now/)
+    expect(blockText(behind.breaches![0]!)).toMatch(/10\.0\.0\.2.*older.*a: 20 then, 19 now/)
     expect(await seen()).toEqual(everybody)
     server = at({ a: '21' })
     expect(runExitCode(await harness.sync())).toBe(0)
@@ -437,7 +438,7 @@ describe('a server', () => {
     const first = await harness.sync()
     expect(runExitCode(first)).toBe(4)
     expect(guardsOf(first)).toEqual(['server-not-newer 0 better-read'])
-    expect(first.breaches?.[0]?.detail).toMatch(/lacks changes of another server.*b: 5 then, nothing now/)
+    expect(blockText(first.breaches![0]!)).toMatch(/lacks changes of another server.*b: 5 then, nothing now/)
     expect((await seen()).users).toEqual([...everybody, 'newer'].toSorted())
 
     server = at({ a: '22', b: '5' })

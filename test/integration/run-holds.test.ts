@@ -37,7 +37,7 @@ test('a plan that the open hold has is not stored again, and its run shows it', 
     holdRun: first.run,
     totalChanges: 3,
     undecidedChanges: 3,
-    breaches: [{ guard: 'max-deletes-users', changes: 3 }],
+    breaches: [{ code: 'max-deletes-users', changes: 3 }],
   })
   expect(await shown(third)).toEqual(await shown(first))
 })

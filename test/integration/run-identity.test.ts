@@ -436,7 +436,7 @@ test('a list that lacks many existing users ends no run as clean, and leaves the
   expect(await noticesOf(bed.opened.store.db, short.run, 1)).toMatchObject([
     {
       code: 'directory-incomplete',
-      detail: expect.stringContaining('already had 3 of the 4 users to create'),
+      params: { there: 3, creates: 4 },
     },
   ])
   expect(await getRun(held.run)).toMatchObject({ hold: 'open' })

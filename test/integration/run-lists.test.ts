@@ -1,3 +1,4 @@
+import { noticeText } from '../../src/ui/messages/notices.ts'
 import { beforeEach, expect, test } from 'vitest'
 import { noticesOf } from '../../src/store/plans.ts'
 import { partsOf } from '../faults/write-history.ts'
@@ -153,7 +154,7 @@ test('whoever the service created in a list and never shows is not sent again in
     notices: { 'shorter-lists': 1 },
   })
   const [notice] = await noticesOf(bed.opened.store.db, run, 1)
-  expect(notice?.detail).toMatch(
+  expect(noticeText(notice!)).toMatch(
     /^was accepted with 201, and is not there \(one of a list of \d+\); the rest of the run sends each entry alone$/,
   )
   expect(posts.reduce((sum, length) => sum + length, 0)).toBe(10)

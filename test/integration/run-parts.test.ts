@@ -64,7 +64,7 @@ test('the updates of a held plan are approved, and the rest waits as a hold of i
   expect(await names()).toEqual([...['a', 'b', 'c', 'd', 'f'].map((id) => `Person ${id}`), 'Renamed e'])
   expect(rest).toMatchObject({ state: 'held', hold: 'open', hold_run: rest.run })
   expect(rest.digest).not.toBe(held.digest)
-  expect(rest.breaches?.map(({ guard, changes }) => [guard, changes])).toEqual([
+  expect(rest.breaches?.map(({ code, changes }) => [code, changes])).toEqual([
     ['max-deletes-users', 3],
     ['left-out', 3],
   ])
@@ -80,11 +80,11 @@ test('changes that an approval left out are held although no guard objects, run 
   hire('new')
   const held = await harness.sync()
   const { rest } = await approve(held, { names: ['deletes'] })
-  expect(rest).toMatchObject({ state: 'held', breaches: [{ guard: 'left-out', changes: 1 }] })
+  expect(rest).toMatchObject({ state: 'held', breaches: [{ code: 'left-out', changes: 1 }] })
   expect(await harness.sync()).toMatchObject({ state: 'held', hold: null, hold_run: rest.run })
   hire('another')
   const more = await harness.sync()
-  expect(more).toMatchObject({ state: 'held', breaches: [{ guard: 'left-out', changes: 1 }] })
+  expect(more).toMatchObject({ state: 'held', breaches: [{ code: 'left-out', changes: 1 }] })
   expect(await names()).toEqual(['c', 'd', 'e', 'f'].map((id) => `Person ${id}`))
   await harness.control.approve({ run: rest.run, by: 'bob' })
   expect(await harness.sync()).toMatchObject({ state: 'done' })
@@ -246,7 +246,7 @@ test('a part that the run does not hold, and a run without a plan on hold, are r
   await expect(askFor(987_654, {})).rejects.toThrow('There is no run 987654')
   expect(await harness.getRun(held.run)).toMatchObject({
     hold: 'open',
-    breaches: [{ guard: 'max-deletes-users' }],
+    breaches: [{ code: 'max-deletes-users' }],
   })
 })
 

@@ -1,3 +1,4 @@
+import { noticeText } from '../../src/ui/messages/notices.ts'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { runExitCode } from '../../src/ui/cli/exit-code.ts'
@@ -122,7 +123,7 @@ test('an undo can be undone, with its deletes held', async () => {
   expect(held).toMatchObject({
     state: 'held',
     hold: 'open',
-    breaches: [{ guard: 'undo-deletes', changes: 1 }],
+    breaches: [{ code: 'undo-deletes', changes: 1 }],
   })
   expect((await seen()).users.size).toBe(2)
   const part = { run: held.run, by: 'ana', only: ['undo-deletes'] }
@@ -299,7 +300,9 @@ test('the undo of the first run does not delete users who were created again sin
     'users[][email]': 'b@example.org',
   })
   const undone = await harness.undo(first.run)
-  const details = (await noticesOf(bed.db, undone.run, 10)).map(({ id, detail }) => `${id}: ${detail}`)
+  const details = (await noticesOf(bed.db, undone.run, 10)).map(
+    (notice) => `${notice.id}: ${noticeText(notice)}`,
+  )
   expect(details).toEqual([
     `a: run ${again.run} created it since: left as it is; dirsyncd undo ${again.run} is about it`,
     `b: is there again after run ${deleting.run} deleted it: left as it is`,
@@ -322,7 +325,7 @@ test('changes that an approval left out stay held beside the hold of an undo', a
   await harness.control.resume({ sync: bed.sync, by: 'ana' })
   expect(await harness.sync()).toMatchObject({
     state: 'held',
-    breaches: [{ guard: 'left-out', changes: 1 }],
+    breaches: [{ code: 'left-out', changes: 1 }],
   })
   expect((await seen()).users.has('b')).toBe(true)
 })
@@ -457,7 +460,9 @@ test('an undo says what becomes of an e-mail that changed hands, and of an id th
   const { run } = await harness.sync()
   const said = async (part: Part) => {
     const undone = await harness.undo(run, part)
-    return (await noticesOf(bed.db, undone.run, 10)).map(({ code, id, detail }) => `${code} ${id}: ${detail}`)
+    return (await noticesOf(bed.db, undone.run, 10)).map(
+      (notice) => `${notice.code} ${notice.id}: ${noticeText(notice)}`,
+    )
   }
   const kept = '"b" has the e-mail a@example.org in the directory and keeps it'
   expect(await said({ ids: ['a'] })).toEqual([

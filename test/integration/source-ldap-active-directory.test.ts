@@ -229,7 +229,7 @@ describe('a group with more members than one answer holds', () => {
         kind: 'group',
         id: guid(9000),
         code: 'members-hidden',
-        detail: expect.stringContaining('because its members changed each time meanwhile'),
+        params: expect.objectContaining({ why: 'changing', isOwn: true }),
       },
     ])
   })
@@ -516,7 +516,11 @@ describe('a global catalog', () => {
     expect([...snapshot.seen.group]).toContain(guid(9002))
     const hidden = snapshot.notices.filter(({ code }) => code === 'members-hidden')
     expect(hidden.map(({ id }) => id)).toEqual([guid(9002)])
-    expect(hidden[0]?.detail).toMatch(/CN=Hidden,.* does not have its members, but only those of universal/)
+    expect(hidden[0]?.params).toMatchObject({
+      from: expect.stringMatching(/^CN=Hidden,/),
+      why: 'global-catalog',
+      isOwn: true,
+    })
   })
 
   test('that does not say which domain is its own leaves all groups alone that are not universal', async () => {

@@ -1,3 +1,4 @@
+import { noticeText } from '../../src/ui/messages/notices.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { silentLog } from '../../src/base/log/log.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'
@@ -158,7 +159,7 @@ describe('disabled accounts', () => {
     expect([snapshot.users.has('dan'), snapshot.seen.user.has('dan')]).toEqual([false, true])
     expect(membersOf(snapshot, 'direct')).toEqual(['ann', 'dan'])
     const notice = snapshot.notices.find(({ code }) => code === 'disabled')
-    expect(notice).toMatchObject({ kind: 'user', id: 'dan', detail: expect.stringContaining(userDn('dan')) })
+    expect(notice).toMatchObject({ kind: 'user', id: 'dan', params: { from: userDn('dan') } })
     expect(await skipping.lookAgain('user', ['dan'], NEVER)).toEqual(new Map([['dan', 'present']]))
   })
 
@@ -199,7 +200,7 @@ describe('somebody who came back and has a disabled account of the same id too',
   test('is two entries of one id, where disabled accounts are left as they are', async () => {
     const { users, seen, notices } = await coming('skip').read(NEVER)
     expect([[...users], [...seen.user].toSorted()]).toEqual([[], ['7', '8']])
-    const twins = notices.filter(({ code }) => code === 'duplicate-id').map(({ detail }) => detail)
+    const twins = notices.filter(({ code }) => code === 'duplicate-id').map(noticeText)
     expect(twins).toEqual([
       `uid=gus,${BACK}: the id "7" is also used by "uid=gus-old,${BACK}"`,
       `uid=gus-old,${BACK}: the id "7" is also used by "uid=gus,${BACK}"`,
@@ -212,8 +213,10 @@ describe('members', () => {
     const snapshot = await source().read(NEVER)
     expect(membersOf(snapshot, 'odd')).toEqual(['eve'])
     expect(membersOf(snapshot, 'direct')).toEqual(['ann', 'dan'])
-    const { detail } = snapshot.notices.find(({ id }) => id === 'direct') ?? {}
-    expect(detail).toContain(`2 members are no users of this sync: "cn=foreign,dc=elsewhere", "uid=ghost`)
+    const notice = snapshot.notices.find(({ id }) => id === 'direct')
+    expect(noticeText(notice!)).toContain(
+      `2 members are no users of this sync: "cn=foreign,dc=elsewhere", "uid=ghost`,
+    )
   })
 
   test('of nested groups do not count by themselves', async () => {
@@ -233,7 +236,9 @@ describe('members', () => {
     expect(membersOf(snapshot, 'mixed')).toEqual(['cid'])
     const named = snapshot.notices.filter(({ code }) => code === 'unknown-members').map(({ id }) => id)
     expect(named).toEqual(['direct', 'mixed'])
-    expect(snapshot.notices.find(({ id }) => id === 'mixed')?.detail).toContain(`"cn=away,ou=groups,${BASE}"`)
+    expect(snapshot.notices.find(({ id }) => id === 'mixed')?.params).toMatchObject({
+      examples: [`cn=away,ou=groups,${BASE}`],
+    })
   })
 
   test('by primary group number and by user name', async () => {

@@ -1,3 +1,4 @@
+import { serverText } from '../../src/ui/messages/servers.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ServerEvidence } from '../../src/core/entries/evidence.ts'
 import { silentLog } from '../../src/base/log/log.ts'
@@ -249,9 +250,9 @@ test('a server that catches up while it is read is judged by what it had before'
   })
   const seen = await serverOf(source(recorder.url))
   expect(seen.position).toEqual(known.position)
-  const { scope, detail, next } = judge(known, seen)
+  const { scope, state, next } = judge(known, seen)
   expect(scope).toBe('nothing')
-  expect(detail).toContain(`then, ${LONG_AGO} now`)
+  expect(serverText(state)).toContain(`then, ${LONG_AGO} now`)
   expect(next.position).toEqual(known.position)
 })
 
@@ -264,9 +265,11 @@ test('a replica that follows is as new as its provider, and one that lags is old
   await provider.modify(addPerson('new-at-the-provider'))
   const [known, seen] = [await serverOf(source(provider.url)), await serverOf(source(replica.url))]
   expect(seen.database).toBe(known.database)
-  const { scope, detail } = judge(known, seen)
+  const { scope, state } = judge(known, seen)
   expect(scope).toBe('nothing')
-  expect(detail).toContain(`${replica.url} is older than the last good read, of ${provider.url} (${KEY}: `)
+  expect(serverText(state)).toContain(
+    `${replica.url} is older than the last complete run, of ${provider.url} (${KEY}: `,
+  )
   expect(judge(seen, known).scope).toBe('everything')
 })
 

@@ -1,3 +1,4 @@
+import { noticeText } from '../../src/ui/messages/notices.ts'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -150,7 +151,7 @@ describe('a read', () => {
     const ids = (people: number[]) => people.map((index) => uuids[index]).toSorted()
     expect(snapshot.groups.get('posix')?.members).toEqual(ids([1, 2, 3, 4]))
     expect(snapshot.groups.get('outer')?.members).toEqual(ids([1, 2, 3, 4, 5]))
-    expect(snapshot.notices.map(({ detail }) => detail)).toEqual([
+    expect(snapshot.notices.map(noticeText)).toEqual([
       `cn=posix,ou=unix,${BASE}: 1 member is no user of this sync: "ghost"`,
     ])
   })

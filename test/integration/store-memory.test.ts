@@ -1,3 +1,4 @@
+import { MAX_DELETES, MAX_MOVED_IDS } from '../support/blocks.ts'
 import { type Kysely, sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 import { createLocalControl } from '../../src/operations/local.ts'
@@ -33,7 +34,7 @@ function ask(target = TARGET): Promise<number> {
 /** Ends a new run as held, with these changes, and returns its number. */
 async function hold(...changes: string[]): Promise<number> {
   const run = (await findRun(db, await ask()))!
-  const breaches = [{ guard: 'max-deletes', detail: 'too many', changes }] as const
+  const breaches = [{ ...MAX_DELETES, changes }]
   await writeFenced(store, run.run, async (trx) => {
     await setRunState(trx, run.run, 'planning', { breaches })
     await holdRun(trx, run, 'held', { breaches, counts: countsOf({}), lastsMs: 1e9 })
@@ -52,7 +53,7 @@ test('a change that the API refused is tried again a day later', async () => {
     )
   }
   expect(await quarantined(db, sync, TARGET)).toEqual([
-    { fingerprint: 'fresh', code: 'quarantined', detail: 'refused' },
+    { fingerprint: 'fresh', code: 'quarantined', params: { answer: 'refused' } },
   ])
 })
 
@@ -206,25 +207,20 @@ test('what was rejected may be approved later', async () => {
 })
 
 test.each([
-  ['rejected', 'held', '; dirsyncd approve N --id ID releases it'],
-  ['open', 'held', '; dirsyncd approve N --id ID releases it'],
-  ['rejected', 'done', '; dirsyncd approve N releases all that was rejected there'],
-  ['open', 'done', '; dirsyncd approve N --only NAME releases all that was rejected there'],
-  ['replaced', 'held', ''],
+  ['rejected', 'held', 'alone'],
+  ['open', 'held', 'alone'],
+  ['rejected', 'done', 'whole'],
+  ['open', 'done', 'by-name'],
+  ['replaced', 'held', null],
 ] as const)(
   'what was rejected in a hold that is %s of a run that is %s says what releases it',
   async (...of) => {
-    const [held, state, words] = of
+    const [held, state, release] = of
     const run = await hold('a')
     await decide(db, run, { decision: 'rejected', by: 'ada' }, async () => undefined)
     await db.updateTable('dirsyncd.runs').set({ hold: held, state }).where('run', '=', run).execute()
     const { rejected } = await decisionsOf(db, { sync, target: TARGET, isUndo: false })
-    const [who = '', time = '', where] = (rejected.get('a') ?? '').split(/ (?:at|in) /)
-    expect([who, Number.isNaN(Date.parse(time)), where]).toEqual([
-      'rejected by ada',
-      false,
-      `the hold of run ${run}${words.replace('N ', `${run} `)}`,
-    ])
+    expect(rejected.get('a')).toEqual({ by: 'ada', at: expect.stringMatching(/^\d{4}-/), run, release })
   },
 )
 
@@ -233,14 +229,17 @@ test('two people who decide on two guards at once are both heard', async () => {
   const control = createLocalControl({ db, targets, wake: async () => undefined })
   for (let turn = 0; turn < 5; turn++) {
     const run = (await findRun(db, await ask()))!
-    const breaches = ['few', 'many'].map((guard) => ({ guard, detail: '', changes: [`${guard} ${turn}`] }))
+    const breaches = [MAX_DELETES, MAX_MOVED_IDS].map((block) => ({
+      ...block,
+      changes: [`${block.code} ${turn}`],
+    }))
     await writeFenced(store, run.run, async (trx) => {
       await setRunState(trx, run.run, 'planning', { breaches })
       await holdRun(trx, run, 'held', { breaches, counts: countsOf({}), lastsMs: 1e9 })
     })
     await Promise.all([
-      control.approve({ run: run.run, by: 'ada', only: ['few'] }),
-      control.reject({ run: run.run, by: 'bob', only: ['many'] }),
+      control.approve({ run: run.run, by: 'ada', only: ['max-deletes-users'] }),
+      control.reject({ run: run.run, by: 'bob', only: ['max-moved-ids'] }),
     ])
     expect(await findRun(db, run.run)).toMatchObject({
       hold: 'rejected',

@@ -55,7 +55,7 @@ async function ended({
       fingerprint: `f${n}`,
       removes: 1,
     })),
-    notices: [{ kind: 'user', id: 'u', code: 'disabled', detail: 'is disabled' }],
+    notices: [{ kind: 'user', id: 'u', code: 'disabled', params: { from: 'row 2', isGone: false } }],
   } as const
   await storePlan(fenced, plan, new Set())
   await fenced.write((trx) => finishRun(trx, run, { state }))

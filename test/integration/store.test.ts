@@ -73,11 +73,11 @@ describe.each([
       why: 'gone',
     }
     const planned = { change, phase: 'delete-users', fingerprint: 'f', removes: 1 } as const
-    const notice = { kind: 'user', id: HOSTILE, code: 'disabled', detail: HOSTILE } as const
+    const notice = { kind: 'user', id: HOSTILE, code: 'no-name', params: { from: HOSTILE } } as const
     const fenced = await beginFenced(store, run)
     const plan = { changes: [planned], notices: [notice], unchanged: 0, withheld: [], digest: '' }
     await storePlan(fenced, plan, new Set())
-    expect(await noticesOf(db, run, 10)).toEqual([{ ...notice, id: KEPT, detail: KEPT }])
+    expect(await noticesOf(db, run, 10)).toEqual([{ ...notice, id: KEPT, params: { from: KEPT } }])
     expect(await changesOf(db, run, 10)).toMatchObject([{ change: { have: { name: KEPT } } }])
     await fenced.write(async (trx) => {
       await stopRun(trx, run, 'internal', HOSTILE)

@@ -73,9 +73,9 @@ async function truth(more: Partial<TruthRules> = {}) {
 
 interface Planned {
   readonly run: number
-  readonly breaches: readonly { readonly guard: string }[]
+  readonly breaches: readonly { readonly code: string }[]
   readonly changes: readonly { readonly change: { op: string; id: string; why?: string } }[]
-  readonly notices: readonly { readonly code: string; readonly id: string; readonly detail: string }[]
+  readonly notices: readonly { readonly code: string; readonly id: string; readonly params: object }[]
 }
 
 /** What a run with this source would do. */
@@ -173,7 +173,9 @@ describe('the same truth comes from', () => {
     const { changes, notices } = await plan({ users: { base }, groups: { base } })
     expect(changes).toEqual([])
     expect(notices.filter(({ code }) => code === 'duplicate-id')).toEqual([])
-    const strangers = notices.filter(({ code }) => code === 'unknown-members').map(({ detail }) => detail)
+    const strangers = notices
+      .filter(({ code }) => code === 'unknown-members')
+      .map(({ params }) => JSON.stringify(params))
     expect(strangers.filter((detail) => detail.includes('CN=S-1-5-21-1111111111-'))).not.toEqual([])
     expect(strangers.filter((detail) => /CN=Global,.*CN=Managed/.test(detail))).toHaveLength(1)
   })
@@ -216,7 +218,7 @@ test('the global catalog of another domain shows no members of its groups, and t
   const { changes, notices } = await plan({ source: { url: catalog.url } })
   expect(changes).toEqual([])
   const hidden = notices.filter(({ code }) => code === 'members-hidden')
-  const places = hidden.map(({ detail }) => detail.replace(/: the global catalog .*$/, ''))
+  const places = hidden.map(({ params }) => ('from' in params ? params.from : ''))
   const local = parseLdif(await dumpLdif(server, server.admin)).filter(
     (entry) => RULES.isGroup(entry) && (Number(valuesOf(entry, 'groupType')[0]) & 8) === 0,
   )
@@ -228,7 +230,7 @@ test('the global catalog of another domain shows no members of its groups, and t
 
 test('members tell the truth of direct membership, and a person is asked about groups that it empties', async () => {
   const { run, breaches } = await sync({ groups: { nested: 'direct', membersFrom: 'memberOf' } }, 3)
-  expect(new Set(breaches.map(({ guard }) => guard))).toEqual(
+  expect(new Set(breaches.map(({ code }) => code))).toEqual(
     new Set(['configuration-changed', 'group-emptied']),
   )
   const approved = await odd.site.json('approve', String(run))
