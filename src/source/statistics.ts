@@ -152,6 +152,7 @@ function details(code: NoticeCode): FindingRule['cases'] {
   return ({ noticesOf }) =>
     noticesOf(code).map(({ id, params }) => {
       const place = 'from' in params && params.from !== null ? params.from : (id ?? '')
+      if ('examples' in params) return `${place}: ${params.examples.join(', ')}`
       return 'fault' in params ? `${place}: ${params.fault}` : place
     })
 }

@@ -88,9 +88,9 @@ test('the facts of the store have nobody of those in its sentences, and all that
           { kind: 'group', code: 'unreadable', count: 1 },
           {
             kind: 'user',
-            code: 'duplicate-id',
+            code: 'no-name',
             count: 1,
-            example: expect.stringContaining('users.csv, row 7: [user '),
+            example: { from: expect.stringContaining('users.csv, row 7: [user ') },
           },
         ],
       },

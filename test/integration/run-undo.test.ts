@@ -468,7 +468,7 @@ test('an undo says what becomes of an e-mail that changed hands, and of an id th
   expect(await said({ ids: ['a'] })).toEqual([
     `duplicate-email a: ${kept}; run ${run} gave it that e-mail: undo both together`,
   ])
-  const isGivenBack = /only once, give them their e-mails back in the service$/
+  const isGivenBack = /only once and refuses this, give them their e-mails back in the service$/
   expect(await said({})).toEqual([
     expect.stringMatching(isGivenBack),
     expect.stringMatching(isGivenBack),

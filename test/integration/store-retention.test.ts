@@ -214,8 +214,8 @@ test('who waits for the delete is forgotten after 90 days without a read that co
 
 test('what is in quarantine and what a person decided stays, however old it is', async () => {
   await ended({ days: 91 })
-  await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, detail, since, tried_at)
-    VALUES (${sync}, ${TARGET}, 'f', 'create-user', 'u', 'refused', now() - interval '1 year', now() - interval '1 year')`.execute(
+  await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, params, since, tried_at)
+    VALUES (${sync}, ${TARGET}, 'f', 'create-user', 'u', '{"answer":"refused"}', now() - interval '1 year', now() - interval '1 year')`.execute(
     db,
   )
   await sql`INSERT INTO dirsyncd.decisions (sync, target, fingerprint, decision, run, decided_by, decided_at)
@@ -290,8 +290,8 @@ async function removedSync(days: number): Promise<string> {
   const of = `${sync}-removed`
   const run = await ended({ of, days })
   await countAbsences(db, { sync: of, target: TARGET }, { user: ['u'], group: [] }, () => false)
-  await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, detail)
-    VALUES (${of}, ${TARGET}, 'f', 'create-user', 'u', '')`.execute(db)
+  await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, params)
+    VALUES (${of}, ${TARGET}, 'f', 'create-user', 'u', '{"answer":""}')`.execute(db)
   await sql`INSERT INTO dirsyncd.decisions (sync, target, fingerprint, decision, run, decided_by)
     VALUES (${of}, ${TARGET}, 'f', 'rejected', ${run}, 'ada')`.execute(db)
   await sql`INSERT INTO dirsyncd.last_good (sync, target, run, source_users, source_groups, options)

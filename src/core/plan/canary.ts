@@ -353,7 +353,8 @@ function shownAs(field: Field, values: readonly string[]): string | number | nul
 function inWords(field: Field, values: readonly string[]): string {
   if (field === 'members') return amount(values.length, 'member')
   const [value] = values
-  return value === undefined ? `no ${field}` : `the ${field} "${value}"`
+  const noun = field === 'email' ? 'e-mail' : field
+  return value === undefined ? `no ${noun}` : `the ${noun} "${value}"`
 }
 
 function failureOf(faults: readonly Fault[], all: string): string {
