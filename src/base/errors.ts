@@ -59,6 +59,15 @@ export function exitCodeOf(error: unknown): number {
   return error instanceof DirsyncdError ? error.exitCode : 1
 }
 
+/** Codes of certificates whose authority is unknown here. */
+export const UNTRUSTED_CERTIFICATES: readonly string[] = [
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+]
+
 const NETWORK_REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'the connection was reset',

@@ -48,7 +48,7 @@ function notTheService({ destination: { method, path, baseUrl }, status }: ApiEr
 function remedyOf(error: ApiError): readonly [code: ErrorCode, remedy: string] {
   switch (error.kind) {
     case 'unreachable':
-      return ['directory-unreachable', remedyOfNetwork(error.failure.reason)]
+      return ['directory-unreachable', remedyOfNetwork(error.failure.place)]
     case 'server-error':
       return ['directory-unreachable', 'The service has a problem of its own; try again later.']
     case 'rate-limited':
@@ -70,13 +70,17 @@ function remedyOf(error: ApiError): readonly [code: ErrorCode, remedy: string] {
   }
 }
 
-function remedyOfNetwork(reason: string): string {
-  if (/certificate .*not trusted here/.test(reason)) return 'Name the CA of the service in directory.ca.'
-  if (reason.startsWith('the proxy '))
-    return 'Check directory.proxy; NO_PROXY names hosts that are reached without it.'
-  if (/before the whole answer came|stopped in the middle/.test(reason))
-    return 'Check baseUrl, what stands between dirsyncd and the service (a proxy, a load balancer), and whether the service is up.'
-  return 'Check baseUrl and whether the service is up.'
+function remedyOfNetwork(place: ApiError['failure']['place']): string {
+  switch (place) {
+    case 'certificate':
+      return 'Name the CA of the service in directory.ca.'
+    case 'proxy':
+      return 'Check directory.proxy; NO_PROXY names hosts that are reached without it.'
+    case 'answer':
+      return 'Check baseUrl, what stands between dirsyncd and the service (a proxy, a load balancer), and whether the service is up.'
+    case undefined:
+      return 'Check baseUrl and whether the service is up.'
+  }
 }
 
 export function directoryUnknown(

@@ -39,7 +39,9 @@ export function outcomeOf(error: unknown): Outcome {
 }
 
 function outcomeOfApi(error: ApiError): Outcome {
-  const { kind, status, message: detail, timedOut } = error
+  const { kind, status, timedOut } = error
+  // The change names the request, so the answer is enough.
+  const detail = error.failure.reason
   const unavailable = { result: 'unavailable', status, detail, timedOut } as const
   switch (kind) {
     case 'aborted':
@@ -53,7 +55,7 @@ function outcomeOfApi(error: ApiError): Outcome {
       if (error.maybeDone) return { ...unavailable, answeredBy: 'nobody' }
       return stop(error)
     case 'forbidden':
-      return { result: 'forbidden', status, detail: error.isWebPage ? `${detail} ${CHECK_PROXY}` : detail }
+      return { result: 'forbidden', status, detail: error.isWebPage ? `${detail}. ${CHECK_PROXY}` : detail }
     case 'rate-limited':
       // An earlier request of this attempt may have been done, so a lookup comes before the retry.
       if (error.maybeDone) return { ...unavailable, answeredBy: 'service', retryAfterMs: retryAfterOf(error) }

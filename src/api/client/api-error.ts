@@ -33,6 +33,8 @@ export interface Failure {
   readonly reason: string
   readonly status?: number | undefined
   readonly retryAfterMs?: number | undefined
+  /** What failed on the way, where it has a remedy of its own. */
+  readonly place?: 'certificate' | 'proxy' | 'answer' | undefined
   /** The service's own error text, at most 300 characters. */
   readonly detail?: string | undefined
   /** The answer did not come from the service, but for instance from a proxy. */

@@ -101,8 +101,7 @@ export function failureOfExchange(error: ExchangeError, write: boolean, totalMs:
 }
 
 function failureOfNetwork(cause: unknown): Failure {
-  const { reason, transient } = explainNetworkError(cause)
-  return { kind: 'unreachable', reason, transient, cause: withoutContent(cause) }
+  return { kind: 'unreachable', ...explainNetworkError(cause), cause: withoutContent(cause) }
 }
 
 /** Drops the bytes that undici could not parse as HTTP: they may hold credentials. */

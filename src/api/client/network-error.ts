@@ -1,11 +1,13 @@
 import { errors } from 'undici'
-import { networkReason, systemCode } from '../../base/errors.ts'
+import { networkReason, systemCode, UNTRUSTED_CERTIFICATES } from '../../base/errors.ts'
+import type { Failure } from './api-error.ts'
 import { ProxyUnreachable } from './dispatcher.ts'
 
 export interface NetworkProblem {
   readonly reason: string
   /** Whether a retry within seconds may help. It does not help against an invalid certificate. */
   readonly transient: boolean
+  readonly place?: Failure['place']
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -21,21 +23,38 @@ const REASONS: Readonly<Record<string, string>> = {
 const PERMANENT =
   /^(UND_ERR_(HEADERS_OVERFLOW|RES_EXCEEDED_MAX_SIZE|INVALID_ARG)|ERR_TLS_|ERR_SSL_|UNABLE_TO_|EPROTO)|CERT/
 
+const PLACES: Readonly<Record<string, Failure['place']>> = {
+  UND_ERR_BODY_TIMEOUT: 'answer',
+  UND_ERR_SOCKET: 'answer',
+  UND_ERR_PRX_CONN: 'proxy',
+  ...Object.fromEntries(UNTRUSTED_CERTIFICATES.map((code) => [code, 'certificate'] as const)),
+}
+
 /** For errors of undici, the socket, DNS or TLS. The reason of an unknown code contains the code. */
 export function explainNetworkError(error: unknown): NetworkProblem {
   if (error instanceof ProxyUnreachable) {
-    const { reason, transient } = explainNetworkError(error.cause)
-    return { reason: `${error.message} cannot be reached: ${reason}`, transient }
+    const { reason, transient, place } = explainNetworkError(error.cause)
+    return {
+      reason: `${error.message} cannot be reached: ${reason}`,
+      transient,
+      place: place === 'certificate' ? place : 'proxy',
+    }
   }
   const code = systemCode(error) ?? ''
   return {
     reason: REASONS[code] ?? networkReason(error) ?? unknownReason(error, code),
     transient: !PERMANENT.test(code),
+    place: PLACES[code] ?? (proxyAnswer(error) === undefined ? undefined : 'proxy'),
   }
 }
 
+/** The status with which a proxy refused to connect; undici has no code for it. */
+function proxyAnswer(error: unknown): string | undefined {
+  return /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : '')?.[1]
+}
+
 function unknownReason(error: unknown, code: string): string {
-  const [, refusal] = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : '') ?? []
+  const refusal = proxyAnswer(error)
   if (refusal !== undefined) return `the proxy refused to connect to it (${refusal})`
   if (code.startsWith('ERR_SSL_')) return `the TLS handshake failed (${code})`
   if (code.startsWith('HPE_')) return 'the answer is not HTTP'

@@ -102,7 +102,7 @@ test.each([[null], [undefined], [''], ['..']])(
         kind: 'user',
         id: undefined,
         code: 'unaddressable',
-        detail: expect.stringContaining('user 2 "Bo" cannot be addressed'),
+        params: { ownId: 2, name: 'Bo', fault: expect.any(String) },
       },
     ])
   },
@@ -118,9 +118,7 @@ test('of two users with one external id the first is kept, and the notice says h
       kind: 'user',
       id: 'u1',
       code: 'shared-id',
-      detail:
-        'several users of the directory have the external id "u1" (their own ids are 1, 3, 4); ' +
-        'delete all but one of them in the service',
+      params: { ownIds: [1, 3, 4] },
     },
   ])
 })
@@ -135,8 +133,7 @@ test('two groups with one external id are noticed, though groups have no other i
       kind: 'group',
       id: 'a',
       code: 'shared-id',
-      detail:
-        'several groups of the directory have the external id "a"; delete all but one of them in the service',
+      params: { ownIds: [] },
     },
   ])
 })

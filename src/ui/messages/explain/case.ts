@@ -82,10 +82,6 @@ export function nounOf(change: Change | null): string {
   return change.op === 'set-members' ? 'change of members' : (change.op.split('-')[0] ?? 'change')
 }
 
-export function answerIn(detail: string): string {
-  return detail.replace(/^[A-Z]+ \S+ at \S+ failed: /, '')
-}
-
 export function quoted(id: string): string {
   return /^[\w@%+=:,./][\w@%+=:,./-]*$/.test(id) ? id : `'${id.replaceAll("'", String.raw`'\''`)}'`
 }

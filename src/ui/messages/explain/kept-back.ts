@@ -1,7 +1,6 @@
 import type { Story } from '../../../operations/story.ts'
 import type { DeleteReason } from '../../../core/plan/change.ts'
 import {
-  answerIn,
   type Case,
   noticeOf,
   saidOf,
@@ -74,7 +73,7 @@ function refused(facts: Story): Case | undefined {
   const release = `dirsyncd quarantine release --sync ${sync} --${kind} ${quoted(id ?? '')}`
   return {
     code: 'quarantined',
-    why: `The service did not ${verbOf(facts.change)} ${subjectOf(facts)}, so the change is in quarantine: ${withoutStop(answerIn(said))}`,
+    why: `The service did not ${verbOf(facts.change)} ${subjectOf(facts)}, so the change is in quarantine: ${withoutStop(said)}`,
     next:
       leftAlone(facts) ??
       'The next run leaves it alone: it is tried again when the entry changes, or a day after the last try',

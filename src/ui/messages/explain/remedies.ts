@@ -2,7 +2,7 @@ import type { Story } from '../../../operations/story.ts'
 import type { NoticeCode, NoticeParams } from '../../../core/notice.ts'
 import { rejectionText, releaseText } from '../words.ts'
 import type { Change } from '../../../core/plan/change.ts'
-import { answerIn, quoted, withoutStop } from './case.ts'
+import { quoted, withoutStop } from './case.ts'
 
 /** Notices about changes that wait for a better read. */
 const DOUBTS: ReadonlySet<NoticeCode> = new Set(['reborn', 'unproved', 'members-kept'])
@@ -33,7 +33,7 @@ export function remedyOfDoubt({ lastRun, sync }: Story): string {
 export function troubleOf({ journal, lastFailure }: Story, { op }: Change): string | undefined {
   const [last] = journal
   if (last?.op === op && FAILED.has(last.outcome)) {
-    const why = last.detail === null ? '' : ` (${withoutStop(answerIn(last.detail))})`
+    const why = last.detail === null ? '' : ` (${withoutStop(last.detail)})`
     return `run ${last.run} tried it, and it failed${why}`
   }
   if (lastFailure === null) return undefined

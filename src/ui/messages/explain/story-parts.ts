@@ -2,7 +2,6 @@ import { amount, pointInTime } from '../../../base/wording.ts'
 import { pauseText } from '../../../operations/control.ts'
 import type { FieldTrace, FoundEntry, JournalEntry, Story } from '../../../operations/story.ts'
 import { noticeText } from '../notices.ts'
-import { answerIn } from './case.ts'
 
 /** One titled part of a story; not yet safe to print. */
 export interface StoryPart {
@@ -106,7 +105,7 @@ function journalTexts({ journal }: Story): string[] {
 function journalText({ run, op, at, outcome, status, detail, approvedBy, undoes }: JournalEntry): string {
   const answer = status === null ? '' : ` (${status})`
   const by = approvedBy === null ? '' : approvedBy === '' ? ', approved' : `, approved by ${approvedBy}`
-  const why = detail === null ? '' : `: ${answerIn(detail)}`
+  const why = detail === null ? '' : `: ${detail}`
   const undo = undoes === null ? '' : ` (undo of run ${undoes})`
   return `${pointInTime(at)}  run ${run}${undo}  ${op}  ${outcome}${answer}${by}${why}`
 }

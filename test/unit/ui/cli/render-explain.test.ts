@@ -68,7 +68,7 @@ function storyOf(text: string): Story {
         at: '2026-01-02T03:04:05.000Z',
         outcome: 'failed',
         status: 500,
-        detail: `PATCH /users/x at http://a failed: the service said ${text}`,
+        detail: `the service said ${text}`,
         why: null,
         undoes: null,
         approvedBy: text,
