@@ -133,7 +133,7 @@ function otherHost(error: unknown): string {
   const { cert } = error as OtherHost
   // Old certificates have their name only there.
   const names = cert?.subjectaltname?.replaceAll(/(DNS|IP Address):/g, '') ?? cert?.subject?.CN
-  const which = names === undefined ? '' : ` (it is for ${names}); use such a name in the URL`
+  const which = names === undefined ? '' : ` (it is for ${names}); connect by such a name`
   return `its certificate is for another host${which}`
 }
 

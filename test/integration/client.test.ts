@@ -319,6 +319,6 @@ test('a certificate of an own authority is trusted when it is named, and only th
   expect(onRequest).toHaveBeenCalledTimes(1)
   await using other = clientOf(`https://127.0.0.1:${port}`, { ca: ca ?? '' })
   await expect(other.getDirectory(PARAMS)).rejects.toThrow(
-    'its certificate is for another host (it is for localhost); use such a name in the URL',
+    'its certificate is for another host (it is for localhost); connect by such a name',
   )
 })

@@ -88,7 +88,7 @@ describe('a certificate of an unknown CA', () => {
   test('is shown to nobody where it is for another host: trusted, it could not be used', async () => {
     const url = slapd.ldapsUrl.replace('localhost', '127.0.0.1')
     await expect(lookAtServer(server({ url }), log, NEVER)).rejects.toThrow(
-      `${url} cannot be used: its certificate is for another host (it is for localhost); use such a name in the URL, ` +
+      `${url} cannot be used: its certificate is for another host (it is for localhost); connect by such a name, ` +
         'with its address in /etc/hosts where DNS does not know it',
     )
   })

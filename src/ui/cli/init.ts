@@ -13,7 +13,6 @@ import type { Init, InitOptions } from './init/context.ts'
 import { checkGiven, refuseSecrets, requireGiven } from './init/given.ts'
 import { agreeOn } from './init/agree.ts'
 import { renderEnd } from './init/end.ts'
-import { errorInOptions, inOptions } from './init/option-names.ts'
 import { fold } from '../../base/terminal/wrap.ts'
 
 const HELP = `
@@ -148,7 +147,10 @@ async function initQuietly(
     if (session.signal.aborted || (isDirsyncdError && error.code === 'interrupted'))
       return exitCodeAfter(session.signal)
     if (!isDirsyncdError) throw error
-    throw errorInOptions(error)
+    // What is wrong with an answer is wrong usage here, although the checks are those of the configuration.
+    throw error.code === 'config-invalid'
+      ? new DirsyncdError('usage', error.message, { cause: error })
+      : error
   }
 }
 
@@ -186,7 +188,7 @@ async function runInit(
       yes: options.yes === true,
       isJson: json,
       signal,
-      onProblem: (problem) => say('', ...inOptions(problem).split('\n'), ''),
+      onProblem: (problem) => say('', ...problem.split('\n'), ''),
     }),
   }
   if (session.prompts !== undefined)

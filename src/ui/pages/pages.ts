@@ -12,7 +12,7 @@ import { addActions } from './actions.ts'
 import { addAssets } from './assets.ts'
 import { addDownloads } from './downloads.ts'
 import { addEvents } from './events.ts'
-import { html, type Html, path } from './html.ts'
+import { html, path } from './html.ts'
 import { layout } from './layout.ts'
 import { runParams, signInCodeParams, signInForm, signInQuery } from './params.ts'
 import { addPages, type PageSources, sendPage } from './routes.ts'
@@ -36,9 +36,11 @@ const SIGN_IN = '/sign-in'
 /** Never listens by itself. */
 export function buildPages({ watching, access, signInCode, log, ...sources }: PagesOptions): FastifyInstance {
   const app = Fastify({ forceCloseConnections: true, frameworkErrors: refuseAddress })
-  answerErrors(app, log, ({ message }, { viewer, params }, reply) =>
-    sendProblem(message, viewer, reply, runParams.safeParse(params).data?.run),
-  )
+  answerErrors(app, log, ({ message }, { viewer, params, url }, reply) => {
+    const run = runParams.safeParse(params).data?.run
+    // The page of the run itself is no way out.
+    return sendProblem(message, viewer, reply, url === `/runs/${run}` ? undefined : run)
+  })
   app.setNotFoundHandler(({ viewer }, reply) =>
     sendProblem('There is no such page.', viewer, reply.status(404)),
   )
@@ -69,22 +71,12 @@ function refuseAddress(
 
 /** @param run the requested run, or the one that was acted on */
 function sendProblem(message: string, viewer: Viewer, reply: FastifyReply, run?: number): FastifyReply {
-  const isNamed = new RegExp(`\\brun ${run}\\b`, 'i').test(message)
   const title = 'That did not work'
   const body = html`<h1>${title}</h1>
-    <p class="box bad" role="alert">${withLinks(message)}</p>
-    ${run !== undefined && !isNamed && html`<p>${runLink(`Run ${run}`)}</p>`}
+    <p class="box bad" role="alert">${message}</p>
+    ${run !== undefined && html`<p><a href="${path`/runs/${run}`}">Run ${run}</a></p>`}
     <p><a href="/">Overview</a></p>`
   return sendPage(reply, layout({ title, body }, viewer))
-}
-
-/** Links run numbers, except the number of an unknown run. */
-function withLinks(message: string): readonly (Html | string)[] {
-  return message.split(/(?<!no )\b([Rr]un \d+)\b/).map((part, at) => (at % 2 === 0 ? part : runLink(part)))
-}
-
-function runLink(words: string): Html {
-  return html`<a href="${path`/runs/${words.slice(4)}`}">${words}</a>`
 }
 
 const PUBLIC = { config: { isPublic: true } }

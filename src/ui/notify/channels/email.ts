@@ -80,10 +80,7 @@ function undelivered(error: unknown, host: string, withoutSecrets: (said: string
   // A server may repeat the password in another encoding.
   if (code === 'EAUTH')
     return new Undelivered(`${host}: the login is refused${status(responseCode)}`, { isRefused })
-  if (reason !== undefined) {
-    // The words are those for servers configured by a URL.
-    return new Undelivered(`${host} does not answer: ${reason.replace('name in the URL', 'name as host')}`)
-  }
+  if (reason !== undefined) return new Undelivered(`${host} does not answer: ${reason}`)
   const said = withoutSecrets(sentence(error)).split('\n')[0] ?? ''
   return new Undelivered(`${host}: ${said}`, { isRefused })
 }

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest'
 import { checkGiven } from '../../../../src/ui/cli/init/given.ts'
-import { errorInOptions, inOptions } from '../../../../src/ui/cli/init/option-names.ts'
-import { DirsyncdError } from '../../../../src/base/errors.ts'
 import { filterProblem } from '../../../../src/source/ldap/filter.ts'
 
 const checks = {
@@ -86,28 +84,4 @@ test('options that fit are not refused', () => {
     mapName: '',
   }
   expect(() => checkGiven({ groups: true, ...others }, checks)).not.toThrow()
-})
-
-test.for([
-  ['source.users.filter: a parenthesis is missing', '--users-filter: a parenthesis is missing'],
-  [
-    'there is no account of this name; correct bind.dn',
-    'there is no account of this name; correct --bind-dn',
-  ],
-  ['it does not come from the CA in tls.ca', 'it does not come from the CA in --ca'],
-  ['Check directory.baseUrl and directory.proxy.', 'Check --api-url.'],
-  ['Check baseUrl and whether the service is up.', 'Check --api-url and whether the service is up.'],
-  ['the connection broke; the next run reads again from the beginning', 'the connection broke; begin again'],
-  [
-    'it looks like utf-8; set encoding: utf-8, or auto',
-    'it looks like utf-8; give --csv-encoding utf-8, or auto',
-  ],
-  ['ldap://tls.ca.example.org/bind.dn-x is silent', 'ldap://tls.ca.example.org/bind.dn-x is silent'],
-])('%s', ([text = '', wanted]) => {
-  expect(inOptions(text)).toBe(wanted)
-})
-
-test('what would be a wrong configuration is a wrong option here', () => {
-  const error = new DirsyncdError('config-invalid', 'source.tls.ca: the file does not exist')
-  expect(errorInOptions(error)).toMatchObject({ code: 'usage', message: '--ca: the file does not exist' })
 })

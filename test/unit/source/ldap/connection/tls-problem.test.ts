@@ -77,10 +77,10 @@ test('a certificate for another host says for which', () => {
     cert: { subjectaltname: 'DNS:ldap.example.org, IP Address:10.0.0.1' },
   })
   expect(connectProblem(error)).toBe(
-    'its certificate is for another host (it is for ldap.example.org, 10.0.0.1); use such a name in the URL, with its address in /etc/hosts where DNS does not know it',
+    'its certificate is for another host (it is for ldap.example.org, 10.0.0.1); connect by such a name, with its address in /etc/hosts where DNS does not know it',
   )
   const old = Object.assign(failure('ERR_TLS_CERT_ALTNAME_INVALID'), {
     cert: { subject: { CN: 'dc1.corp.example' } },
   })
-  expect(connectProblem(old)).toContain('(it is for dc1.corp.example); use such a name in the URL')
+  expect(connectProblem(old)).toContain('(it is for dc1.corp.example); connect by such a name')
 })
