@@ -4,34 +4,38 @@ import { pointInTime } from '../../../base/wording.ts'
 import type { Change } from '../../../core/plan/change.ts'
 import type { JournalEntry, Story } from '../../../operations/story.ts'
 
-export type VerdictCode =
-  | 'never-seen'
-  | 'source-unreadable'
-  | 'directory-unreadable'
-  | 'unchanged'
-  | 'changed'
-  | 'failed'
-  | 'deleted'
-  | 'absent'
-  | 'left-filter'
-  | 'other-base'
-  | 'not-an-entry'
-  | 'disabled'
-  | 'unusable'
-  | 'duplicate-id'
-  | 'excluded'
-  | 'protected'
-  | 'kept'
-  | 'email-not-allowed'
-  | 'no-email'
-  | 'email-taken'
-  | 'in-grace'
-  | 'undone'
-  | 'unproved'
-  | 'quarantined'
-  | 'rejected'
-  | 'held'
-  | 'value-kept'
+/** What each code means; the sentence of a verdict has the reason and the remedy. */
+export const VERDICTS = {
+  'never-seen': 'neither the source, the directory nor a kept run has it',
+  'source-unreadable': 'the source could not be asked',
+  'directory-unreadable': 'the directory could not be asked',
+  unchanged: 'source and directory are equal',
+  changed: 'source and directory differ, and the next run changes the directory',
+  failed: 'the last run tried the change, and it failed',
+  deleted: 'a run deleted it, and the source does not have it',
+  absent: 'neither the source nor the directory has it; only earlier runs knew it',
+  'left-filter': "outside the sync's filter",
+  'other-base': "outside the sync's base",
+  'not-an-entry': 'the DN is an OU or another container',
+  disabled: 'the account is disabled in the source',
+  unusable: 'the entry of the source cannot be used as it is',
+  'duplicate-id': 'several entries of the source have its id',
+  excluded: 'excluded by the lists of the sync',
+  protected: 'not deleted: it is on the list protected',
+  kept: 'left as it is by policy, directory.membership or unreadable entries',
+  'email-not-allowed': 'not written: the e-mail is no address, or outside the allowed domains',
+  'no-email': 'in the directory without an e-mail',
+  'email-taken': 'written without its e-mail, which another user has',
+  'in-grace': 'absent, and deleted after the grace period',
+  undone: 'the last change of it was an undo',
+  unproved: 'not changed yet: the read does not confirm it',
+  quarantined: 'in quarantine: the service refused the change',
+  rejected: 'an operator rejected the change',
+  held: 'a guard holds the plan with its change',
+  'value-kept': 'the source has no value, so the directory keeps its own',
+} as const satisfies Readonly<Record<string, string>>
+
+export type VerdictCode = keyof typeof VERDICTS
 
 /** Clauses without a full stop: the verdict, the next run, and the remedy. */
 export interface Case {
