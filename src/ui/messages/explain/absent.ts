@@ -27,8 +27,8 @@ export function maybeUnread([first, ...others]: readonly Faulty[]): readonly str
 export function absent(facts: Story): Case {
   const title = titleOf(facts)
   if (facts.directory.entry !== null)
-    return withEmailHolder(facts, leaving(facts, `${title} is not in the source any more`))
-  const next = 'The next run does nothing: neither side has it'
+    return withEmailHolder(facts, leaving(facts, `${title} is not in the source`))
+  const next = 'The next run does nothing: neither the source nor the directory has it'
   const deletion = deletionOf(facts)
   const why =
     deletion === undefined
@@ -55,7 +55,7 @@ function otherId({ source: { sameEmail }, sync }: Story): { why: string; todo: s
   if (holder === undefined) return undefined
   return {
     why: `the source has its e-mail at "${holder.from}", with the id ${holder.id}`,
-    todo: `Most likely that is the same person: dirsyncd explain ${sync} ${quoted(holder.id ?? '')} tells of that one`,
+    todo: `Most likely that is the same user: dirsyncd explain ${sync} ${quoted(holder.id ?? '')}`,
   }
 }
 
@@ -69,13 +69,13 @@ function withEmailHolder({ source: { sameEmail } }: Story, plain: Case): Case {
   return {
     code: 'unusable',
     why: why('no id that can be used'),
-    next: 'While an entry that the sync reads has no id, a run deletes nobody',
+    next: 'While an entry that the sync reads has no id, a run deletes no entry',
     todo: 'Give that entry its id back in the source',
   }
 }
 
 const REASONS: Readonly<Record<DeleteReason | 'unknown', string>> = {
-  gone: ', because the source did not have it any more',
+  gone: ', because it was not in the source',
   'left-filter': ", because it was outside the sync's filter",
   disabled: ', because its account was disabled in the source',
   undone: '',
@@ -102,7 +102,7 @@ const STAYS_THERE = 'The next run leaves it in the directory'
 /** The memberships are removed before the delete. */
 function leavesGroups({ kind, membership }: Story): string {
   if (kind !== 'user' || membership !== 'write') return STAYS_THERE
-  return `${STAYS_THERE}, and takes it out of the groups of the sync, unless a guard or the evidence holds that`
+  return `${STAYS_THERE}, and takes it out of the groups of the sync, unless a check blocks that`
 }
 
 const STAYS: { readonly [Code in Stays]: Stay<Code> } = {
@@ -130,7 +130,7 @@ const STAYS: { readonly [Code in Stays]: Stay<Code> } = {
   'in-grace': {
     code: 'in-grace',
     words: (notice, facts) =>
-      `waits for its delete: ${facts.isAbsenceKnown ? noticeTextAlone(notice) : 'no run has found it absent yet, so the wait begins with the next run'}`,
+      `is in its grace period: ${facts.isAbsenceKnown ? noticeTextAlone(notice) : 'no run has found it absent yet, so it begins with the next run'}`,
     next: leavesGroups,
   },
 }
@@ -178,8 +178,8 @@ export function leaving(
   if (lastRun !== null && doubt !== undefined && facts.planned !== undefined) {
     return {
       code: known?.code ?? 'unproved',
-      why: `${what}, and run ${lastRun.run} did not delete it, because nothing proves that this would be right: ${noticeTextAlone(doubt)}`,
-      next: 'Whether the next run deletes it depends on what it reads then',
+      why: `${what}, and run ${lastRun.run} did not delete it, because the read does not confirm it: ${noticeTextAlone(doubt)}`,
+      next: 'Whether the next run deletes it depends on what it reads',
       todo,
     }
   }

@@ -21,8 +21,8 @@ function reborn(facts: Story): Case | undefined {
   const also = taken === undefined ? '' : `; and its e-mail is taken: ${emailOwnerText(taken.params)}`
   return {
     code: 'unproved',
-    why: `${titleOf(facts)} waits, because nothing proves yet that the source is right: ${noticeTextAlone(said)}${also}`,
-    next: 'The next run creates it only if a day has passed since its delete, or if somebody approves it',
+    why: `${titleOf(facts)} is not created yet, because the read may be older than the directory: ${noticeTextAlone(said)}${also}`,
+    next: 'The next run creates it only if a day has passed since its delete, or after an approval',
     todo: remedyOfDoubt(facts),
   }
 }
@@ -48,8 +48,8 @@ function emailKept(facts: Story): Case | undefined {
   return {
     code: 'email-taken',
     why: `${whatDiffers(facts, planned)}; run ${lastRun.run} ${did} it the e-mail: ${emailOwnerText(said)}`,
-    but: 'the e-mail is written only if nobody there has it then',
-    todo: 'Look at who has the e-mail: dirsyncd explain tells why that one keeps it',
+    but: 'the e-mail is written only if no user of the directory has it then',
+    todo: 'dirsyncd explain shows why the other user keeps the e-mail',
   }
 }
 
@@ -63,8 +63,8 @@ function doubted(facts: Story): Case | undefined {
   if (planned === undefined || unproved === undefined) return undefined
   return {
     code: 'unproved',
-    why: `${titleOf(facts)} waits, because nothing proves yet that the source is right: ${noticeTextAlone(unproved)}`,
-    next: 'Whether the next run changes it depends on what it reads then',
+    why: `${titleOf(facts)} is not changed yet, because the read does not confirm it: ${noticeTextAlone(unproved)}`,
+    next: 'Whether the next run changes it depends on what it reads',
     todo: remedyOfDoubt(facts),
   }
 }
@@ -85,7 +85,9 @@ function changed(facts: Story): Case | undefined {
     code: trouble === undefined ? 'changed' : 'failed',
     why: trouble === undefined ? what : `${what}; ${trouble}`,
     ...(writesEmail(planned) &&
-      !facts.sharesEmails && { but: 'its e-mail is not written while somebody else there keeps it' }),
+      !facts.sharesEmails && {
+        but: 'its e-mail is not written while another user of the directory keeps it',
+      }),
     todo: remedyOf(facts, planned, trouble !== undefined),
   }
 }

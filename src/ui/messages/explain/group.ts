@@ -13,8 +13,8 @@ export function withOtherMembers(facts: Story, change: SetMembers): Case {
     if (kept !== undefined) return kept
   }
   const parts = [
-    ...(added.length === 0 ? [] : [`${idsText(added)} ${added.length === 1 ? 'comes' : 'come'}`]),
-    ...(removed.length === 0 ? [] : [`${idsText(removed)} ${removed.length === 1 ? 'goes' : 'go'}`]),
+    ...(added.length === 0 ? [] : [`${idsText(added)} to add`]),
+    ...(removed.length === 0 ? [] : [`${idsText(removed)} to remove`]),
   ]
   const what = `${titleOf(facts)} is in the directory with other members than in the source: ${parts.join(', and ')}`
   const trouble = troubleOf(facts, change)
@@ -38,7 +38,7 @@ export function sameGroup(facts: Story): Case {
   if (membership === 'off')
     return {
       code: 'unchanged',
-      why: `${title} is in the directory as the source has it, and the sync leaves its members alone`,
+      why: `${title} is in the directory as the source has it, and the sync does not compare members`,
     }
   return sameMembers === null ? countedMembers(facts) : comparedMembers(facts)
 }
@@ -59,7 +59,7 @@ function comparedMembers(facts: Story): Case {
   return {
     code: 'unchanged',
     why: `${title} is in the directory, and not all its members are the same${numbers}`,
-    next: 'The next run changes none of them, unless it creates or deletes users: who differs is no user there, or the rules of the sync leave it as it is',
+    next: 'The next run changes none of them, unless it creates or deletes users: the other members are no users of the directory, or the rules of the sync exclude them',
   }
 }
 
@@ -67,7 +67,7 @@ function comparedMembers(facts: Story): Case {
 function withSameMembers(facts: Story): Case {
   const unknown = noticeOf(facts, 'unknown-members')
   const others = unknown === undefined ? '' : `; ${unresolvedMembersText(unknown.params)}`
-  const todo = 'Who is no user of the sync: dirsyncd explain tells why, for each of them'
+  const todo = 'dirsyncd explain shows for each of them why it is no user of the sync'
   return {
     code: 'unchanged',
     why: `${titleOf(facts)} is in the directory as the source has it, with the same members${others}`,
@@ -85,9 +85,9 @@ function countedMembers(facts: Story): Case {
   const isReported = membership === 'report' ? ', and only reports what differs' : ''
   return {
     code: 'unchanged',
-    why: `${titleOf(facts)} is in the directory${numbers}; who the members are, only a run compares`,
-    next: `The next run compares the members${isReported}: only those who are users of the directory count`,
-    todo: `dirsyncd plan ${sync} shows who comes and who goes`,
+    why: `${titleOf(facts)} is in the directory${numbers}; only a run compares the members`,
+    next: `The next run compares the members${isReported}: only users of the directory count`,
+    todo: `dirsyncd plan ${sync} shows the members to add and to remove`,
   }
 }
 
@@ -120,7 +120,7 @@ function membersRejected(facts: Story): Case | undefined {
   const numbers = listed === undefined ? '' : `; ${numbersText(listed, there)}`
   return {
     code: 'rejected',
-    why: `${titleOf(facts)} keeps its members, because other ones were ${whoRejected(said.params)}${numbers}`,
+    why: `${titleOf(facts)} keeps its members, because the change was ${whoRejected(said.params)}${numbers}`,
     next: 'The next run leaves its members as they are, unless the source lists other ones by then',
     todo: howToRelease(facts, said.params, 'the members'),
   }
@@ -134,8 +134,8 @@ function membersKept(facts: Story): Case | undefined {
   const numbers = listed === undefined ? '' : `${numbersText(listed, there)}; `
   return {
     code: 'unproved',
-    why: `${titleOf(facts)} keeps its members, because nothing proves yet that the source is right: ${numbers}${noticeText(kept)}`,
-    next: 'The next run takes nobody out of it, unless somebody approves it or a better read proves it',
+    why: `${titleOf(facts)} keeps its members, because the read does not confirm the removals: ${numbers}${noticeText(kept)}`,
+    next: 'The next run removes no member, unless an operator approves it or a later read confirms it',
     todo: remedyOfDoubt(facts),
   }
 }

@@ -11,21 +11,21 @@ export function waitingGroups(facts: Story): Case | undefined {
   const into = some.filter(({ comes }) => comes).map(({ group }) => group)
   const outOf = some.filter(({ comes }) => !comes).map(({ group }) => group)
   const parts = [
-    ...(into.length === 0 ? [] : [`comes into ${groupsText(into)}`]),
-    ...(outOf.length === 0 ? [] : [`leaves ${groupsText(outOf)}`]),
+    ...(into.length === 0 ? [] : [`is added to ${groupsText(into)}`]),
+    ...(outOf.length === 0 ? [] : [`is removed from ${groupsText(outOf)}`]),
   ]
   const what = `that ${titleOf(facts)} ${parts.join(' and ')}`
   if (!isRejected)
     return {
       code: 'held',
-      why: `Run ${run} waits for a person, and with it ${what}`,
-      next: 'The next run plans again, and changes the groups unless a guard or the evidence still holds that',
+      why: `Run ${run} needs a decision, also about ${what}`,
+      next: 'The next run plans again, and changes the groups unless a check still blocks that',
       todo: `See dirsyncd runs ${run}, then dirsyncd approve ${run} --id ${quoted(id ?? '')} or dirsyncd reject ${run}`,
     }
   const groups = some.map(({ group }) => `--id ${quoted(group)}`).join(' ')
   return {
     code: 'rejected',
-    why: `A person rejected in the hold of run ${run} ${what}`,
+    why: `An operator rejected in run ${run} ${what}`,
     next: 'The next run leaves these groups as they are',
     todo: `dirsyncd approve ${run} ${groups} releases what was to be changed in ${some.length === 1 ? 'this group' : 'these groups'}`,
   }
@@ -47,7 +47,7 @@ export function sameUser(facts: Story): Case {
     }
   return {
     code: 'unchanged',
-    why: `${why}; the groups of a user only a run compares`,
-    todo: `dirsyncd plan ${sync} shows who comes into which group; if it is as it should be, look for the cause in the service`,
+    why: `${why}; only a run compares the groups of a user`,
+    todo: `dirsyncd plan ${sync} shows the changed members of groups; if they are right, look for the cause in the service`,
   }
 }

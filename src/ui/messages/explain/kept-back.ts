@@ -32,12 +32,12 @@ function subjectOf(facts: Story, endOfClause = ''): string {
 /** A run does not see an entry outside of the bases, and takes it for gone. */
 function unwanted({ source: { entries } }: Story, why: DeleteReason): string {
   return why === 'gone' && entries.some(({ standing }) => standing?.inBase === false)
-    ? 'is not where the sync looks'
+    ? 'is outside the bases of the sync'
     : UNWANTED[why]
 }
 
 const UNWANTED: Readonly<Record<DeleteReason, string>> = {
-  gone: 'is not in the source any more',
+  gone: 'is not in the source',
   'left-filter': "is outside the sync's filter",
   disabled: 'is disabled in the source',
   undone: 'was created by a run that is undone',
@@ -54,7 +54,7 @@ function rejected(facts: Story): Case | undefined {
       ? `A part of what the source wants for ${titleOf(facts)} was ${whoRejected(said.params)}`
       : `${subjectOf(facts, ',')} is left as it is, because its ${nounOf(facts.change)} was ${whoRejected(said.params)}`,
     next: hasRest
-      ? 'The next run makes the rest of the change, unless a guard or the evidence holds that'
+      ? 'The next run makes the rest of the change, unless a check blocks that'
       : (leftAlone(facts) ?? 'The next run leaves it as it is'),
     todo: howToRelease(facts, said.params, 'the change'),
   }
@@ -63,7 +63,7 @@ function rejected(facts: Story): Case | undefined {
 /** A group whose name is left as it is, while its members change. */
 function leftAlone({ planned, change }: Story): string | undefined {
   if (planned?.op !== 'set-members' || change?.op === 'set-members') return undefined
-  return 'The next run leaves its name as it is, and changes its members, unless a guard or the evidence holds that'
+  return 'The next run leaves its name as it is, and changes its members, unless a check blocks that'
 }
 
 function refused(facts: Story): Case | undefined {
@@ -76,7 +76,7 @@ function refused(facts: Story): Case | undefined {
     why: `The service did not ${verbOf(facts.change)} ${subjectOf(facts)}, so the change is in quarantine: ${withoutStop(said)}`,
     next:
       leftAlone(facts) ??
-      'The next run leaves it alone: it is tried again when the entry changes, or a day after the last try',
+      'The next run leaves it as it is: it is tried again when the entry changes, or a day after the last try',
     todo: `Correct the entry in the source${withoutBadEmail(facts)}, or use ${release} and let the next run try again`,
   }
 }
@@ -102,9 +102,9 @@ function held(facts: Story): Case | undefined {
   return {
     code: isPlanHeld ? 'held' : 'unproved',
     why: isPlanHeld
-      ? `Run ${run} waits for a person before it may ${verb} ${subjectOf(facts)}: ${reasons}`
-      : `Run ${run} did not ${verb} ${subjectOf(facts)}, because its read does not prove that: ${reasons}`,
-    next: `The next run does not ${verbAlone(facts.change)}, unless somebody approves it or ${isPlanHeld ? 'the plan no longer breaks a guard' : 'a better read proves it'}`,
+      ? `Run ${run} needs a decision before it may ${verb} ${subjectOf(facts)}: ${reasons}`
+      : `Run ${run} did not ${verb} ${subjectOf(facts)}, because its read does not confirm it: ${reasons}`,
+    next: `The next run does not ${verbAlone(facts.change)}, unless an operator approves it or ${isPlanHeld ? 'the plan is within the guards again' : 'a later read confirms it'}`,
     todo: `See dirsyncd runs ${run}, then ${decide}`,
   }
 }

@@ -21,7 +21,7 @@ export function outOfReach(facts: Story): Case | undefined {
   const { bases, filter, inBase } = first.standing
   if (!inBase) {
     const where = bases.map((base) => `"${base}"`).join(' and ')
-    const why = `${titleOf(facts)} is at "${first.from}", and the sync looks only below ${where}`
+    const why = `${titleOf(facts)} is at "${first.from}", outside the bases of the sync (${where})`
     return out(facts, why, 'other-base', 'Move the entry in the source, or change the base of the sync')
   }
   const why = `${titleOf(facts)} is outside the sync's filter ${filter}`
@@ -46,7 +46,7 @@ function disabled(facts: Story): Case | undefined {
   const rules = facts.source.entries.map(({ standing }) => standing?.disabled)
   const [rule] = rules
   if (rule === undefined || rules.includes(undefined)) return undefined
-  const effect = rule.action === 'delete' ? 'counts as gone' : 'is left as it is'
+  const effect = rule.action === 'delete' ? 'counts as absent' : 'is left as it is'
   const why = `The account of ${titleOf(facts)} is disabled in the source and so ${effect}: ${rule.rule}`
   return out(facts, why, 'disabled', 'Enable the account in the source')
 }
@@ -65,7 +65,7 @@ function unusable(facts: Story): Case | undefined {
   const excluded = noticeOf(facts, 'excluded')
   if (excluded !== undefined) {
     const list = excluded.params.list === 'exclude' ? 'on the list exclude' : 'not on the list include'
-    const why = `${title} is left out, because it is ${list} of the sync`
+    const why = `${title} is excluded, because it is ${list} of the sync`
     return {
       code: 'excluded',
       why,

@@ -26,7 +26,7 @@ export function howToRelease(
 export function remedyOfDoubt({ lastRun, sync }: Story): string {
   const held = lastRun?.notices.some(({ code }) => DOUBTS.has(code)) === true
   const run = held ? `dirsyncd runs ${lastRun.run}` : `dirsyncd sync ${sync}`
-  return `${run} names what waits, and the number of the run with which dirsyncd approve releases it`
+  return `${run} lists the blocked changes, and the run that dirsyncd approve takes`
 }
 
 /** Why it was not done before: the last try failed, or the last run. */
@@ -50,8 +50,8 @@ export function remedyOf({ sync, kind, id, paused }: Story, change: Change, isTr
 }
 
 function exceptionOf(change: Change): string {
-  if (change.op === 'set-members') return ', but for users who are to be created or deleted'
-  return writesEmail(change) ? ', but for an e-mail that somebody else still has' : ''
+  if (change.op === 'set-members') return ', except for users that a run creates or deletes'
+  return writesEmail(change) ? ', except for an e-mail that another user still has' : ''
 }
 
 /** The directory's API finds users by id only, so the owner of an e-mail is unknown. */

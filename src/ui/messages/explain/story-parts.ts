@@ -77,7 +77,7 @@ function directoryText({ directory: { error, entry }, kind, id }: Story): string
 function groupTexts({ waitingMemberships }: Story): string[] {
   return waitingMemberships.map(
     ({ run, group, comes, isRejected }) =>
-      `${comes ? 'comes into' : 'leaves'} ${group}: ${isRejected ? 'rejected in' : 'waits with'} run ${run}`,
+      `${comes ? 'added to' : 'removed from'} ${group}: ${isRejected ? 'rejected in' : 'undecided in'} run ${run}`,
   )
 }
 

@@ -84,11 +84,11 @@ function nextOf(facts: Story): string {
   const since =
     configurationChange === undefined
       ? ''
-      : `; the configuration was changed since run ${configurationChange.since} (${keysText(configurationChange.keys)}), so a guard may hold more than usual`
+      : `; the configuration was changed since run ${configurationChange.since} (${keysText(configurationChange.keys)}), so a guard may stop more than usual`
   // A run ignores earlier holds: it applies what violates no guard now, and ends the hold.
   return heldRun === null
-    ? `The next run ${does}, unless a guard or the evidence holds it${since}`
-    : `Run ${heldRun} waits for a decision; the next run plans again, and ${does} unless a guard or the evidence still holds it${since}`
+    ? `The next run ${does}, unless a check blocks it${since}`
+    : `Run ${heldRun} needs a decision; the next run plans again, and ${does} unless a check still blocks it${since}`
 }
 
 function mayChangeGroups({ kind, membership, source, directory }: Story): boolean {
@@ -100,7 +100,7 @@ function whilePaused({ paused, sync, heldUndo }: Story, next: string): string {
   const undo =
     heldUndo === undefined
       ? ''
-      : `Run ${heldUndo.run}, the undo of run ${heldUndo.undoes}, waits for a decision, and ${DOES[heldUndo.op]} when somebody approves it. `
+      : `Run ${heldUndo.run}, the undo of run ${heldUndo.undoes}, needs a decision, and ${DOES[heldUndo.op]} after an approval. `
   if (paused === null) return `${undo}${next}`
   const nothing = undo === '' ? 'Nothing' : 'Nothing else'
   return `${undo}${nothing} is written while ${sync} is paused; after dirsyncd resume ${sync}, ${next[0]?.toLowerCase()}${next.slice(1)}`

@@ -103,7 +103,7 @@ test('a story begins with the reason, ends with what to do, and fits the termina
   }
   const lines = renderExplanation(storyOf('ana'), 120)
   expect(lines).toEqual([
-    'ana (user ana) is at "uid=ana,dc=org", and the sync looks only below "ou=ana", and is in the directory.',
+    'ana (user ana) is at "uid=ana,dc=org", outside the bases of the sync ("ou=ana"), and is in the directory.',
     '',
     '  source       uid=ana,dc=org',
     '               not below ou=ana',
@@ -113,7 +113,7 @@ test('a story begins with the reason, ends with what to do, and fits the termina
     '               the same e-mail: ana (ana), ana',
     '  name         cn has ana',
     '  directory    ana, ana',
-    '  groups       comes into ana: waits with run 9',
+    '  groups       added to ana: undecided in run 9',
     '  paused       corp has been paused since 2026-01-02 03:04:05Z by ana (ana); dirsyncd resume corp ends it',
     '  last run     run 8, failed 2026-01-02 03:04:06Z: no ana',
     '               run 7, done 2026-01-02 03:04:05Z',
