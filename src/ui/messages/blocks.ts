@@ -50,7 +50,7 @@ export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
         amount(deletes[kind], kind.slice(0, -1)),
       )
       const what = [
-        ...(counts.length === 0 ? [] : [`would remove ${counts.join(' and ')}`]),
+        ...(counts.length === 0 ? [] : [`would remove ${counts.join(', ')}`]),
         ...(later === 0 ? [] : [`would let a later run delete ${digits(later)}`]),
       ]
       return `this sync has never completed a run on this directory, and the plan ${what.join(' and ')} that the source does not have`

@@ -24,7 +24,7 @@ export function fieldText(field: 'email' | 'name'): string {
 }
 
 /** A remedy that no reader needs where the entry stands in the sentence: `not deleted`. */
-export function notMadeAlone(change: NotMade): string {
+function notMadeAlone(change: NotMade): string {
   const { op, field, added, removed } = change
   switch (op) {
     case 'set-members':
