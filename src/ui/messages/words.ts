@@ -23,7 +23,7 @@ export function fieldText(field: 'email' | 'name'): string {
   return field === 'email' ? 'e-mail' : 'name'
 }
 
-/** A remedy that no reader needs where the entry stands in the sentence: `not deleted`. */
+/** Without the name of the entry: `not deleted` */
 function notMadeAlone(change: NotMade): string {
   const { op, field, added, removed } = change
   switch (op) {

@@ -75,7 +75,7 @@ describe('a server that shows its position', () => {
     expect(judgement.meanwhile?.position).toEqual(memory.position)
   })
 
-  test('older: nothing, and both servers, the key and both values are named', () => {
+  test('older: nothing, and the sentence names both servers, the key and both values', () => {
     const memory = memoryOf(evidence())
     const other = evidence({ address: '10.0.0.2', position: position('99') })
     const { scope, state, trouble, next, meanwhile } = judgeServer(memory, other, at(HOUR))
