@@ -102,13 +102,17 @@ test.each([[null], [undefined], [''], ['..']])(
         kind: 'user',
         id: undefined,
         code: 'unaddressable',
-        detail: expect.stringContaining('user 2 "Bo" cannot be addressed'),
+        params: {
+          ownId: 2,
+          name: 'Bo',
+          fault: expect.stringMatching(/^the id /),
+        },
       },
     ])
   },
 )
 
-test('of two users with one external id the first is kept, and the notice says how to part them', async () => {
+test('of two users with one external id the first is kept, and the notice has their ids in the service', async () => {
   await using server = await startDirectoryServer()
   put(server, [user(1), user(2), user(3, { external_id: 'u1' }), user(4, { external_id: 'u1' })])
   const { users, notices } = await read(server)
@@ -118,9 +122,7 @@ test('of two users with one external id the first is kept, and the notice says h
       kind: 'user',
       id: 'u1',
       code: 'shared-id',
-      detail:
-        'several users of the directory have the external id "u1" (their own ids are 1, 3, 4); ' +
-        'delete all but one of them in the service',
+      params: { ownIds: [1, 3, 4] },
     },
   ])
 })
@@ -135,8 +137,7 @@ test('two groups with one external id are noticed, though groups have no other i
       kind: 'group',
       id: 'a',
       code: 'shared-id',
-      detail:
-        'several groups of the directory have the external id "a"; delete all but one of them in the service',
+      params: { ownIds: [] },
     },
   ])
 })
