@@ -1,3 +1,4 @@
+import { blockText } from '../../src/ui/messages/blocks.ts'
 import type { DirectoryContent } from '../support/read-service.ts'
 import { type Company, isOutsider } from './company-history.ts'
 import type { RunDetails } from './daemon-client.ts'
@@ -276,9 +277,9 @@ const PASSING = new Set(['members-unproved'])
 function checkHolds({ runs }: Evidence): Violation[] {
   const wrong: string[] = []
   for (const { run, state, breaches } of runs) {
-    const lasting = breaches.filter(({ guard }) => !PASSING.has(guard))
+    const lasting = breaches.filter(({ code }) => !PASSING.has(code))
     if (state !== 'held' && lasting.length === 0) continue
-    wrong.push(`run ${run}: ${lasting.map(({ guard, detail }) => `${guard}: ${detail}`).join(', ')}`)
+    wrong.push(`run ${run}: ${lasting.map((breach) => `${breach.code}: ${blockText(breach)}`).join(', ')}`)
   }
   return violations('held', wrong)
 }
