@@ -127,11 +127,11 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
   'email-swap': {
     meaning: 'users exchange their e-mails, which a service may refuse',
     remedy: 'If the service refuses the exchange, give one of these users any other e-mail in the service.',
-    text: ({ email, from, isUndo }) => {
+    text: ({ email, owner, isUndo }) => {
       const remedy = isUndo
         ? 'give them their e-mails back in the service'
         : 'give one of these users any other e-mail in the service: the next run then changes them all'
-      return `gets the e-mail ${email} of "${from}", which gets another one, in a circle of such changes. If the service allows each e-mail only once and refuses this, ${remedy}`
+      return `gets the e-mail ${email} of "${owner}", which gets another one, in a circle of such changes. If the service allows each e-mail only once and refuses this, ${remedy}`
     },
   },
   'id-moved': {

@@ -147,11 +147,11 @@ const SENTENCES: { readonly [Code in NoticeCode]: readonly [Row<Code>, ...Row<Co
   ],
   'email-swap': [
     [
-      { email: 'a@x', from: 'bea', isUndo: false },
+      { email: 'a@x', owner: 'bea', isUndo: false },
       'gets the e-mail a@x of "bea", which gets another one, in a circle of such changes. If the service allows each e-mail only once and refuses this, give one of these users any other e-mail in the service: the next run then changes them all',
     ],
     [
-      { email: 'a@x', from: 'bea', isUndo: true },
+      { email: 'a@x', owner: 'bea', isUndo: true },
       'gets the e-mail a@x of "bea", which gets another one, in a circle of such changes. If the service allows each e-mail only once and refuses this, give them their e-mails back in the service',
     ],
   ],
