@@ -15,8 +15,8 @@ serveContender(async ({ path, rows }: CsvTask) => ({
       onRow: ({ cells }) => {
         for (const column of columns) mapped += cells(column).length
       },
-      onUnreadable: (detail) => {
-        throw new Error(detail)
+      onUnreadable: ({ from, fault }) => {
+        throw new Error(`${from}: ${fault}`)
       },
     })
     if (mapped !== rows * columns.length) throw new Error(`${mapped} values were read`)

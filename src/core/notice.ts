@@ -165,7 +165,7 @@ export interface NoticeParams {
   /** The rest of the user is written. */
   readonly 'duplicate-email': EmailConflict
   /** Users exchange their e-mails, which a service may refuse. */
-  readonly 'email-swap': { readonly email: string; readonly from: string; readonly isUndo: boolean }
+  readonly 'email-swap': { readonly email: string; readonly owner: string; readonly isUndo: boolean }
   /** The id seems to belong to another user now. `undone`: the run that is undone. */
   readonly 'id-moved': Place & {
     readonly before: UserValues

@@ -59,7 +59,7 @@ const SCENARIOS: readonly Scenario[] = [
     act: (scene) => scene.runs([{ ...ana, place: 'elsewhere' }, ben]),
     verdict: {
       code: 'other-base',
-      sentence: /is at "employeeNumber=0,ou=out,.*and the sync looks only below/,
+      sentence: /is at "employeeNumber=0,ou=out,.*outside the bases/,
     },
     next: /does nothing/,
     todo: /change the base/,
@@ -107,9 +107,9 @@ const SCENARIOS: readonly Scenario[] = [
     verdict: {
       code: 'unusable',
       sentence:
-        /^Ana Šimić \(user ana\) is not in the source any more, .*; the source has its e-mail at "employeeNumber=0,.*", with no id/,
+        /^Ana Šimić \(user ana\) is not in the source, .*; the source has its e-mail at "employeeNumber=0,.*", with no id/,
     },
-    next: /a run deletes nobody/,
+    next: /a run deletes no entry/,
     todo: /its id back/,
   },
   {
@@ -120,7 +120,7 @@ const SCENARIOS: readonly Scenario[] = [
       sentence:
         /^Ana Šimić \(user ana\) was deleted .*; the source has its e-mail at "[^"]+", with the id ana2\.$/,
     },
-    next: /neither side has it/,
+    next: /neither the source nor the directory has it/,
     todo: /^Most likely that is the same person: dirsyncd explain \S+ ana2 tells of that one\.$/,
   },
   {
@@ -138,9 +138,9 @@ const SCENARIOS: readonly Scenario[] = [
     verdict: {
       code: 'unproved',
       sentence:
-        /^Run \d+ did not delete Ana Šimić \(user ana\), who is not in the source any more, because .*container-emptied/,
+        /^Run \d+ did not delete Ana Šimić \(user ana\), who is not in the source, because .*container-emptied/,
     },
-    next: /unless somebody approves it or a better read proves it/,
+    next: /unless an operator approves it or a better read proves it/,
     todo: /dirsyncd approve \d+ --only container-emptied/,
   },
   {
@@ -166,7 +166,7 @@ const SCENARIOS: readonly Scenario[] = [
     },
     verdict: {
       code: 'rejected',
-      sentence: /because its delete was rejected by \S+ at \S+ \S+Z in the hold of run \d+/,
+      sentence: /because its delete was rejected by \S+ at \S+ \S+Z in run \d+/,
     },
     next: /leaves it as it is/,
     todo: /dirsyncd approve \d+ --id ana releases the change/,
@@ -183,9 +183,9 @@ const SCENARIOS: readonly Scenario[] = [
     verdict: {
       code: 'deleted',
       sentence:
-        /^Ana Šimić \(user ana\) was deleted .* by run \d+, approved by \S+, because the source did not have it any more/,
+        /^Ana Šimić \(user ana\) was deleted .* by run \d+, approved by \S+, because it was not in the source/,
     },
-    next: /neither side has it/,
+    next: /neither the source nor the directory has it/,
     todo: /put it back/,
   },
   {
@@ -217,7 +217,7 @@ const SCENARIOS: readonly Scenario[] = [
     },
     verdict: {
       code: 'excluded',
-      sentence: /^Ana Šimić \(user ana\) is left out, because it is on the list exclude/,
+      sentence: /^Ana Šimić \(user ana\) is excluded, because it is on the list exclude/,
     },
     next: /leaves it as it is/,
     todo: /entries\.users/,
@@ -308,7 +308,7 @@ describe.each(ALL_SOURCES)('in a source of the kind %s', (kind) => {
         code: 'unchanged',
         sentence:
           kind === 'ldap'
-            ? 'Sales team (group sales) is in the directory; the source lists 2 members, as many as the directory has; who the members are, only a run compares.'
+            ? 'Sales team (group sales) is in the directory; the source lists 2 members, as many as the directory has; only a run compares the members.'
             : 'Sales team (group sales) is in the directory as the source has it, with the same members.',
       },
       source: { entries: [{ members: 2 }] },
@@ -329,7 +329,7 @@ describe.each(ALL_SOURCES)('in a source of the kind %s', (kind) => {
     const { code, stdout } = await stage.site.run('explain', scene.sync, 'no.one@example.org')
     expect(code).toBe(1)
     expect(stdout).toMatch(
-      /^Nobody knows "no\.one@example\.org": not the source \(searched .*\), not the directory/,
+      /^is unknown "no\.one@example\.org": not the source \(searched .*\), not the directory/,
     )
     expect(stdout).toMatch(/Try the id, the e-mail, the full name or the DN\.\n$/)
   })

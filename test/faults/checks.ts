@@ -1,3 +1,4 @@
+import { blockText } from '../../src/ui/messages/blocks.ts'
 import type { DirectoryContent } from '../support/read-service.ts'
 import { type Company, isOutsider } from './company-history.ts'
 import type { RunDetails } from './daemon-client.ts'
@@ -278,9 +279,7 @@ function checkHolds({ runs }: Evidence): Violation[] {
   for (const { run, state, breaches } of runs) {
     const lasting = breaches.filter(({ code }) => !PASSING.has(code))
     if (state !== 'held' && lasting.length === 0) continue
-    wrong.push(
-      `run ${run}: ${lasting.map(({ code, params }) => `${code}: ${JSON.stringify(params)}`).join(', ')}`,
-    )
+    wrong.push(`run ${run}: ${lasting.map((breach) => `${breach.code}: ${blockText(breach)}`).join(', ')}`)
   }
   return violations('held', wrong)
 }

@@ -1,3 +1,5 @@
+import type { Notice } from '../../src/core/notice.ts'
+import type { BreachSummary } from '../../src/core/plan/decide.ts'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -14,7 +16,7 @@ export interface RunJson {
   readonly hold: string | null
   readonly error: string | null
   readonly waitsUntil: { readonly at: string; readonly why: string } | null
-  readonly breaches: readonly { readonly code: string; readonly params: object }[]
+  readonly breaches: readonly BreachSummary[]
   readonly counts: {
     readonly sourceUsers: number
     readonly sourceGroups: number
@@ -30,12 +32,7 @@ export interface RunDetails extends RunJson {
     readonly change: { readonly op: string; readonly id: string }
     readonly state: string
   }[]
-  readonly notices: readonly {
-    readonly kind: string
-    readonly id?: string
-    readonly code: string
-    readonly detail: string
-  }[]
+  readonly notices: readonly Notice[]
 }
 
 /** The socket on which a daemon takes commands. */

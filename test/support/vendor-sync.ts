@@ -1,5 +1,6 @@
 import type { RunView } from '../../src/operations/control.ts'
 import type { Change, UserValues } from '../../src/core/plan/change.ts'
+import { blockText } from '../../src/ui/messages/blocks.ts'
 import { FIXTURE } from './fixture.ts'
 import { openOddSync } from './odd-sync.ts'
 import { readService } from './read-service.ts'
@@ -60,8 +61,8 @@ export async function openVendorSync(server: VendorServer, places: Places): Prom
         run,
         code,
         stderr,
-        findings: breaches.map(({ guard, changes: waiting }) => `${guard} ${waiting}`).toSorted(),
-        why: breaches.map(({ detail }) => detail).join('\n'),
+        findings: breaches.map(({ code: reason, changes: waiting }) => `${reason} ${waiting}`).toSorted(),
+        why: breaches.map((breach) => blockText(breach)).join('\n'),
         done: changes
           .filter(({ state }) => state === 'applied')
           .map(({ change }) => `${change.op} ${labelOf(change)}`)

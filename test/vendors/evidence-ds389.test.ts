@@ -128,7 +128,9 @@ test('a group whose members become unreadable keeps them until a person decides,
   await server.modify(changeValues(`cn=Growing,${TEAMS}`, 'add', 'member', more))
   const held = await sync.run()
   expect(held).toMatchObject({ code: 3, findings: ['group-emptied 1'], done: ['set-members Growing'] })
-  expect(held.why).toContain('group "Shut" had 8 members and has none; perhaps the reader may not see them')
+  expect(held.why).toContain(
+    'group "Shut" had 8 members and has none; perhaps the bind account cannot read them',
+  )
   expect((await sync.seen()).groups).toEqual({ Shut: PLAYERS, Growing: PLAYERS })
 
   await allow()

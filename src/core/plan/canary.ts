@@ -255,7 +255,7 @@ function valueOfAnother(readBack: ReadBack, shown: Shown, senders: Senders): Fau
   const { field, sent, shows } = mixed
   const owner = senders.get(keyOf(field, shows))
   const text =
-    `${writtenIn(readBack)} with ${sent === undefined ? `no ${field}` : inWords(field, sent)}, ` +
+    `${writtenIn(readBack)} with ${sent === undefined ? `no ${NOUNS[field]}` : inWords(field, sent)}, ` +
     `and shows ${inWords(field, shows)}, which was sent for ${kindOf(change)} "${owner}"`
   return { readBack, text, remedy: REPORT_MIX }
 }
@@ -350,10 +350,12 @@ function shownAs(field: Field, values: readonly string[]): string | number | nul
   return field === 'members' ? values.length : (values[0] ?? null)
 }
 
+const NOUNS: Readonly<Record<Field, string>> = { email: 'e-mail', name: 'name', members: 'members' }
+
 function inWords(field: Field, values: readonly string[]): string {
   if (field === 'members') return amount(values.length, 'member')
   const [value] = values
-  const noun = field === 'email' ? 'e-mail' : field
+  const noun = NOUNS[field]
   return value === undefined ? `no ${noun}` : `the ${noun} "${value}"`
 }
 

@@ -115,7 +115,7 @@ function emailNotices(want: UserEntry, ruling: EmailRuling | undefined): Notice[
     ]
   }
   if (ruling.takes.after !== null) return []
-  const params = { email, from: ruling.takes.from, isUndo: false }
+  const params = { email, owner: ruling.takes.from, isUndo: false }
   return [{ kind: 'user', id, code: 'email-swap', params }]
 }
 

@@ -24,6 +24,17 @@ export const LONGEST_NAME = 8
 /** In characters. */
 const LONGEST_SENTENCE = 400
 
+/** Parameters of facts that are codes, times, places or sentences, and so may keep words of the program. */
+const IN_WORDS: ReadonlySet<string> = new Set(
+  (
+    'code how why did op field fields form kind policy release block at since until after ' +
+    'from list server last key keys known seen attribute attributes fault answer reason'
+  ).split(' '),
+)
+
+/** The service's own ids of entries. */
+const OWN_IDS: ReadonlySet<string> = new Set(['ownId', 'ownIds'])
+
 type Piece = { readonly text: string; readonly isClean: boolean }
 
 const EMAIL = /[^\s"'<>()[\],;:=/\\]+(?:@|%40|\\u0040)[^\s"'<>()[\],;:=/\\]+/giu
@@ -80,12 +91,14 @@ export class Cleaner {
     return shortened(cleaned.join(''))
   }
 
-  /** Parameters of a fact: numbers stay, and texts are cleaned. */
-  params(value: unknown): unknown {
-    if (typeof value === 'string') return this.sentence(value)
-    if (Array.isArray(value)) return value.map((each) => this.params(each))
+  /** Parameters of a fact, by name; one that is not known here is hidden as a text in quotes is. */
+  params(value: unknown, name = ''): unknown {
+    if (typeof value === 'string')
+      return IN_WORDS.has(name) ? this.sentence(value) : this.#unlessConfigured(value)
+    if (typeof value === 'number') return OWN_IDS.has(name) ? this.hidden(`${value}`) : value
+    if (Array.isArray(value)) return value.map((each) => this.params(each, name))
     if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.params(each)]))
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, this.params(each, key)]))
   }
 
   #unlessConfigured(text: string): string {

@@ -7,10 +7,8 @@ import type {
   Guarded,
   Removals,
 } from '../../core/block.ts'
-import type { Fact } from '../../core/facts.ts'
 import { keysText } from '../../core/plan/configuration.ts'
 import { notNewerText } from './servers.ts'
-import { sentence } from './sentence.ts'
 import { unconfirmedText } from './unconfirmed.ts'
 import { inQuotes, named, percent, type Quote } from './words.ts'
 
@@ -50,7 +48,7 @@ export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
         amount(deletes[kind], kind.slice(0, -1)),
       )
       const what = [
-        ...(counts.length === 0 ? [] : [`would remove ${counts.join(' and ')}`]),
+        ...(counts.length === 0 ? [] : [`would remove ${counts.join(', ')}`]),
         ...(later === 0 ? [] : [`would let a later run delete ${digits(later)}`]),
       ]
       return `this sync has never completed a run on this directory, and the plan ${what.join(' and ')} that the source does not have`
@@ -186,17 +184,11 @@ export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
   },
 }
 
-const TEXTS = Object.fromEntries(
-  Object.entries(BLOCKS).map(([code, { text }]) => [code, text]),
-) as unknown as { readonly [Code in BlockCode]: BlockMessage<Code>['text'] }
-
 /** Why the changes of a block are not made now; one sentence without a full stop. */
 export function blockText(reason: BlockReason, quote: Quote = inQuotes): string {
-  return sentence<BlockParams>(
-    TEXTS,
-    { code: reason.code, params: reason.params } as Fact<BlockParams>,
-    quote,
-  )
+  // The parameters of a block are those of its code, which the type of one row cannot say.
+  const { text } = BLOCKS[reason.code] as BlockMessage<BlockCode>
+  return text(reason.params, quote)
 }
 
 interface DeleteCounts {

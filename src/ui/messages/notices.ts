@@ -24,8 +24,8 @@ export interface NoticeMessage<Code extends NoticeCode> {
   readonly text: (params: NoticeParams[Code], notice: Of<Code>) => string
 }
 
-const SPREADS_SLOWLY =
-  'Nothing has to be done: the change is tried again after a day, or when the entry changes.'
+const TRIED_AGAIN =
+  'The change is tried again after a day, when the entry changes, or after dirsyncd quarantine release.'
 const FAULT = (params: { readonly from: string; readonly fault: string }) => `${params.from}: ${params.fault}`
 const EMAIL_FAULTS = {
   'no-address': 'is no address',
@@ -63,10 +63,11 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
     text: FAULT,
   },
   'unknown-members': {
-    meaning: 'members that match no user of the sync; they are left out',
+    meaning:
+      'members that match no user of the sync, or of a group that is not in the file of groups; left out',
     remedy:
       'Check whether the base and filter of users cover these members. groups.nested: flatten adds the users of groups within.',
-    text: (params, { id }) => unresolvedText(params, id ?? ''),
+    text: unresolvedText,
   },
   'members-hidden': {
     meaning: 'left as it is: not all members of the group could be read',
@@ -75,7 +76,7 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
     text: ({ from, why, isOwn, groups }) => {
       const whose = isOwn ? 'its members' : `the members of ${named(groups)} within it`
       return why === 'changing'
-        ? `${from}: not read at one moment, because ${whose} changed each time meanwhile`
+        ? `${from}: could not be read as a whole, because ${whose} changed during each read`
         : `${from}: the global catalog does not have ${whose}, but only those of universal groups and of its own domain`
     },
   },
@@ -126,11 +127,11 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
   'email-swap': {
     meaning: 'users exchange their e-mails, which a service may refuse',
     remedy: 'If the service refuses the exchange, give one of these users any other e-mail in the service.',
-    text: ({ email, from, isUndo }) => {
+    text: ({ email, owner, isUndo }) => {
       const remedy = isUndo
         ? 'give them their e-mails back in the service'
         : 'give one of these users any other e-mail in the service: the next run then changes them all'
-      return `gets the e-mail ${email} of "${from}", who gets another one, in a circle of such changes. If the service allows each e-mail only once and refuses this, ${remedy}`
+      return `gets the e-mail ${email} of "${owner}", which gets another one, in a circle of such changes. If the service allows each e-mail only once and refuses this, ${remedy}`
     },
   },
   'id-moved': {
@@ -194,7 +195,7 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
   },
   'kept-by-policy': {
     meaning: 'left as it is by the policy of the sync',
-    remedy: 'Set policy: mirror, if the sync shall update and delete.',
+    remedy: 'Set policy: mirror, if the sync should update and delete.',
     text: ({ policy, isAbsent }) =>
       isAbsent
         ? `is not in the source; policy ${policy} does not delete`
@@ -207,7 +208,7 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
   },
   'membership-differs': {
     meaning: 'other members than in the source; only reported (directory.membership)',
-    remedy: 'Set directory.membership: write, if the sync shall write members.',
+    remedy: 'Set directory.membership: write, if the sync should write members.',
     text: (params) => `"${params.group}": ${membershipText(params)}`,
   },
   'in-grace': {
@@ -234,16 +235,16 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
     meaning: 'keeps its members: the recheck did not confirm that they left',
     remedy: 'A later read may confirm it. Where the run asks for it, dirsyncd approve RUN removes them.',
     text: ({ group, isPart, reason }) =>
-      `${unconfirmedText(reason)}; ${isPart ? `they stay in "${group}"` : `"${group}" keeps its members`}`,
+      `${unconfirmedText(reason)}; ${isPart ? `these members stay in "${group}"` : `"${group}" keeps its members`}`,
   },
   quarantined: {
     meaning: 'in quarantine: the service refused the change',
-    remedy: `Correct the entry in the source, or exclude it. ${SPREADS_SLOWLY} dirsyncd quarantine release tries it with the next run.`,
+    remedy: `Correct the entry in the source, or exclude it. ${TRIED_AGAIN}`,
     text: ({ answer }) => answer,
   },
   'does-not-converge': {
     meaning: 'in quarantine: the change was made twice without effect',
-    remedy: `Find out what changes the entry back. ${SPREADS_SLOWLY}`,
+    remedy: `Find out what changes the entry back. ${TRIED_AGAIN}`,
     text: ({ how }) => NO_EFFECT[how],
   },
   rejected: {
@@ -267,10 +268,9 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
     text: notRestoredText,
   },
   'read-back': {
-    meaning: 'write verification: the first changes of their kind were read back, and match',
+    meaning: 'write verification: the first changes of their kind were read back',
     remedy: undefined,
-    text: ({ op, changes }) =>
-      `the first ${amount(changes, 'change')} of the kind ${op} were read back and match`,
+    text: ({ op, changes }) => `the first ${amount(changes, 'change')} of the kind ${op} were read back`,
   },
   rewritten: {
     meaning: 'the service shows another value than was sent: it cuts, changes or does not store it',
@@ -288,7 +288,7 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
     meaning: 'entries to create were there already: the list of the directory may be incomplete',
     remedy: 'Nothing was created twice. Report to the vendor that the list of the service lacks entries.',
     text: ({ there, creates }, { kind }) =>
-      `the directory already had ${digits(there)} of the ${amount(creates, kind)} to create: its list did not show them, and may not show all users who left, or the service refused requests whose entries it had created`,
+      `the directory already had ${digits(there)} of the ${amount(creates, kind)} to create: its list lacks entries, so deletes may be missing too, or the service refused requests whose entries it had created`,
   },
 }
 
@@ -322,10 +322,10 @@ export function noticeTextAlone(notice: Notice): string {
   return noticeText({ ...notice, params } as Notice)
 }
 
-function unresolvedText(params: NoticeParams['unknown-members'], id: string): string {
+function unresolvedText(params: NoticeParams['unknown-members']): string {
   const { from, total } = params
   if (from !== null) return `${from}: ${unresolvedMembersText(params)}`
-  return `${amount(total, 'member')} of the group "${id}", which is not in the file of groups: ${named(params)}`
+  return `is not in the file of groups, and has ${amount(total, 'member')}: ${named(params)}`
 }
 
 /** Without the place of the group. */
@@ -434,7 +434,7 @@ function notRestoredText(params: NoticeParams['not-restored']): string {
     case 'found-before':
       return `was there before run ${run} could create it, perhaps by another client: left as it is`
     case 'done-before':
-      return `was done before run ${run} could do it, perhaps by another client: left as it is`
+      return `had this change before run ${run} could make it, perhaps by another client: left as it is`
     case 'group-missing':
       return 'is not in the directory any more, and gets no members back'
     case 'field-empty':

@@ -1,4 +1,4 @@
-import { digits } from '../../base/wording.ts'
+import { digits, pointInTime } from '../../base/wording.ts'
 import type { Difference, NoStateReason, NotNewer, ServerParams, ServerState } from '../../core/block.ts'
 import { type Sentences, sentence } from './sentence.ts'
 import { inQuotes } from './words.ts'
@@ -23,8 +23,8 @@ export function serverText(state: ServerState): string {
 export function notNewerText(params: NotNewer): string {
   const { since, until, needsApproval } = params
   const remedy = needsApproval
-    ? `it has been so since ${since}: approve to accept the state of this server`
-    : `if that lasts until ${until}, a run asks whether to accept this server`
+    ? `it has been so since ${pointInTime(since)}: approve to accept the state of this server`
+    : `if that lasts until ${pointInTime(until)}, a run asks whether to accept this server`
   return `${doubtText(params)}; ${remedy}`
 }
 
@@ -34,11 +34,11 @@ function doubtText({ how, server, last, difference }: NotNewer): string {
     case 'hidden':
       return `${server} shows no replication state, and the last complete run read one (${values}); ${ADDITIONS}; dirsyncd check names the rights that its bind account needs`
     case 'older':
-      return `${server} is older than the last complete run, of ${last} (${values}); nothing is changed until it has caught up`
+      return `${server} is older than ${last} was in the last complete run (${values}); nothing is changed until it has caught up`
     case 'other-database':
-      return `${server} has another database than the last complete run read, of ${last} (${values}); ${ADDITIONS}`
+      return `${server} has another database than ${last} had in the last complete run (${values}); ${ADDITIONS}`
     case 'diverged':
-      return `${server} lacks changes that the last complete run read, of ${last}, and has other ones (${values}); ${ADDITIONS}`
+      return `${server} lacks changes that ${last} had in the last complete run, and has other ones (${values}); ${ADDITIONS}`
     case 'lacks-additions':
       return `${server} lacks changes of another server, from which this sync has added users, groups or members since the last complete run (${values}); ${ADDITIONS}`
   }
@@ -49,7 +49,7 @@ function noStateText(why: NoStateReason): string {
     case 'other-server':
       return `is another or a newly filled server (${differenceText(why.difference)})`
     case 'was-other-server':
-      return `was another or a newly filled server at ${why.at}`
+      return `was another or a newly filled server at ${pointInTime(why.at)}`
     case 'several-addresses':
       return `is one of ${digits(why.addresses)} addresses of the source`
     case 'perhaps-several':

@@ -8,7 +8,7 @@ function listText({ group, list }: { readonly group: string; readonly list: stri
 }
 
 const REMOVALS: Sentences<UnconfirmedParams> = {
-  'needs-approval': ({ block }) => `they need approval (${block})`,
+  'needs-approval': ({ block }) => `the removals need approval (${block})`,
   'not-found': ({ group }, quote) => `the recheck does not find ${quote(group)} by its id`,
   'id-shared': ({ group, others }, quote) =>
     `${quote(group)} has the same id as ${amount(others, 'other group')}`,
@@ -22,7 +22,7 @@ const REMOVALS: Sentences<UnconfirmedParams> = {
   'more-removed': ({ group, members }, quote) =>
     `${quote(group)} lost ${amount(members, 'other member')} since it was read`,
   'no-uid': ({ group, users }, quote) =>
-    `${quote(group)} lists uids, and the server shows none of ${named(users, quote)}: perhaps the bind account cannot read it`,
+    `${quote(group)} lists uids, and the server shows no uid of ${named(users, quote)}: perhaps the bind account cannot read it`,
   'attribute-required': (params, quote) =>
     `${listText(params, quote)} shows no ${params.attribute}, which the schema requires: perhaps the bind account cannot read it`,
   'member-of': (params, quote) => {
@@ -41,7 +41,7 @@ const WAITS: Sentences<WaitParams> = {
   'absence-unconfirmed': ({ since, after }) =>
     `absent since ${pointInTime(since)}, and deleted if a read after ${pointInTime(after)} does not find it either, because the server shows no replication state`,
   'container-emptied': ({ container, wasFound }) =>
-    wasFound ? `an earlier run found "${container}" empty` : `"${container}" is empty now`,
+    `no other entry of this kind ${wasFound ? 'was left' : 'is left'} in "${container}"${wasFound ? ' in an earlier run' : ''}`,
   'needs-approval': ({ block }) => `it needs approval (${block})`,
 }
 

@@ -23,8 +23,8 @@ export function fieldText(field: 'email' | 'name'): string {
   return field === 'email' ? 'e-mail' : 'name'
 }
 
-/** A remedy that no reader needs where the entry stands in the sentence: `not deleted`. */
-export function notMadeAlone(change: NotMade): string {
+/** Without the name of the entry: `not deleted` */
+function notMadeAlone(change: NotMade): string {
   const { op, field, added, removed } = change
   switch (op) {
     case 'set-members':

@@ -173,7 +173,7 @@ function noticesSection({ run, counts }: RunDetail): Html | false {
             <a href="${withQuery(path`/runs/${run}/notices`, { code })}"
               >${digits(count)} <code>${code}</code></a
             >
-            ${NOTICES[code].meaning}
+            ${NOTICES[code].meaning} <small>${NOTICES[code].remedy}</small>
           </li>`,
       )}
     </ul>
@@ -191,7 +191,7 @@ export function noticesPage(
   const body = html`<h1>${title}</h1>
     <p>
       <a href="${path`/runs/${run}`}">Run ${run} of <bdi>${sync}</bdi></a
-      >${code !== undefined && html`: ${NOTICES[code].meaning}`}
+      >${code !== undefined && html`: ${NOTICES[code].meaning}. ${NOTICES[code].remedy}`}
     </p>
     <ul>
       ${shown.map((notice) => html`<li>${notice.kind} ${notice.id !== undefined && html`<a href="${withQuery(path`/syncs/${sync}/people`, { who: notice.id, kind: notice.kind })}"><bdi class="id">${notice.id}</bdi></a>`} ${code === undefined && html`<code>${notice.code}</code> `}${noticeText(notice)}</li>`)}

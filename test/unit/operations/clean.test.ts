@@ -66,6 +66,31 @@ describe('a sentence loses who it is about', () => {
   })
 })
 
+describe('the parameters of a fact', () => {
+  const group = { group: 'groups', list: 'cn=groups,dc=corp,dc=test' }
+
+  test.each<[string, object]>([
+    ['counts, limits and codes', { kind: 'users', deletes: 1_204, of: 20_000, limit: 50, how: 'no-members' }],
+    ['times', { since: '2026-11-21T07:29:03.000Z', until: '2026-11-22T07:29:03.000Z', needsApproval: false }],
+    ['a sentence of the program', { from: 'users.csv, row 5', fault: 'column "sn": there is no id' }],
+    ['texts of the configuration', { container: 'ou=people,dc=corp,dc=test', keys: ['users.filter'] }],
+  ])('keep %s', (_what, params) => {
+    expect(cleaner().params(params)).toEqual(params)
+  })
+
+  test.each<[string, object]>([
+    ['an id that is a short number', { email: 'x', owner: '731', how: 'held' }],
+    ['the ids of members', { examples: ['731', '732'], total: 2 }],
+    ['a name of program words', { how: 'no-members', group: 'groups', had: 31 }],
+    ['a nested name', { reason: { code: 'unresolved', params: { ...group, member: 'groups' } } }],
+    ["the service's own ids", { ownIds: [731, 7_311], ownId: 731 }],
+    ['an e-mail address', { now: { name: null, email: '731@groups.test' } }],
+    ['the operator', { by: 'groups', run: 7 }],
+  ])('lose %s', (_what, params) => {
+    expect(JSON.stringify(cleaner().params(params))).not.toMatch(/731|groups/)
+  })
+})
+
 test('one person has one hash in a bundle, and another one in another bundle', () => {
   const known = new Map([['ana kovač', { kind: 'user', id: 'ana' } as const]])
   const one = cleaner({ known })

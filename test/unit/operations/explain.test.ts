@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { VerdictFacts } from '../../../src/ui/messages/explain/case.ts'
 import { judge, type PlanFacts } from '../../../src/operations/explain/judge.ts'
 import { membersInQuestion } from '../../../src/operations/explain/members.ts'
 import type { ExplainDeps } from '../../../src/operations/explain/sides.ts'
-import { judgementOf } from '../../../src/ui/messages/explain/verdict.ts'
+import { type Judgement, judgementOf, type Verdict } from '../../../src/ui/messages/explain/verdict.ts'
 import type { JournalEntry, Story } from '../../../src/operations/story.ts'
-import type { NoticeCode } from '../../../src/core/notice.ts'
+import type { Notice, Rejection } from '../../../src/core/notice.ts'
 import { fingerprint } from '../../../src/core/plan/change.ts'
-import type { PlanRules, Withheld } from '../../../src/core/plan/inputs.ts'
+import type { PlanRules } from '../../../src/core/plan/inputs.ts'
 import { Collector } from '../../../src/source/collect.ts'
 import type { Found, FoundEntry } from '../../../src/source/source.ts'
 
@@ -51,7 +50,7 @@ function foundAs(
 interface Given extends Partial<Omit<PlanFacts, 'rules' | 'memory'>> {
   readonly rules?: Partial<PlanRules>
   readonly memory?: Partial<PlanFacts['memory']>
-  readonly story?: Partial<VerdictFacts>
+  readonly story?: Partial<Story>
 }
 
 function judged({ rules, memory, found = foundAs(THERE), directory = [THERE], ...more }: Given) {
@@ -90,11 +89,14 @@ function attempt(more: Partial<JournalEntry>): JournalEntry {
   }
 }
 
-function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
+function told(given: Given): Judgement {
   const { difference, planned, notices, isAbsenceKnown } = judged(given)
   const { found = foundAs(THERE), directory = [THERE] } = given
   return judgementOf({
+    result: 'one',
     sync: 'corp',
+    who: 'ana',
+    email: null,
     paused: null,
     ...(given.key ?? KEY),
     name: given.key === undefined ? 'Ana' : 'Sales',
@@ -127,19 +129,24 @@ function told(given: Given): Pick<Story, 'verdict' | 'next' | 'todo'> {
   })
 }
 
-const KEPT_EMAIL =
-  '"own" has the e-mail own@example.org in the directory and keeps it; the rest of this user (x) is written without it'
+const KEPT_EMAIL: Notice = {
+  ...KEY,
+  code: 'duplicate-email',
+  params: { email: 'own@example.org', owner: 'own', how: 'held', from: 'x', undo: null },
+}
 const RENAMED = { email: 'ana@example.org', name: 'Anna' }
 
-function withheld(code: Withheld['code'], detail: string): Given {
+/** The hold of run 3 is over, so no approval releases the change any more. */
+function rejectedUpdate(): Given {
   const found = foundAs(RENAMED)
   const change = judged({ found }).planned!
-  return { found, memory: { withheld: new Map([[fingerprint(change), { code, detail }]]) } }
+  const params = { by: 'eva', at: PAUSED.since, run: 3, release: null }
+  return { found, memory: { withheld: new Map([[fingerprint(change), { code: 'rejected', params }]]) } }
 }
 
 function withUnreadable(): Collector {
   const collector = new Collector()
-  collector.addUnreadable('user', 'users.csv, row 9: there is no id')
+  collector.addUnreadable('user', { from: 'users.csv, row 9', fault: 'there is no id' })
   return collector
 }
 
@@ -153,9 +160,30 @@ function withBen(): Collector {
   return collector
 }
 
-const lastRunSaid = (code: NoticeCode, detail: string): Partial<VerdictFacts> => ({
-  lastRun: { run: 4, state: 'done', at: '2026-01-01T00:00:00.000Z', notices: [{ ...KEY, code, detail }] },
+const lastRunSaid = (notice: Notice): Partial<Story> => ({
+  lastRun: { run: 4, state: 'done', at: '2026-01-01T00:00:00.000Z', notices: [notice] },
 })
+
+/** The update of Ana was not made, because the server may lack something. */
+const UNPROVED: Notice = {
+  ...KEY,
+  code: 'unproved',
+  params: {
+    op: 'update-user',
+    name: 'Ana',
+    email: 'ana@example.org',
+    field: null,
+    added: 0,
+    removed: 0,
+    wait: { code: 'server-not-newer', params: {} },
+  },
+}
+
+const HOLD: Story['hold'] = {
+  run: 7,
+  isPlanHeld: true,
+  breaches: [{ code: 'max-updates-users', params: { kind: 'users', updates: 2, limit: 1 } }],
+}
 
 test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?: RegExp }]>([
   [
@@ -173,7 +201,7 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     { found: foundAs(undefined, {}, withUnreadable()) },
     {
       code: 'kept',
-      sentence: /1 entry of the source could not be read/,
+      sentence: /1 entry of the source could not be understood/,
       next: /leaves it/,
       todo: /dirsyncd check corp/,
     },
@@ -185,10 +213,10 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
   ],
   [
     'a rejected change of a hold that is over',
-    withheld('rejected', 'rejected by eva in the hold of run 3'),
+    rejectedUpdate(),
     {
       code: 'rejected',
-      sentence: /its update was rejected by eva in the hold of run 3\.$/,
+      sentence: /its update was rejected by eva at 2026-01-02 03:04:05Z in run 3\.$/,
       next: /leaves it/,
       todo: /planned again/,
     },
@@ -203,19 +231,19 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     {
       code: 'unproved',
       sentence: /is back after this sync deleted it within the last day/,
-      next: /only if a day has passed since its delete, or if somebody approves it/,
-      todo: /dirsyncd sync corp names what waits/,
+      next: /only if a day has passed since its delete, or after an approval/,
+      todo: /dirsyncd sync corp lists the blocked changes/,
     },
   ],
   [
     'the last run did not trust its server',
     {
       found: foundAs(RENAMED),
-      story: lastRunSaid('unproved', 'Ana <ana@example.org>: not updated: the server may lack'),
+      story: lastRunSaid(UNPROVED),
     },
     {
       code: 'unproved',
-      sentence: /source is right: not updated: the server may lack/,
+      sentence: /does not confirm it: not updated: the server may lack/,
       next: /depends/,
       todo: /dirsyncd runs 4/,
     },
@@ -229,7 +257,7 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
           attempt({
             outcome: 'failed',
             status: 500,
-            detail: 'PATCH /users/ana at http://a failed: the service answered 500.',
+            detail: 'the service answered 500',
           }),
         ],
       },
@@ -264,7 +292,7 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
           run: 7,
           state: 'done',
           at: '',
-          notices: [{ kind: 'user', id: KEY.id, code: 'duplicate-email', detail: KEPT_EMAIL }],
+          notices: [KEPT_EMAIL],
         },
       },
     },
@@ -272,8 +300,8 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
       code: 'email-taken',
       sentence:
         /^Ana \(user ana\) is in the directory with other values .*; run 7 did not give it the e-mail: "own" has the e-mail .* and keeps it\.$/,
-      next: /^The next run updates it, unless .* holds it; the e-mail is written only if nobody there has it then\.$/,
-      todo: /dirsyncd explain tells why that one keeps it/,
+      next: /^The next run updates it, unless .* blocks it; the e-mail is written only if no user of the directory has it then\.$/,
+      todo: /dirsyncd explain shows why the other user keeps the e-mail/,
     },
   ],
   [
@@ -294,13 +322,13 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     {
       found: foundAs(RENAMED),
       story: {
-        hold: { run: 7, isPlanHeld: true, breaches: [{ guard: 'max-updates-users', detail: '1 of 1' }] },
+        hold: HOLD,
       },
     },
     {
       code: 'held',
-      sentence: /^Run 7 waits for a person before it may update Ana \(user ana\): max-updates-users/,
-      next: /^The next run does not update it, unless somebody approves it or the plan no longer breaks a guard\.$/,
+      sentence: /^Run 7 needs a decision before it may update Ana \(user ana\): max-updates-users/,
+      next: /^The next run does not update it, unless an operator approves it or the plan is within the guards again\.$/,
       todo: /dirsyncd approve 7/,
     },
   ],
@@ -310,8 +338,8 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     {
       code: 'changed',
       sentence: /not in the directory yet/,
-      next: /^The next run creates it, unless a guard or the evidence holds it; its e-mail is not written while somebody else there keeps it\.$/,
-      todo: /^dirsyncd sync corp --user ana does it at once, but for an e-mail that somebody else still has\.$/,
+      next: /^The next run creates it, unless a check blocks it; its e-mail is not written while another user of the directory keeps it\.$/,
+      todo: /^dirsyncd sync corp --user ana does it at once, except for an e-mail that another user still has\.$/,
     },
   ],
   [
@@ -338,7 +366,6 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
 
 const twenty = (letter: string) => Array.from({ length: 20 }, (_, at) => `${letter}${at}`)
 
-const HOLD = { run: 7, isPlanHeld: true, breaches: [{ guard: 'max-updates-users', detail: '1 of 1' }] }
 const LATER = { deleteAfter: { user: { ms: 1000 } }, confirmAfterMs: 0, hidesServers: false }
 
 describe('who waits for the delete', () => {
@@ -349,7 +376,7 @@ describe('who waits for the delete', () => {
     expect(verdict).toEqual({
       code: 'in-grace',
       sentence:
-        'Ana (user ana) is not in the source any more, and waits for its delete: no run has found it absent yet, so the wait begins with the next run.',
+        'Ana (user ana) is not in the source, and is in its grace period: no run has found it absent yet, so it begins with the next run.',
     })
     expect(next).toMatch(
       /^The next run leaves it in the directory, and takes it out of the groups of the sync, unless/,
@@ -359,14 +386,16 @@ describe('who waits for the delete', () => {
   test('since a run has seen it', () => {
     const absences = { user: new Map([['ana', { since: new Date(0), reads: 1 }]]), group: new Map() }
     const { verdict, next } = told({ ...absent, memory: { absences }, story: { membership: 'report' } })
-    expect(verdict.sentence).toMatch(/waits for its delete: absent since 1970-01-01 00:00:00Z; deleted after/)
+    expect(verdict.sentence).toMatch(
+      /is in its grace period: absent since 1970-01-01 00:00:00Z; deleted after/,
+    )
     expect(next).toBe('The next run leaves it in the directory.')
   })
 })
 
 test('an undo that waits may delete somebody who is as the source has him, also while the sync is paused', () => {
   const heldUndo = { run: 7, undoes: 5, op: 'delete-user' } as const
-  const undo = 'Run 7, the undo of run 5, waits for a decision, and deletes it when somebody approves it.'
+  const undo = 'Run 7, the undo of run 5, needs a decision, and deletes it after an approval.'
   expect(told({ story: { heldUndo, paused: PAUSED } }).next).toBe(
     `${undo} Nothing else is written while corp is paused; after dirsyncd resume corp, the next run changes nothing of it but its groups, where they differ.`,
   )
@@ -425,25 +454,34 @@ describe('the members of a group', () => {
     expect(verdict).toEqual({
       code: 'changed',
       sentence:
-        'Sales (group sales) is in the directory with other members than in the source: ana comes, and cleo goes.',
+        'Sales (group sales) is in the directory with other members than in the source: ana to add, and cleo to remove.',
     })
     expect(next).toMatch(/^The next run changes its members/)
     expect(todo).toBe(
-      'dirsyncd sync corp --group sales does it at once, but for users who are to be created or deleted.',
+      'dirsyncd sync corp --group sales does it at once, except for users that a run creates or deletes.',
     )
   })
 
   test('a person rejected what it would lose, and so many only a run compares', async () => {
     const there = Array.from({ length: 26 }, (_, index) => `u${index}`)
-    const who = 'rejected by ana at 2026-01-02 03:04:05Z in the hold of run 7'
+    const who = 'rejected by ana at 2026-01-02 03:04:05Z in run 7'
     const release = 'dirsyncd approve 7 releases all that was rejected there'
-    const detail = `"Sales": 0 members not added, 26 not removed: ${who}; ${release}`
-    const notices = [{ ...sales, code: 'rejected' as const, detail }]
+    const rejection: Rejection = { by: 'ana', at: PAUSED.since, run: 7, release: 'whole' }
+    const notMade = {
+      op: 'set-members',
+      name: 'Sales',
+      email: null,
+      field: null,
+      added: 0,
+      removed: 26,
+    } as const
+    const params = { ...notMade, rejections: [rejection] }
+    const notices = [{ ...sales, code: 'rejected' as const, params }]
     const lastRun = { run: 8, state: 'done' as const, at: PAUSED.since, notices }
     const { verdict, next, todo } = await toldOf([], there, { story: { lastRun } })
     expect(verdict).toEqual({
       code: 'rejected',
-      sentence: `Sales (group sales) keeps its members, because other ones were ${who}; the source lists 0 members, and the directory has 26.`,
+      sentence: `Sales (group sales) keeps its members, because the change was ${who}; the source lists 0 members, and the directory has 26.`,
     })
     expect(next).toMatch(/^The next run leaves its members as they are/)
     expect(todo).toBe(`${release}.`)
@@ -453,7 +491,9 @@ describe('the members of a group', () => {
     ['all of them are known', { story: {} }],
     ['only their numbers are known', { members: undefined, story: { sameMembers: null } }],
   ])('the last run took nobody out for want of proof: %s', async (_what, given) => {
-    const notices = [{ ...sales, code: 'members-kept' as const, detail: 'nobody is left' }]
+    const reason = { code: 'not-found', params: { group: 'cn=sales' } } as const
+    const params = { group: 'Sales', isPart: false, reason }
+    const notices = [{ ...sales, code: 'members-kept' as const, params }]
     const { verdict, next, todo } = await toldOf([], ['ana', 'ben'], {
       users: ['ana', 'ben'],
       ...given,
@@ -462,11 +502,11 @@ describe('the members of a group', () => {
     expect(verdict).toEqual({
       code: 'unproved',
       sentence: expect.stringMatching(
-        /^Sales \(group sales\) keeps its members, .*: the source lists 0 members, and the directory has 2; nobody is left\.$/,
+        /^Sales \(group sales\) keeps its members, .*: the source lists 0 members, and the directory has 2; the recheck does not find "cn=sales" by its id;/,
       ),
     })
-    expect(next).toMatch(/takes nobody out of it/)
-    expect(todo).toMatch(/^dirsyncd runs 4 names what waits/)
+    expect(next).toMatch(/removes no member/)
+    expect(todo).toMatch(/^dirsyncd runs 4 lists the blocked changes/)
   })
 
   test('the same people', async () => {
@@ -491,17 +531,17 @@ describe('the members of a group', () => {
     })
     expect(reported.verdict).toEqual({
       code: 'kept',
-      sentence: expect.stringMatching(/than in the source: it lacks 1 members of the source and has 1/),
+      sentence: expect.stringMatching(/than in the source: it lacks 1 member of the source and has 1/),
     })
     expect(reported.next).toMatch(/only reports that/)
     const off = await toldOf(['ana'], ['ben'], { rules: { membership: 'off' }, story: { membership: 'off' } })
-    expect(off.verdict.sentence).toMatch(/the sync leaves its members alone/)
+    expect(off.verdict.sentence).toMatch(/the sync does not compare members/)
   })
 
   test('too many differ to ask for each, or the source was not read as a whole: only the numbers are known', async () => {
     const { verdict, next, todo } = await toldOf(twenty('a'), twenty('b'))
     expect(verdict.sentence).toMatch(
-      /the source lists 20 members, as many as the directory has; who the members are, only a run compares\.$/,
+      /the source lists 20 members, as many as the directory has; only a run compares the members\.$/,
     )
     expect(next).toMatch(/^The next run compares the members/)
     expect(todo).toMatch(/^dirsyncd plan corp shows/)
@@ -551,7 +591,7 @@ describe('what an undo put back', () => {
   ]
   const renamed = attempt({ ...undo, fingerprint: 'x' })
 
-  test.each<[string, Given, Story['verdict']['code']]>([
+  test.each<[string, Given, Verdict['code']]>([
     ['would be done again', { found: foundAs(undefined), story: { journal: putBack } }, 'undone'],
     [
       'was done away with by a completed run, and the person left again',

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { examplesOf } from '../../../src/core/notice.ts'
 import { Collector, type GroupCandidate, type UserCandidate } from '../../../src/source/collect.ts'
 
 function user(id: string, from: string, more: Partial<UserCandidate> = {}): UserCandidate {
@@ -49,6 +50,10 @@ test('an entry is taken as it is', () => {
   expect(snapshot).toMatchObject({ unreadable: 0, notices: [] })
 })
 
+function failed(id: string, from: string, fault: string) {
+  return { id, code: 'value-failed', params: { from, fault } }
+}
+
 test('a value with a control character is named and not taken; line breaks and tabs of a name are', () => {
   const collector = new Collector()
   collector.addUser(user('1', 'uid=a', { email: 'a\u0007@x', name: 'A\u001b[2J', employeeId: '7\u007f' }))
@@ -60,15 +65,19 @@ test('a value with a control character is named and not taken; line breaks and t
   expect(users.get('2')).toMatchObject({ email: 'b@x', name: 'B\tC\r\nD\u0085' })
   expect([...groups.keys(), ...seen.group]).toEqual(['g'])
   expect(unreadable).toBe(0)
-  expect(notices.map(({ id, code, detail }) => `${id} ${code}: ${detail}`)).toEqual([
-    '1 value-failed: uid=a: the e-mail holds the control character U+0007',
-    '1 value-failed: uid=a: the employee id holds the control character U+007F',
-    '1 value-failed: uid=a: the name holds the control character U+001B',
-    '3 value-failed: uid=c: the e-mail holds the control character U+000D',
-    'g no-name: cn=g: the group has no name',
-    'g value-failed: cn=g: the name holds the control character U+0001',
+  expect(notices).toMatchObject([
+    failed('1', 'uid=a', 'the e-mail holds the control character U+0007'),
+    failed('1', 'uid=a', 'the employee id holds the control character U+007F'),
+    failed('1', 'uid=a', 'the name holds the control character U+001B'),
+    failed('3', 'uid=c', 'the e-mail holds the control character U+000D'),
+    { id: 'g', code: 'no-name', params: { from: 'cn=g' } },
+    failed('g', 'cn=g', 'the name holds the control character U+0001'),
   ])
 })
+
+function duplicate(from: string, ...others: readonly string[]) {
+  return { from, others: examplesOf(others) }
+}
 
 test('all entries that share an id are skipped, named and seen', () => {
   const collector = new Collector()
@@ -78,10 +87,10 @@ test('all entries that share an id are skipped, named and seen', () => {
   expect([...snapshot.users.keys()]).toEqual(['2'])
   expect(snapshot.seen.user).toEqual(new Set(['1', '2']))
   expect(snapshot.unreadable).toBe(0)
-  expect(snapshot.notices.map((notice) => notice.detail)).toEqual([
-    'uid=a: the id "1" is also used by "uid=b", "uid=c"',
-    'uid=b: the id "1" is also used by "uid=a", "uid=c"',
-    'uid=c: the id "1" is also used by "uid=a", "uid=b"',
+  expect(snapshot.notices.map(({ params }) => params)).toEqual([
+    duplicate('uid=a', 'uid=b', 'uid=c'),
+    duplicate('uid=b', 'uid=a', 'uid=c'),
+    duplicate('uid=c', 'uid=a', 'uid=b'),
   ])
 })
 
@@ -119,9 +128,8 @@ test('an entry that changed between two readings of it is left alone, and seen',
   collector.addUser(user('1', 'uid=a', { name: 'after' }))
   const { users, seen, notices, unreadable } = snapshotOf(collector)
   expect([users.size, seen.user.has('1'), unreadable]).toEqual([0, true, 0])
-  expect(notices.map(({ code, detail }) => `${code} ${detail}`)).toEqual([
-    'duplicate-id uid=a: was read twice and changed in between; this run leaves it alone',
-  ])
+  const params = { from: 'uid=a', others: examplesOf([]) }
+  expect(notices).toEqual([{ kind: 'user', id: '1', code: 'duplicate-id', params }])
 })
 
 test('the order of reading changes nothing, notices included', () => {
@@ -185,7 +193,7 @@ test.each([
   expect(collector.addUser(user('', 'uid=a', { ids }))).toBeUndefined()
   const snapshot = snapshotOf(collector)
   expect(snapshot).toMatchObject({ unreadable: 1, users: new Map() })
-  expect(snapshot.notices[0]?.detail).toBe(`uid=a: ${problem} (external_id is "uid")`)
+  expect(snapshot.notices[0]?.params).toEqual({ from: 'uid=a', fault: `${problem} (external_id is "uid")` })
   expect([...snapshot.seen.user]).toEqual(ids)
 })
 
@@ -218,7 +226,8 @@ test('a group without a name makes its twin a duplicate', () => {
 })
 
 test('a group whose members are hidden is left alone, and so is another group of its id', () => {
-  const hidden = { ids: ['g'], idName: 'cn', from: 'cn=hidden', why: 'the server hides members' }
+  const why = { why: 'global-catalog', isOwn: true, groups: examplesOf([]) } as const
+  const hidden = { ids: ['g'], idName: 'cn', from: 'cn=hidden', why }
   const collector = new Collector()
   collector.addGroupWithUnknownMembers(hidden)
   expect(snapshotOf(collector)).toMatchObject({ groups: new Map(), seen: { group: new Set(['g']) } })
@@ -248,8 +257,8 @@ test('members are sorted and unique, unknownMembers are one notice with examples
   )
   const snapshot = snapshotOf(collector)
   expect(snapshot.groups.get('g')?.members).toEqual(['a', 'b'])
-  expect(snapshot.notices.map((notice) => notice.detail)).toEqual([
-    'cn=g: 5 members are no users of this sync: "u", "v", "w" and 2 more',
+  expect(snapshot.notices.map(({ params }) => params)).toEqual([
+    { from: 'cn=g', examples: ['u', 'v', 'w'], total: 5, groups: 0, shared: examplesOf([]) },
   ])
 })
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { examplesOf } from '../../../src/core/notice.ts'
 import { Collector } from '../../../src/source/collect.ts'
 import { countSource, findingsOf, percent } from '../../../src/source/statistics.ts'
 
@@ -41,7 +42,7 @@ test('everything that is worth a look is found, the worst first', () => {
   collector.addUser(user('n2', undefined, undefined))
   collector.addUser({ ...user('twice'), from: 'row 7' })
   collector.addUser({ ...user('twice'), from: 'row 8' })
-  collector.addUnreadable('user', 'row 9 does not parse')
+  collector.addUnreadable('user', { from: 'row 9', fault: 'does not parse' })
   collector.addGroup({
     ids: ['g'],
     idName: 'id',
@@ -104,8 +105,8 @@ test('no sentence names anybody', () => {
   collector.addUser({ ...user('secret-2', 'secret@x'), from: 'secret 2' })
   collector.addUser(user('a', 'secret@x', 'A'))
   collector.addUser(user('b', 'secret@x', 'B'))
-  collector.addUnreadable('group', 'secret row')
-  collector.addMembersOfUnknownGroup('secret', 'secret members')
+  collector.addUnreadable('group', { from: 'secret row', fault: 'secret' })
+  collector.addMembersOfUnknownGroup('secret', ['secret member'])
   for (const { sentence } of findingsOf(collector.snapshot(), MAPPED))
     expect(sentence).not.toContain('secret')
 })
@@ -123,10 +124,11 @@ test.each([
 test('groups whose members are hidden are counted', () => {
   const collector = new Collector()
   collector.addUser(user('1', 'a@x', 'A'))
-  collector.addGroupWithUnknownMembers({ ids: ['g'], idName: 'id', from: 'cn=g', why: 'because' })
+  const why = { why: 'global-catalog', isOwn: true, groups: examplesOf([]) } as const
+  collector.addGroupWithUnknownMembers({ ids: ['g'], idName: 'id', from: 'cn=g', why })
   const sentences = () => findingsOf(collector.snapshot(), MAPPED).map(({ sentence }) => sentence)
   expect(sentences()).toEqual(['1 group is left as it is: this server does not have all of its members'])
-  collector.addGroupWithUnknownMembers({ ids: ['h'], idName: 'id', from: 'cn=h', why: 'because' })
+  collector.addGroupWithUnknownMembers({ ids: ['h'], idName: 'id', from: 'cn=h', why })
   expect(sentences()).toEqual([
     '2 groups are left as they are: this server does not have all of their members',
   ])

@@ -102,13 +102,17 @@ test.each([[null], [undefined], [''], ['..']])(
         kind: 'user',
         id: undefined,
         code: 'unaddressable',
-        params: { ownId: 2, name: 'Bo', fault: expect.any(String) },
+        params: {
+          ownId: 2,
+          name: 'Bo',
+          fault: expect.stringMatching(/^the id /),
+        },
       },
     ])
   },
 )
 
-test('of two users with one external id the first is kept, and the notice says how to part them', async () => {
+test('of two users with one external id the first is kept, and the notice has their ids in the service', async () => {
   await using server = await startDirectoryServer()
   put(server, [user(1), user(2), user(3, { external_id: 'u1' }), user(4, { external_id: 'u1' })])
   const { users, notices } = await read(server)

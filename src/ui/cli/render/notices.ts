@@ -16,7 +16,8 @@ export function renderNotices(
   const lines: string[] = []
   for (const [code, group] of Map.groupBy(notices, (notice) => notice.code)) {
     const total = Math.max(group.length, counts?.notices[code] ?? 0)
-    const heading = `${code} (${digits(total)}): ${NOTICES[code].meaning}`
+    const { meaning, remedy } = NOTICES[code]
+    const heading = `${code} (${digits(total)}): ${meaning}`
     if (sameNotices?.codes.includes(code) === true && !STILL_TO_COME.has(code) && !all) {
       lines.push(`${heading}; the same as in run ${sameNotices.run}, --all shows them`)
       continue
@@ -25,6 +26,7 @@ export function renderNotices(
     lines.push(...group.slice(0, shown).map((notice) => `  ${renderNotice(notice)}`))
     if (total > shown)
       lines.push(`  … and ${digits(total - Math.min(shown, group.length))} more, --all shows them`)
+    if (remedy !== undefined) lines.push(`  ${remedy}`)
   }
   return lines
 }

@@ -5,10 +5,11 @@ import type {
   UserEntry,
 } from '../../../../src/core/entries/entry.ts'
 import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
+import type { UnconfirmedRemoval, Wait } from '../../../../src/core/notice.ts'
 import { atOnce } from '../../../../src/base/steps.ts'
 import { type Breach, checkGuards } from '../../../../src/core/plan/guards.ts'
 import type { Evidence } from '../../../../src/core/plan/evidence/evidence.ts'
-import type { PlanInputs } from '../../../../src/core/plan/inputs.ts'
+import type { DeleteWait, PlanInputs, Withheld } from '../../../../src/core/plan/inputs.ts'
 import { makePlan } from '../../../../src/core/plan/plan.ts'
 import { UserTable } from '../../../../src/core/entries/user-table.ts'
 import { DirectoryUsers, SourceUsers } from '../../../../src/core/entries/users.ts'
@@ -115,6 +116,22 @@ export const NO_EVIDENCE: Evidence = {
   deletedLastDay: { user: new Set(), group: new Set() },
   approved: new Set(),
 }
+
+export const REJECTED = {
+  code: 'rejected',
+  params: { by: 'ana', at: '2026-03-09T12:00:00.000Z', run: 3, release: 'alone' },
+} as const satisfies Withheld
+
+export const IN_GRACE = {
+  code: 'in-grace',
+  params: { since: '2026-03-10T12:00:00.000Z', until: '2026-03-11T12:00:00.000Z' },
+} as const satisfies DeleteWait
+
+/** The server may lack what the last complete run read. */
+export const LACKS = { code: 'server-not-newer', params: {} } as const satisfies Wait
+
+/** The recheck read the members of the group with the DN `cn=g` while they changed. */
+export const CHANGING = { code: 'changing', params: { list: 'cn=g' } } as const satisfies UnconfirmedRemoval
 
 /** What the guards object to, at once. */
 export function guardsOf(...given: Parameters<typeof checkGuards>): readonly Breach[] {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { NoticeParams } from '../../../../src/core/notice.ts'
 import {
   type CanaryChange,
   judgeCanary,
@@ -107,58 +108,72 @@ describe('what stops a run', () => {
 })
 
 describe('what is noticed, and stops nothing', () => {
-  test.each<[string, readonly ReadBack[], string]>([
+  test.each<
+    [string, readonly ReadBack[], NoticeParams['rewritten']['field'], string | number, string | number | null]
+  >([
     [
       'a name in capital letters, although somebody else has it so',
       [created('a', { name: 'ada' }, { name: 'Ada' }), ada],
-      'got the name "ada", and shows the name "Ada"',
+      'name',
+      'ada',
+      'Ada',
     ],
     [
       'a name without its second word, although somebody else has just the first',
       [created('a', { name: 'Ada Maria' }, { name: 'Ada' }), ada],
-      'got the name "Ada Maria", and shows the name "Ada"',
+      'name',
+      'Ada Maria',
+      'Ada',
     ],
-    [
-      'no name',
-      [created('c', { email: 'c@x.org', name: 'C' }, { name: null }), ada],
-      'got the name "C", and shows no name',
-    ],
+    ['no name', [created('c', { email: 'c@x.org', name: 'C' }, { name: null }), ada], 'name', 'C', null],
     [
       'an e-mail that nobody else has',
       [created('a', { email: 'ada+1@x.org' }, { email: 'ada@y.org' }), ben],
-      'got the e-mail "ada+1@x.org", and shows the e-mail "ada@y.org"',
+      'email',
+      'ada+1@x.org',
+      'ada@y.org',
     ],
     [
       'an e-mail without its tag, although somebody else has just that',
       [created('a', { email: 'box+1@x.org' }, { email: 'Box@x.org' }), created('b', { email: 'box@x.org' })],
-      'got the e-mail "box+1@x.org", and shows the e-mail "Box@x.org"',
+      'email',
+      'box+1@x.org',
+      'Box@x.org',
     ],
     [
       'a name that was cut off within a word, although somebody else has just that',
       [created('a', { name: 'Maximilian Ada' }, { name: 'Maxi' }), created('b', { name: 'Maxi' })],
-      'got the name "Maximilian Ada", and shows the name "Maxi"',
+      'name',
+      'Maximilian Ada',
+      'Maxi',
     ],
     [
       'members without those whom the service does not know',
       [withMembers('g', ['u1', 'u2', 'u3'], ['u1', 'u2']), withMembers('h', ['u1', 'u2'], ['u1', 'u2'])],
-      'got 3 members, and shows 2 members',
+      'members',
+      3,
+      2,
     ],
     [
       'a single update that shows the old value',
       [updated('a', ['Old', 'New', 'Old']), updated('b', ['Old', 'New', 'New'])],
-      'got the name "New", and shows the name "Old"',
+      'name',
+      'New',
+      'Old',
     ],
     [
       'an old value that was sent for somebody else',
       [updated('a', ['Ben', 'Ada', 'Ben']), updated('b', ['Ada', 'Ben', 'Ben'])],
-      'got the name "Ada", and shows the name "Ben"',
+      'name',
+      'Ada',
+      'Ben',
     ],
-  ])('%s', (_, readBacks, detail) => {
+  ])('%s', (_, readBacks, field, sent, shown) => {
     const { failure, passed, notices } = judge(readBacks)
     expect(failure).toBeUndefined()
     expect(passed).toBe(true)
     expect(notices.map(({ code }) => code)).toEqual(['read-back', 'rewritten'])
-    expect(notices[1]?.detail).toBe(detail)
+    expect(notices[1]?.params).toEqual({ field, sent, shown })
   })
 })
 

@@ -9,10 +9,15 @@ import {
   type RecordedBreach,
 } from '../../../../src/core/plan/decide.ts'
 
-const LOW: RecordedBreach = { guard: 'low', detail: '', changes: ['a', 'b'] }
-const HIGH: RecordedBreach = { guard: 'high', detail: '', changes: ['b', 'c'] }
+const LOW: RecordedBreach = {
+  code: 'max-moved-ids',
+  params: { users: 2, limit: 1 },
+  changes: ['a', 'b'],
+}
+const HIGH: RecordedBreach = { code: 'members-gone', params: { before: 2 }, changes: ['b', 'c'] }
+const GUARDS = { low: LOW, high: HIGH }
 
-type Decided = readonly [Decision, guard: string]
+type Decided = readonly [Decision, guard: keyof typeof GUARDS]
 
 /** What each of these decisions on a plan that guards hold decides about, and what becomes of the hold. */
 function decideOneByOne(decisions: readonly Decided[]) {
@@ -21,7 +26,7 @@ function decideOneByOne(decisions: readonly Decided[]) {
   let hold: 'open' | Decision = 'open'
   for (const [decision, name] of decisions) {
     const before = { state: 'held', hold, breaches }
-    const chosen = choices(before, decision, true).filter(({ guard }) => guard === name)
+    const chosen = choices(before, decision, true).filter(({ code }) => code === GUARDS[name].code)
     for (const change of decidedChanges(before, decision, chosen)) made.set(change, decision)
     breaches = breaches.map((breach) => (chosen.includes(breach) ? { ...breach, decided: decision } : breach))
     hold = holdAfter({ state: 'held', hold, breaches }, (change) => made.has(change))
@@ -85,28 +90,43 @@ test('whoever rejects a held plan rejects what was approved of it, too, and of a
   const found = breaches.map((breach) => ({ ...breach, waitsFor: 'person' as const }))
   const held = choices({ state: 'held', hold: 'open', breaches }, 'rejected', false)
   const done = choices({ state: 'done', hold: 'open', breaches: found }, 'rejected', false)
-  expect([held, done].map((chosen) => chosen.map(({ guard }) => guard))).toEqual([['low', 'high'], ['high']])
+  expect([held, done].map((chosen) => chosen.map(({ code }) => code))).toEqual([
+    [LOW.code, HIGH.code],
+    [HIGH.code],
+  ])
 })
 
 test('a guard whose changes are all decided keeps no hold open', () => {
-  const all = { guard: 'all', detail: '', changes: ['a', 'b', 'c'], decided: 'rejected' } as const
+  const all = { ...HIGH, changes: ['a', 'b', 'c'], decided: 'rejected' } as const
   const hold = { state: 'held', hold: 'open', breaches: [all, LOW] }
   expect(holdAfter(hold, (change) => all.changes.includes(change as 'a'))).toBe('rejected')
 })
 
 test('only what waits and has changes can be decided on', () => {
-  const found = { ...LOW, guard: 'reborn', waitsFor: 'better-read' } as const
-  const breaches = [LOW, found, { ...found, guard: 'members-unproved', changes: [] }]
-  const names = (state: string) =>
-    choices({ state, hold: 'open', breaches }, 'approved', true).map(({ guard }) => guard)
-  expect(names('done')).toEqual(['reborn'])
-  expect(names('held')).toEqual(['low'])
+  const found = { ...HIGH, waitsFor: 'better-read' } as const
+  const breaches = [LOW, found, { ...found, changes: [] }]
+  const chosen = (state: string) => choices({ state, hold: 'open', breaches }, 'approved', true)
+  expect(chosen('done')).toEqual([found])
+  expect(chosen('held')).toEqual([LOW])
 })
 
 test('a change that several findings name is one change to decide on, and a server none', () => {
   const waitsFor = 'person' as const
   const [low, high] = [LOW, HIGH].map((breach) => ({ ...breach, changes: 2, waitsFor }))
-  const server: BreachSummary = { guard: 'server-not-newer', detail: '', changes: 1, waitsFor }
+  const server: BreachSummary = {
+    code: 'server-not-newer',
+    params: {
+      how: 'older',
+      server: 'dc2',
+      last: 'dc1',
+      difference: { key: 'usn', known: '2', seen: '1' },
+      since: '2026-03-10T12:00:00.000Z',
+      until: '2026-03-11T12:00:00.000Z',
+      needsApproval: true,
+    },
+    changes: 1,
+    waitsFor,
+  }
   const groups = [[0], [0, 1], [1], [2]].map((breaches) => ({ breaches, count: 1 }))
   expect(countUndecided({ state: 'done', breaches: [low!, high!, server] }, groups)).toBe(3)
   const decided = { ...low!, decided: 'approved' as const }

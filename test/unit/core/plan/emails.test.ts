@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { PlanInputs, Withheld } from '../../../../src/core/plan/inputs.ts'
 import type { Plan } from '../../../../src/core/plan/changes.ts'
 import { person, shown, testAnyEmails, X, Y, Z } from './emails.ts'
-import { directoryOf, linesOf, noticesOf, planOf, sourceOf } from './build.ts'
+import { directoryOf, linesOf, noticesOf, planOf, REJECTED, sourceOf } from './build.ts'
 
 /** The e-mails that a plan writes, in its order: `a x@example.org`, with a `?` where a user is written without one. */
 function writtenIn(plan: Plan): string[] {
@@ -15,7 +15,9 @@ function writtenIn(plan: Plan): string[] {
 
 /** Every change of the plan was refused before. */
 function allWithheld({ changes }: Plan): ReadonlyMap<string, Withheld> {
-  return new Map([...changes].map((each) => [each.fingerprint, { code: 'quarantined', detail: 'refused' }]))
+  return new Map(
+    [...changes].map((each) => [each.fingerprint, { code: 'quarantined', params: { answer: 'refused' } }]),
+  )
 }
 
 /** Whose e-mail each written user takes, and after how many others. */
@@ -40,9 +42,8 @@ describe('two people with one e-mail', () => {
     )
     expect(writtenIn(plan)).toEqual(['a ?'])
     expect(noticesOf(plan)).toEqual(['duplicate-email a'])
-    expect(plan.notices[0]?.detail).toBe(
-      '"b" has the e-mail x@example.org in the directory and keeps it; the rest of this user (uid=a) is written without it',
-    )
+    const params = { email: 'x@example.org', owner: 'b', how: 'held', from: 'uid=a', undo: null }
+    expect(plan.notices[0]?.params).toEqual(params)
   })
 
   test('otherwise the smallest id gets it, and keeps it when a smaller one comes', () => {
@@ -107,9 +108,7 @@ describe('two people with one e-mail', () => {
     const source = sourceOf([person('a', Y), person('b', Z), person('c', 'new@example.org')])
     const directory = directoryOf([shown('a', X), shown('b', Y), shown('c', Z)])
     const change = [...planOf(source, directory).changes].find((each) => each.change.id === 'c')
-    const withheld = new Map<string, Withheld>([
-      [change?.fingerprint ?? '', { code: 'rejected', detail: 'no' }],
-    ])
+    const withheld = new Map([[change?.fingerprint ?? '', REJECTED]])
     const plan = planOf(source, directory, { withheld })
     expect([...plan.changes]).toEqual([])
     expect(noticesOf(plan)).toEqual(['duplicate-email a', 'duplicate-email b', 'rejected c'])
@@ -219,8 +218,7 @@ describe('e-mails that move', () => {
         kind: 'user',
         id: 'p-18',
         code: 'new-id',
-        detail:
-          'looks like "p-17" under a new id, who is deleted in this plan: both have the e-mail x@example.org',
+        params: { oldId: 'p-17', email: 'x@example.org' },
       },
     ])
   })

@@ -92,7 +92,7 @@ export function testAnyEmails(numRuns: number): void {
             have = after
             for (const { fingerprint: print, change } of refused) {
               expect(change).toHaveProperty('takes')
-              withheld.set(print, { code: 'quarantined', detail: 'taken' })
+              withheld.set(print, { code: 'quarantined', params: { answer: 'taken' } })
             }
             const rest = planOf(source, directoryOf(have), { withheld })
             const swap = rest.notices.find(({ code }) => code === 'email-swap')

@@ -1,17 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import type { SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
 import { atOnce, forEachInSteps } from '../../../../src/base/steps.ts'
+import { examplesOf } from '../../../../src/core/notice.ts'
 import { takeBaseline } from '../../../../src/core/plan/baseline.ts'
 import { type Evidence, lossesOf, prove } from '../../../../src/core/plan/evidence/evidence.ts'
 import { doubtfulDns, entriesOfOthers } from '../../../../src/core/plan/evidence/nesting.ts'
 import type { PlanInputs } from '../../../../src/core/plan/inputs.ts'
 import { makePlan } from '../../../../src/core/plan/plan.ts'
 import {
+  CHANGING,
   directoryOf,
   haveGroup,
   haveUser,
+  IN_GRACE,
+  LACKS,
   linesOf,
   NO_EVIDENCE as NONE,
+  REJECTED,
   sourceOf,
   wantGroup,
   wantUser,
@@ -78,7 +83,7 @@ function proved(inputs: PlanInputs, evidence: Partial<Evidence> = {}) {
     lines: linesOf(plan),
     plan,
     findings,
-    guards: findings.map(({ guard, waitsFor }) => `${guard} for a ${waitsFor}`),
+    guards: findings.map(({ code, waitsFor }) => `${code} for a ${waitsFor}`),
   }
 }
 
@@ -90,10 +95,13 @@ describe('an OU that lost all its users', () => {
   test('keeps its people and their memberships, and the rest is applied', () => {
     const { lines, guards, findings, plan } = proved(inputs, { baselines: before })
     expect(guards).toEqual(['container-emptied for a person'])
-    expect(findings[0]?.detail).toBe(
-      '5 users of "ou=sales,dc=org" are absent, and no user is left there; perhaps the reader may not see it any more, ' +
-        'or the sync has another base or filter',
-    )
+    expect(findings[0]?.params).toEqual({
+      kind: 'user',
+      container: 'ou=sales,dc=org',
+      absent: 5,
+      leftFilter: 0,
+      wasFound: false,
+    })
     expect(findings[0]?.changes).toHaveLength(5)
     expect(lines).toEqual(['create-user new', 'set-members g'])
     expect([...plan.changes][1]?.change).toMatchObject({ want: ['new', ...everybody].toSorted() })
@@ -102,7 +110,7 @@ describe('an OU that lost all its users', () => {
 
   test('keeps their memberships in the time of grace too, in which nobody would be deleted yet', () => {
     const { lines, guards, findings, plan } = proved(
-      { ...inputs, waits: { whyNotDeleted: () => ({ code: 'in-grace', detail: 'absent since noon' }) } },
+      { ...inputs, waits: { whyNotDeleted: () => IN_GRACE } },
       { baselines: before },
     )
     expect(guards).toEqual(['container-emptied for a person'])
@@ -122,7 +130,7 @@ describe('an OU that lost all its users', () => {
 
   test('holds nothing that was rejected', () => {
     const changes = proved(inputs, { baselines: before }).findings[0]?.changes ?? []
-    const withheld = new Map(changes.map((print) => [print, { code: 'rejected', detail: 'no' } as const]))
+    const withheld = new Map(changes.map((print) => [print, REJECTED]))
     const { guards, lines } = proved({ ...inputs, withheld }, { baselines: before })
     expect(guards).toEqual([])
     expect(lines).toEqual(['create-user new', 'set-members g'])
@@ -146,9 +154,7 @@ describe('an OU that lost all its users', () => {
       { baselines: before },
     )
     expect(guards).toEqual(['container-emptied for a person'])
-    expect(findings[0]?.detail).toContain(
-      '5 users of "ou=sales,dc=org" are absent (4 still in the source, but outside the',
-    )
+    expect(findings[0]?.params).toMatchObject({ container: 'ou=sales,dc=org', absent: 5, leftFilter: 4 })
   })
 
   test('is no finding without a good run before', () => {
@@ -183,28 +189,30 @@ describe('a group that would lose members', () => {
 
   test('loses no member when the recheck does not prove it, and gets its new members', () => {
     const inputs = inputsOf(readOf([...everybody, 'new'], ['new', 'o1']))
-    const losses = new Map([['g', { stillMembers: [], unproved: 'cn=g changed again' }]])
+    const losses = new Map([['g', { stillMembers: [], unproved: CHANGING }]])
     const { plan, guards, findings } = proved(inputs, { losses })
     expect([...plan.changes].at(-1)?.change).toMatchObject({
       id: 'g',
       want: ['new', ...everybody].toSorted(),
     })
     expect(guards).toEqual(['members-unproved for a better-read'])
-    expect(findings[0]?.detail).toContain('cn=g changed again')
+    expect(findings[0]?.params).toEqual({ groups: 1, reason: CHANGING })
     expect(plan.notices).toMatchObject([{ code: 'members-kept', id: 'g' }])
   })
 
   test('keeps the members of whom the recheck proved nothing until an approval, and loses the others', () => {
     const inputs = inputsOf(readOf(everybody, ['o1', 's1', 's2', 's3']))
-    const losses = new Map([
-      ['g', { stillMembers: [], unproved: '"o2" shows no uid', unprovedMembers: ['o2'] }],
-    ])
+    const unproved = { code: 'no-uid', params: { group: 'cn=g', users: examplesOf(['o2']) } } as const
+    const losses = new Map([['g', { stillMembers: [], unproved, unprovedMembers: ['o2'] }]])
     const { plan, guards, findings } = proved(inputs, { losses })
     expect([...plan.changes].map(({ change }) => change)).toMatchObject([
       { id: 'g', want: ['o1', 'o2', 's1', 's2', 's3'] },
     ])
     expect(guards).toEqual(['members-unproved for a better-read'])
-    expect(findings[0]?.detail).toContain('"o2" shows no uid; stays in "Everybody"')
+    expect(findings[0]?.params).toEqual({ groups: 1, reason: unproved })
+    expect(plan.notices).toMatchObject([
+      { code: 'members-kept', id: 'g', params: { group: 'Everybody', isPart: true, reason: unproved } },
+    ])
     const approved = new Set(findings[0]?.changes)
     const after = proved(inputs, { losses, approved })
     expect([...after.plan.changes].map(({ change }) => change)).toMatchObject([
@@ -233,13 +241,13 @@ describe('a group that would lose members', () => {
       [wantGroup('g', 'Everybody', everybody), wantGroup('few', 'Few', [])],
     )
     expect(proved(inputsOf(read)).lines).toEqual(['set-members few'])
-    const losses = new Map([
-      ['few', { stillMembers: [], unproved: 'cn=few must have members by the schema' }],
-    ])
+    const params = { group: 'cn=few', list: 'cn=few', attribute: 'member' }
+    const unproved = { code: 'attribute-required', params } as const
+    const losses = new Map([['few', { stillMembers: [], unproved }]])
     const { lines, guards, findings } = proved(inputsOf(read), { losses })
     expect(lines).toEqual([])
     expect(guards).toEqual(['group-emptied for a person'])
-    expect(findings[0]?.detail).toContain('must have members by the schema')
+    expect(findings[0]?.params).toEqual({ how: 'no-members', group: 'Few', had: 2, reason: unproved })
     expect(proved(inputsOf(read), { losses, approved: new Set(findings[0]?.changes) }).lines).toEqual([
       'set-members few',
     ])
@@ -282,13 +290,13 @@ describe('a group whose removals were blocked in an earlier run', () => {
 
   test.each<[string, Partial<PlanInputs>]>([
     ['some of the source cannot be understood', { source: { ...readOf(everybody, ['s1']), unreadable: 1 } }],
-    ['the server may lack something', { waits: { allButNew: 'the server is older' } }],
+    ['the server may lack something', { waits: { allButNew: LACKS } }],
   ])('goes on waiting after a read that proves nothing, because %s', (_, more) => {
     expect(proved({ ...oneIsBack, ...more }, { waitingGroups }).waitingGroups).toEqual(['g'])
   })
 
   test('goes on waiting while the second look does not prove the loss', () => {
-    const losses = new Map([['g', { stillMembers: [], unproved: 'cn=g changed again' }]])
+    const losses = new Map([['g', { stillMembers: [], unproved: CHANGING }]])
     expect(proved(oneIsBack, { waitingGroups, losses }).waitingGroups).toEqual(['g'])
   })
 
@@ -320,10 +328,14 @@ describe('a group within another one that is absent, and still listed there', ()
     const { lines, guards, findings, ...kept } = proved(inputs, { nesting })
     expect(lines).toEqual([])
     expect(guards).toEqual(['nested-group-absent for a person'])
-    expect(findings[0]?.detail).toBe(
-      '"cn=sales,dc=org" is absent, and "Everybody" still lists it as a group within and would lose 5 members; ' +
-        'perhaps the reader may not see it any more',
-    )
+    expect(findings[0]?.params).toEqual({
+      group: 'cn=sales,dc=org',
+      how: 'still-listed',
+      listedBy: examplesOf(['Everybody']),
+      unresolved: examplesOf([]),
+      removals: 5,
+      groups: examplesOf(['Everybody']),
+    })
     expect(kept.nesting).toEqual(nesting)
     const approved = new Set(findings[0]?.changes)
     const after = proved(inputs, { nesting, approved })
@@ -407,10 +419,15 @@ describe('a group within another one that is absent, where that one lists others
   test('is not deleted, and no member is removed, until an approval', () => {
     const first = proved(hidden, { nesting })
     expect(first.lines).toEqual([])
-    expect(first.findings.map(({ guard, detail }) => `${guard}: ${detail}`)).toEqual([
-      `nested-group-absent: "${OLD}" is absent, and "Everybody" lists other DNs than before that are no entry of this ` +
-        `read ("${NEW}"), and "Everybody" would lose 5 members; perhaps it was renamed and the reader may not see it any more`,
-    ])
+    expect(first.findings).toMatchObject([{ code: 'nested-group-absent' }])
+    expect(first.findings[0]?.params).toEqual({
+      group: OLD,
+      how: 'perhaps-renamed',
+      listedBy: examplesOf(['Everybody']),
+      unresolved: examplesOf([NEW]),
+      removals: 5,
+      groups: examplesOf(['Everybody']),
+    })
     expect(first.nesting).toEqual(nesting)
     const second = proved(hidden, { nesting: first.nesting, waitingGroups: new Set(first.waitingGroups) })
     expect(second.lines).toEqual([])
@@ -471,7 +488,7 @@ describe('a group within another one that is absent, where that one lists others
         hiddenOutside,
         {
           nesting: outside.nesting,
-          losses: new Map([['g', { stillMembers: [], unproved: 'cn=g changed' }]]),
+          losses: new Map([['g', { stillMembers: [], unproved: CHANGING }]]),
         },
         ['g'],
       ],
@@ -549,7 +566,7 @@ test('a user who was deleted within a day is not created again without an approv
 })
 
 describe('where only new entries and members may be written', () => {
-  const waits = { allButNew: 'dc2 lacks changes' }
+  const waits = { allButNew: LACKS }
 
   test('updates, deletes and removals wait, each with its name', () => {
     const renamed = { ...readOf([...OTHERS, 's1', 'new'], ['o1', 'new']) }
@@ -575,21 +592,27 @@ describe('where only new entries and members may be written', () => {
   })
 })
 
+function noticeOf(op: 'create-user' | 'delete-user', id: string) {
+  return { kind: 'user', id, params: { op, name: `Name ${id}`, email: `${id}@example.org` } }
+}
+
 test('where nothing may be written, every change is named with the reason, and nothing is asked', () => {
   const read = readOf([...OTHERS, 'new'], ['o1', 'new'])
-  const inputs = inputsOf(read, { waits: { everything: 'the server is older' } })
+  const inputs = inputsOf(read, { waits: { everything: LACKS } })
   const waitingGroups = new Set(['few'])
   const { lines, guards, plan, ...kept } = proved(inputs, { baselines: before, waitingGroups })
   expect(lines).toEqual([])
   expect(guards).toEqual([])
   expect(kept.waitingGroups).toEqual(['few'])
-  expect(plan.notices.map(({ kind, id, code, detail }) => `${code} ${kind} ${id}: ${detail}`)).toEqual([
-    'unproved user new: Name new <new@example.org>: not created: the server is older',
-    ...SALES.map(
-      (id) => `unproved user ${id}: Name ${id} <${id}@example.org>: not deleted: the server is older`,
-    ),
-    'unproved group g: "Everybody": 0 members not added, 1 not removed: the server is older',
-  ])
+  const group = {
+    kind: 'group',
+    id: 'g',
+    params: { op: 'set-members', name: 'Everybody', added: 0, removed: 1 },
+  }
+  const unproved = [noticeOf('create-user', 'new'), ...SALES.map((id) => noticeOf('delete-user', id)), group]
+  expect(plan.notices).toMatchObject(
+    unproved.map((each) => ({ ...each, code: 'unproved', params: { ...each.params, wait: LACKS } })),
+  )
 })
 
 test('a group that is suspected to be hidden keeps its people in the groups around it too, however few', () => {
@@ -597,11 +620,17 @@ test('a group that is suspected to be hidden keeps its people in the groups arou
   const source = readOf(everybody, [], around)
   const groups = new Map([...source.groups, ['few', wantGroup('few', 'Few', ['o1'])]])
   const { findings, lines } = proved(inputsOf({ ...source, groups }))
-  expect(findings.map(({ detail, changes }) => [detail, changes.length])).toEqual([
-    ['group "Everybody" had 7 members and has none; perhaps the reader may not see them any more', 2],
+  expect(findings.map(({ params, changes }) => [params, changes.length])).toEqual([
+    [{ how: 'no-members', group: 'Everybody', had: 7, reason: null }, 2],
   ])
   expect(lines).toEqual([])
 })
+
+/** The list with this DN has no member in the attribute any more, so the group Everybody would lose members. */
+function silentList(list: string, attribute: string, why: string, removals: number) {
+  const groups = examplesOf(['Everybody'])
+  return { how: 'attribute-empty', list, attributes: [attribute], why, removals, groups }
+}
 
 describe('a group that lists members in several attributes', () => {
   const memberLists = new Map([
@@ -626,10 +655,7 @@ describe('a group that lists members in several attributes', () => {
       memberLists,
     })
     expect(guards).toEqual(['group-emptied for a person'])
-    expect(findings[0]?.detail).toBe(
-      '"Everybody" would lose 5 members: "cn=g" listed members in memberUid in the last good run, and lists none there ' +
-        'now; perhaps the reader may not see them any more',
-    )
+    expect(findings[0]?.params).toEqual(silentList('cn=g', 'memberUid', 'not-shown', 5))
     expect([lines, kept.waitingGroups]).toEqual([[], ['g']])
     expect(kept.memberLists.get('g')).toEqual(['member', 'memberUid'])
   })
@@ -637,14 +663,14 @@ describe('a group that lists members in several attributes', () => {
   test('keeps them while a group within it is silent', () => {
     const inner = lists({ g: ['member', 'memberUid'], few: ['memberUid'], 'cn=inner,dc=org': ['member'] })
     const { findings } = proved(inputsOf(readOf(everybody, OTHERS, inner)), { memberLists })
-    expect(findings[0]?.detail).toContain('"cn=inner,dc=org" listed members in memberUid')
+    expect(findings[0]?.params).toMatchObject({ list: 'cn=inner,dc=org', attributes: ['memberUid'] })
   })
 
   test('keeps even one where no group shows the attribute any more', () => {
     const gone = lists({ g: ['member'], few: ['member'], 'cn=inner,dc=org': ['member'] })
     const but = everybody.slice(1)
-    expect(proved(inputsOf(readOf(everybody, but, gone)), { memberLists }).findings[0]?.detail).toContain(
-      'lists none there now, as no group does any more; perhaps',
+    expect(proved(inputsOf(readOf(everybody, but, gone)), { memberLists }).findings[0]?.params).toEqual(
+      silentList('cn=g', 'memberUid', 'not-shown-by-any-group', 1),
     )
     expect(proved(inputsOf(readOf(everybody, but, SILENT)), { memberLists }).findings).toEqual([])
   })
@@ -655,9 +681,7 @@ describe('a group that lists members in several attributes', () => {
     const { findings, lines } = proved(inputsOf(readOf(everybody, everybody.slice(1), now)), {
       memberLists: three,
     })
-    expect(findings[0]?.detail).toContain(
-      'in uniqueMember in the last good run, and lists none there now, as no group',
-    )
+    expect(findings[0]?.params).toEqual(silentList('cn=g', 'uniqueMember', 'not-shown-by-any-group', 1))
     expect(lines).toEqual([])
   })
 
@@ -668,11 +692,9 @@ describe('a group that lists members in several attributes', () => {
     const read = { ...SILENT, memberAttributes, memberLists: now && new Map(Object.entries(now)) }
     const inputs = inputsOf(readOf(everybody, everybody.slice(1), read))
     const { findings, lines, ...kept } = proved(inputs, { memberLists })
-    expect(findings.map(({ detail }) => detail)).toEqual([
-      '"Everybody" would lose 1 member: "cn=g" listed members in memberUid in the last good run, where ' +
-        'groups.map.members of the sync does not look any more',
-      '"Everybody" would lose 1 member: "cn=inner,dc=org" listed members in memberUid in the last good run, where ' +
-        'groups.map.members of the sync does not look any more',
+    expect(findings.map(({ params }) => params)).toEqual([
+      silentList('cn=g', 'memberUid', 'not-read', 1),
+      silentList('cn=inner,dc=org', 'memberUid', 'not-read', 1),
     ])
     expect([lines, kept.memberLists.get('g')]).toEqual([[], ['member', 'memberUid']])
     const approved = new Set(findings.flatMap(({ changes }) => changes))
@@ -711,11 +733,14 @@ describe('a group that lists members in several attributes', () => {
     expect([kept.memberLists.get('g'), kept.waitingGroups]).toEqual([['member', 'memberUid'], ['g']])
   })
 
-  test('says so where the configuration does not look any more where all its members were', () => {
+  test('names the attributes of all its members where the configuration does not read them any more', () => {
     const read = { ...SILENT, memberAttributes: ['uniqueMember'], memberLists: undefined }
-    expect(proved(inputsOf(readOf(everybody, [], read)), { memberLists }).findings[0]?.detail).toBe(
-      'group "Everybody" had 7 members and has none; it listed some in member and memberUid, where groups.map.members ' +
-        'of the sync does not look any more',
-    )
+    const reason = { code: 'attribute-not-read', params: { attributes: ['member', 'memberUid'] } }
+    expect(proved(inputsOf(readOf(everybody, [], read)), { memberLists }).findings[0]?.params).toEqual({
+      how: 'no-members',
+      group: 'Everybody',
+      had: 7,
+      reason,
+    })
   })
 })

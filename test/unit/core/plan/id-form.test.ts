@@ -9,22 +9,20 @@ const namesIn = ({ notices }: Plan) =>
   notices.flatMap(({ code, kind, id }) => (code === 'other-id-form' ? [`${kind} ${id}`] : []))
 
 test.each([
-  { form: 'GUIDs', ids: [ANA, BO], others: ['{6fd0f2c4-7e30-1041-8c95-a5e19ca83c13}'] },
+  { form: 'guid', ids: [ANA, BO], others: ['{6fd0f2c4-7e30-1041-8c95-a5e19ca83c13}'] },
   {
-    form: 'GUIDs',
+    form: 'guid',
     ids: ['10f2c444-7e301041-8c95a5e1-9ca83c11'],
     others: ['6fd0f2c47e3010418c95a5e19ca83c13'],
   },
-  { form: 'numbers', ids: ['1001', '000420'], others: ['7'] },
-])('a delete of an id that is not one of the $form of the source is named', ({ form, ids, others }) => {
+  { form: 'number', ids: ['1001', '000420'], others: ['7'] },
+])('a delete of an id that has not the form of all others, $form, is named', ({ form, ids, others }) => {
   const users = ids.map((id) => haveUser(id, `Name ${id}`))
   const old = [...others, 'emergency-1'].map((id) => haveUser(id, `Name ${id}`))
   const plan = planOf(sourceOf(ids.map((id) => wantUser(id, `Name ${id}`))), directoryOf([...users, ...old]))
   expect(plan.changes).toHaveLength(others.length + 1)
   expect(namesIn(plan)).toEqual(['user emergency-1'])
-  expect(plan.notices.find(({ code }) => code === 'other-id-form')?.detail).toContain(
-    `all ids of users in the source are ${form}, and this one is not`,
-  )
+  expect(plan.notices.find(({ code }) => code === 'other-id-form')?.params).toEqual({ form })
 })
 
 test('a group is one as well, beside users whose ids have no form', () => {

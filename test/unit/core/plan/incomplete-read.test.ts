@@ -66,9 +66,7 @@ test.each([
         kind: 'user',
         id: undefined,
         code: 'directory-incomplete',
-        detail:
-          `the directory already had ${there} of the ${creates} users to create: either its list did not show them, and ` +
-          'perhaps not everybody who left, or the service refused requests of which it had created entries',
+        params: { there, creates },
       },
     ])
   },

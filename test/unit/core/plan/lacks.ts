@@ -175,7 +175,7 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
     ),
   }
   for (const [id, unit] of truth.units) if (source.seen.user.has(id)) world.places.set(id, unit)
-  return findings.map(({ guard }) => guard)
+  return findings.map(({ code }) => code)
 }
 
 function apply({ users, groups }: World, plan: Plan): void {

@@ -6,7 +6,7 @@ import { byCodeUnit } from '../../../../src/base/order.ts'
 import type { PlanInputs, Withheld } from '../../../../src/core/plan/inputs.ts'
 import { PHASES, type PlannedChange } from '../../../../src/core/plan/changes.ts'
 import type { Plan } from '../../../../src/core/plan/changes.ts'
-import { directoryOf, planOf, sourceOf } from './build.ts'
+import { directoryOf, planOf, REJECTED, sourceOf } from './build.ts'
 
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f']
 const X = 'x.org'
@@ -113,7 +113,7 @@ function startOf({ have, isStrict }: World): DirectoryUser[] {
 function rejectedIn(given: World, have: readonly DirectoryUser[]): Withholding {
   const { changes } = planIn(given, have, new Map(), 0)
   const chosen = [...changes].filter(({ change }) => given.rejected.includes(change.id))
-  return new Map(chosen.map(({ fingerprint }) => [fingerprint, { code: 'rejected', detail: 'no' }]))
+  return new Map(chosen.map(({ fingerprint }) => [fingerprint, REJECTED]))
 }
 
 /** Runs until a run has nothing to do, as a daemon would; a run forgets what no plan wants any more. */
@@ -128,7 +128,8 @@ function settle(given: World): { have: readonly DirectoryUser[]; plan: Plan } {
     const { after, refused } = applyIn(given, plan, have, turn)
     const open = new Set(plan.withheld)
     for (const print of withheld.keys()) if (!open.has(print)) withheld.delete(print)
-    for (const { fingerprint } of refused) withheld.set(fingerprint, { code: 'quarantined', detail: 'no' })
+    for (const { fingerprint } of refused)
+      withheld.set(fingerprint, { code: 'quarantined', params: { answer: 'no' } })
     have = after
   }
   throw new Error('the runs do not come to an end')

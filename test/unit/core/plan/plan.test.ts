@@ -8,10 +8,13 @@ import {
   linesOf,
   noticesOf,
   planOf,
+  REJECTED,
   sourceOf,
   wantGroup,
   wantUser,
 } from './build.ts'
+
+const REFUSED = { code: 'quarantined', params: { answer: 'no' } } as const
 
 describe('users', () => {
   test('who is only in the source is created, who is only in the directory is deleted, who differs is updated', () => {
@@ -103,21 +106,20 @@ describe('users', () => {
   })
 
   test.each([
-    ['new@elsewhere.example', 'is outside the allowed domains'],
-    ['new', 'is no address'],
-    ['New <new@example.org>', 'is no address'],
-  ])('of %s it is said that it %s', (email, why) => {
+    ['new@elsewhere.example', 'other-domain'],
+    ['new', 'no-address'],
+    ['New <new@example.org>', 'no-address'],
+  ])('the e-mail %s is not allowed: %s', (email, why) => {
     const rules = { policy: 'mirror', membership: 'off', allowedDomains: ['example.org'] } as const
     const plan = planOf(sourceOf([wantUser('new', 'New', email)]), directoryOf([]), { rules })
-    expect(plan.notices.map(({ detail }) => detail)).toEqual([
-      `the e-mail ${email} ${why} (uid=new); nothing is written for this user`,
-    ])
+    const params = { email, why, from: 'uid=new' }
+    expect(plan.notices).toEqual([{ kind: 'user', id: 'new', code: 'email-not-allowed', params }])
   })
 
   test.each([
-    ['of another domain', 'new@elsewhere.example', ['example.org'], 'is outside the allowed domains'],
-    ['that is no address', 'new example.org', [], 'is no address'],
-    ['that is no address of the domain', 'n w@example.org', ['example.org'], 'is no address'],
+    ['of another domain', 'new@elsewhere.example', ['example.org'], 'other-domain'],
+    ['that is no address', 'new example.org', [], 'no-address'],
+    ['that is no address of the domain', 'n w@example.org', ['example.org'], 'no-address'],
   ])(
     'an e-mail %s is dropped where that is wanted, and the rest is written',
     (_case, email, allowed, why) => {
@@ -144,9 +146,9 @@ describe('users', () => {
       ])
       const written = [...plan.changes].map(({ change }) => JSON.stringify('want' in change && change.want))
       expect(written.filter((values) => values.includes(email))).toEqual([])
-      expect(plan.notices.map(({ id, code, detail }) => [id, code, detail])).toEqual([
-        ['a', 'email-dropped', `the e-mail ${email} ${why} (uid=a); the directory keeps its own`],
-        ['new', 'email-dropped', `the e-mail ${email} ${why} (uid=new); this user is written without it`],
+      expect(plan.notices).toMatchObject([
+        { id: 'a', code: 'email-dropped', params: { email, why, from: 'uid=a', isKept: true } },
+        { id: 'new', code: 'email-dropped', params: { email, why, from: 'uid=new', isKept: false } },
       ])
     },
   )
@@ -234,13 +236,13 @@ describe('what is never deleted', () => {
   })
 
   test('a group that the directory has twice under one id', () => {
-    const twice = { kind: 'group', id: 'g', code: 'shared-id', detail: 'is there twice' } as const
+    const twice = { kind: 'group', id: 'g', code: 'shared-id', params: { ownIds: [] } } as const
     const directory = directoryOf([haveUser('g')], [haveGroup('g', 'G')], { notices: [twice] })
     expect(linesOf(planOf(sourceOf([]), directory))).toEqual(['delete-user g'])
   })
 
   test('an entry that the directory has twice under one id', () => {
-    const twice = { kind: 'user', id: 'a', code: 'shared-id', detail: 'is there twice' } as const
+    const twice = { kind: 'user', id: 'a', code: 'shared-id', params: { ownIds: [] } } as const
     const plan = planOf(sourceOf([]), directoryOf([haveUser('a')], [], { notices: [twice] }))
     expect([...plan.changes]).toEqual([])
     expect(noticesOf(plan)).toEqual(['shared-id a'])
@@ -369,7 +371,7 @@ describe('members', () => {
     const [first] = planOf(...sides).changes
     expect(first).toMatchObject({ change: { op: 'create-user', id: 'b' } })
     const withheld = new Map([
-      [first!.fingerprint, { code: 'does-not-converge', detail: 'is not shown' }],
+      [first!.fingerprint, { code: 'does-not-converge', params: { how: 'not-kept' } }],
     ] as const)
     expect(linesOf(planOf(...sides, { withheld }))).toEqual([])
   })
@@ -392,25 +394,25 @@ describe('members', () => {
     const plan = planOf(
       sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a'])]),
       directoryOf([haveUser('a'), haveUser('left')], [haveGroup('g', 'G', ['a', 'left'])]),
-      { withheld: new Map([[fingerprint(left), { code: 'rejected', detail: 'rejected by root' }]]) },
+      { withheld: new Map([[fingerprint(left), REJECTED]]) },
     )
     expect([...plan.changes]).toEqual([])
     expect(noticesOf(plan)).toEqual(['rejected left'])
     expect(plan.withheld).toEqual([fingerprint(left)])
   })
 
-  test('the notices of rejected changes say who and what', () => {
+  test('the notices of rejected changes name the entry and the change', () => {
     const sides = [
       sourceOf([wantUser('new', 'Ana'), wantUser('b', 'Bo')], [wantGroup('g', 'G', ['b'])]),
       directoryOf([haveUser('b', 'Bob'), haveUser('left', 'Lee')], [haveGroup('g', 'G')]),
     ] as const
-    const rejected = { code: 'rejected', detail: 'rejected by root' } as const
-    const withheld = new Map([...planOf(...sides).changes].map((change) => [change.fingerprint, rejected]))
-    expect(planOf(...sides, { withheld }).notices.map(({ detail }) => detail)).toEqual([
-      'Bob <b@example.org>: name not updated: rejected by root',
-      'Lee <left@example.org>: not deleted: rejected by root',
-      'Ana <new@example.org>: not created: rejected by root',
-      '"G": 1 member not added, 0 not removed: rejected by root',
+    const withheld = new Map([...planOf(...sides).changes].map((change) => [change.fingerprint, REJECTED]))
+    const none = { field: null, added: 0, removed: 0, rejections: [REJECTED.params] }
+    expect(planOf(...sides, { withheld }).notices.map(({ params }) => params)).toEqual([
+      { ...none, op: 'update-user', name: 'Bob', email: 'b@example.org', field: 'name' },
+      { ...none, op: 'delete-user', name: 'Lee', email: 'left@example.org' },
+      { ...none, op: 'create-user', name: 'Ana', email: 'new@example.org' },
+      { ...none, op: 'set-members', name: 'G', email: null, added: 1 },
     ])
   })
 
@@ -467,19 +469,19 @@ describe('groups', () => {
   })
 
   test.each([
-    ['rejected', [wantGroup('g', 'New')], [haveGroup('g', 'Old')]],
-    ['quarantined', [wantGroup('g', 'New')], []],
-    ['rejected', [], [haveGroup('g', 'Old')]],
-    ['quarantined', [wantGroup('g', 'G', ['a'])], [haveGroup('g', 'G')]],
-  ] as const)('a change that is %s stays so', (code, want, have) => {
+    [REJECTED, [wantGroup('g', 'New')], [haveGroup('g', 'Old')]],
+    [REFUSED, [wantGroup('g', 'New')], []],
+    [REJECTED, [], [haveGroup('g', 'Old')]],
+    [REFUSED, [wantGroup('g', 'G', ['a'])], [haveGroup('g', 'G')]],
+  ] as const)('a change that is withheld stays so: %o', (why, want, have) => {
     const source = sourceOf([wantUser('a')], want)
     const directory = directoryOf([haveUser('a')], have)
     const [change, ...others] = planOf(source, directory).changes
     expect([change?.change.id, others]).toEqual(['g', []])
     const print = change?.fingerprint ?? ''
-    const plan = planOf(source, directory, { withheld: new Map([[print, { code, detail: 'no' }]]) })
+    const plan = planOf(source, directory, { withheld: new Map([[print, why]]) })
     expect([...plan.changes]).toEqual([])
-    expect(plan).toMatchObject({ withheld: [print], notices: [{ kind: 'group', id: 'g', code }] })
+    expect(plan).toMatchObject({ withheld: [print], notices: [{ kind: 'group', id: 'g', code: why.code }] })
   })
 })
 
@@ -530,7 +532,8 @@ test('the digest covers every change', () => {
 })
 
 test('what the source says of its entries is in the plan', () => {
-  const notice = { kind: 'user', id: 'a', code: 'duplicate-id', detail: 'row 2' } as const
+  const params = { from: 'row 2', others: { examples: ['row 3'], total: 1 } }
+  const notice = { kind: 'user', id: 'a', code: 'duplicate-id', params } as const
   expect(planOf(sourceOf([], [], { notices: [notice] }), directoryOf([])).notices).toEqual([notice])
 })
 
@@ -549,12 +552,10 @@ test('a run that is limited to an id that neither side has names it', () => {
   expect(noticesOf(plan)).toEqual(['unknown-id typo', 'unknown-id typo'])
 })
 
-test('a run that is limited to a user of this id, which is a group, is told so', () => {
+test('a run that is limited to a user of this id, which is a group, names that', () => {
   const directory = directoryOf([], [haveGroup('staff', 'Staff')])
   const plan = planOf(sourceOf([], []), directory, { only: { users: ['staff'], groups: [] } })
-  expect(plan.notices).toMatchObject([
-    { detail: 'is neither in the source nor in the directory; did you mean --group staff?' },
-  ])
+  expect(plan.notices).toMatchObject([{ params: { similar: null, isOtherKind: true } }])
 })
 
 test.each([
@@ -563,7 +564,5 @@ test.each([
 ])('a run that is limited to %s is asked whether %s was meant', (id, meant) => {
   const source = sourceOf([wantUser('7b1c6d0a-52f4-103e-9a53-2f7c0e4d8c11')], [])
   const plan = planOf(source, directoryOf([haveUser('left')]), { only: { users: [id], groups: [] } })
-  expect(plan.notices).toMatchObject([
-    { id, detail: `is neither in the source nor in the directory; did you mean ${meant}?` },
-  ])
+  expect(plan.notices).toMatchObject([{ id, params: { similar: meant, isOtherKind: false } }])
 })

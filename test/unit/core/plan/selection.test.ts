@@ -179,9 +179,8 @@ describe('an id that goes to another person', () => {
     expect(guardsOf(plan, facts, limits)).toEqual([])
     const [breach] = guardsOf(plan, facts, { ...limits, maxMovedIds: 10 })
     expect(breach).toMatchObject({
-      guard: 'max-moved-ids',
-      detail:
-        '11 ids of users seem to belong to another person now (name and e-mail change at once), limit 10',
+      code: 'max-moved-ids',
+      params: { users: 11, limit: 10 },
     })
     expect(breach?.changes).toHaveLength(11)
   })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Difference } from '../../../../src/core/block.ts'
 import type { ServerEvidence } from '../../../../src/core/entries/evidence.ts'
 import { comparePositions } from '../../../../src/core/entries/position.ts'
 import { type Circumstances, judgeServer, type ServerMemory } from '../../../../src/core/plan/server.ts'
@@ -54,7 +55,7 @@ describe('a server that shows its position', () => {
     const caughtUp = { position: position('102'), positionAtStart: position('99') }
     expect(judgeServer(memory, evidence(caughtUp), at(HOUR))).toMatchObject({
       scope: 'nothing',
-      detail: expect.stringContaining('100 then, 99 now'),
+      state: { params: { difference: { key: 'dc=example,dc=org 001', known: '100', seen: '99' } } },
     })
     const goesOn = { position: position('102'), positionAtStart: position('100') }
     expect(judgeServer(memory, evidence(goesOn), at(HOUR))).toMatchObject({
@@ -77,13 +78,20 @@ describe('a server that shows its position', () => {
   test('older: nothing, and the sentence names both servers, the key and both values', () => {
     const memory = memoryOf(evidence())
     const other = evidence({ address: '10.0.0.2', position: position('99') })
-    const { scope, detail, trouble, next, meanwhile } = judgeServer(memory, other, at(HOUR))
+    const { scope, state, trouble, next, meanwhile } = judgeServer(memory, other, at(HOUR))
     expect(scope).toBe('nothing')
-    expect(detail).toBe(
-      'ldap://dc.example.org:389 (10.0.0.2) is older than the last good read, of ldap://dc.example.org:389 (10.0.0.1) ' +
-        '(dc=example,dc=org 001: 100 then, 99 now); nothing is changed until it has caught up; ' +
-        'if that lasts until 2026-11-23T13:00:00.000Z, a run asks a person to accept this server',
-    )
+    expect(state).toEqual({
+      code: 'not-newer',
+      params: {
+        how: 'older',
+        server: 'ldap://dc.example.org:389 (10.0.0.2)',
+        last: 'ldap://dc.example.org:389 (10.0.0.1)',
+        difference: { key: 'dc=example,dc=org 001', known: '100', seen: '99' },
+        since: '2026-11-22T13:00:00.000Z',
+        until: '2026-11-23T13:00:00.000Z',
+        needsApproval: false,
+      },
+    })
     expect(trouble?.needsPerson).toBe(false)
     expect(next).toEqual({ ...memory, notNewerSince: '2026-11-22T13:00:00.000Z' })
     expect(meanwhile).toEqual(next)
@@ -93,19 +101,26 @@ describe('a server that shows its position', () => {
     [
       'incomparable',
       { position: position('99', { 'dc=example,dc=org 002': '1' }) },
-      'lacks changes that the last good read, of ldap://dc.example.org:389 (10.0.0.1), had',
+      'diverged',
+      { key: 'dc=example,dc=org 001', known: '100', seen: '99' },
     ],
     [
       'of another database',
       { database: 'dc=example,dc=org other', position: position('200') },
-      'database: dc=example,dc=org db then, dc=example,dc=org other now',
+      'other-database',
+      { key: 'database', known: 'dc=example,dc=org db', seen: 'dc=example,dc=org other' },
     ],
-    ['unreadable', { position: undefined }, 'dirsyncd check says what its reader must be allowed to see'],
-  ])('%s: additions only, and the last good read stays what is compared with', (_, more, words) => {
+    [
+      'unreadable',
+      { position: undefined },
+      'hidden',
+      { key: 'dc=example,dc=org 001', known: '100', seen: null },
+    ],
+  ])('%s: additions only, and the last good read stays what is compared with', (_, more, how, difference) => {
     const memory = memoryOf(evidence())
-    const { scope, detail, next } = judgeServer(memory, evidence(more), at(HOUR))
+    const { scope, state, next } = judgeServer(memory, evidence(more), at(HOUR))
     expect(scope).toBe('additions')
-    expect(detail).toContain(words)
+    expect(state).toMatchObject({ code: 'not-newer', params: { how, difference } })
     expect(next.position).toEqual(memory.position)
   })
 
@@ -125,8 +140,10 @@ describe('a server that shows its position', () => {
     test('a server that has not heard of them only adds, as long as it is so', () => {
       const judgement = judgeServer(added, evidence({ position: position('101') }), at(HOUR))
       expect(judgement).toMatchObject({ scope: 'additions', next: { added: [OTHER] } })
-      expect(judgement.detail).toContain('lacks changes of another server, from which this sync has added')
-      expect(judgement.detail).toContain('(dc=example,dc=org 002: 7 then, nothing now)')
+      expect(judgement.state.params).toMatchObject({
+        how: 'lacks-additions',
+        difference: { key: 'dc=example,dc=org 002', known: '7', seen: null },
+      })
       const both = { 'dc=example,dc=org 002': '7' }
       const { scope, next } = judgeServer(added, evidence({ position: position('101', both) }), at(HOUR))
       expect([scope, next.added]).toEqual(['everything', undefined])
@@ -149,14 +166,14 @@ describe('a server that shows its position', () => {
     })
   })
 
-  test('after a day a person must decide, and the sentence says so', () => {
+  test('after a day an operator must decide', () => {
     let memory = memoryOf(evidence())
     const old = evidence({ position: position('99') })
     memory = judgeServer(memory, old, at(HOUR)).next
     expect(judgeServer(memory, old, at(25 * HOUR - 1)).trouble?.needsPerson).toBe(false)
-    const { trouble, detail } = judgeServer(memory, old, at(25 * HOUR))
+    const { trouble, state } = judgeServer(memory, old, at(25 * HOUR))
     expect(trouble?.needsPerson).toBe(true)
-    expect(detail).toMatch(/since 2026-11-22T13:00:00\.000Z: approve to accept the state of this server$/)
+    expect(state.params).toMatchObject({ since: '2026-11-22T13:00:00.000Z', needsApproval: true })
   })
 
   test('the day begins anew when the server was as new in between, although that run did not complete', () => {
@@ -222,30 +239,33 @@ describe('a server that shows no position', () => {
 
   test('behind an address that may hide several: deletes wait for a second read', () => {
     const alone = evidence({ position: undefined, addresses: 1 })
-    const { scope, detail } = judgeServer(undefined, alone, { ...at(0), hidesServers: true })
+    const { scope, state } = judgeServer(undefined, alone, { ...at(0), hidesServers: true })
     expect(scope).toBe('confirmed-deletes')
-    expect(detail).toContain('may be one of several behind its address')
+    expect(state).toMatchObject({ code: 'no-state', params: { why: { how: 'perhaps-several' } } })
     expect(judgeServer(undefined, alone, at(0)).scope).toBe('everything')
   })
 
   test('one of several: deletes wait for a second read', () => {
     const several = evidence({ ...only, addresses: 3 })
-    const { scope, detail } = judgeServer(memoryOf(several), several, at(HOUR))
+    const { scope, state } = judgeServer(memoryOf(several), several, at(HOUR))
     expect(scope).toBe('confirmed-deletes')
-    expect(detail).toContain('is one of 3 addresses of the source')
+    expect(state).toMatchObject({
+      code: 'no-state',
+      params: { why: { how: 'several-addresses', addresses: 3 } },
+    })
     expect(judgeServer(undefined, several, at(0)).scope).toBe('confirmed-deletes')
   })
 
-  test.each<[string, Partial<ServerEvidence>]>([
-    ['address: 10.0.0.1 then, 10.0.0.9 now', { address: '10.0.0.9' }],
-    ['dataversion: 1 then, 2 now', { hints: { dataversion: '2', 'lastusn;a': '5' } }],
-    ['lastusn;a: 5 then, 4 now', { hints: { dataversion: '1', 'lastusn;a': '4' } }],
-    ['database: nothing then, x now', { database: 'x' }],
-  ])('%s: deletes wait until the change is as old as a confirmed delete', (words, more) => {
+  test.each<[Difference, Partial<ServerEvidence>]>([
+    [{ key: 'address', known: '10.0.0.1', seen: '10.0.0.9' }, { address: '10.0.0.9' }],
+    [{ key: 'dataversion', known: '1', seen: '2' }, { hints: { dataversion: '2', 'lastusn;a': '5' } }],
+    [{ key: 'lastusn;a', known: '5', seen: '4' }, { hints: { dataversion: '1', 'lastusn;a': '4' } }],
+    [{ key: 'database', known: null, seen: 'x' }, { database: 'x' }],
+  ])('%o: deletes wait until the change is as old as a confirmed delete', (difference, more) => {
     const changed = evidence({ ...only, ...more })
-    const { scope, detail, next } = judgeServer(memoryOf(evidence(only)), changed, at(0))
+    const { scope, state, next } = judgeServer(memoryOf(evidence(only)), changed, at(0))
     expect(scope).toBe('confirmed-deletes')
-    expect(detail).toContain(words)
+    expect(state).toMatchObject({ code: 'no-state', params: { why: { how: 'other-server', difference } } })
     const soon = judgeServer(next, changed, at(HOUR - 1))
     expect(soon.scope).toBe('confirmed-deletes')
     expect(judgeServer(soon.next, changed, at(HOUR)).scope).toBe('everything')

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { compileSelections, type EntryRules } from '../../../../src/core/plan/selection.ts'
+import { type ChangedSince, examplesOf, type NotRestored } from '../../../../src/core/notice.ts'
 import { UserTable } from '../../../../src/core/entries/user-table.ts'
 import { SourceUsers } from '../../../../src/core/entries/users.ts'
 import { atOnce } from '../../../../src/base/steps.ts'
@@ -50,7 +51,7 @@ function undoOf(changes: readonly Change[], directory: DirectorySnapshot, option
         ? `set-members ${change.id}: ${change.want.join(' ')}`
         : `${change.op} ${change.id}`,
     ),
-    says: plan.notices.map(({ code, id, detail }) => `${code} ${id}: ${detail}`),
+    says: plan.notices.map(({ code, id, params }) => ({ code, id, params })),
     seen: [source.seen.user.size, source.seen.group.size],
   }
 }
@@ -71,6 +72,14 @@ const members = (id: string, have: readonly string[], want: readonly string[]): 
   want,
 })
 
+function changedSince(id: string, params: ChangedSince) {
+  return { code: 'changed-since', id, params: { run: 12, ...params } }
+}
+
+function notRestored(id: string, params: NotRestored) {
+  return { code: 'not-restored', id, params: { run: 12, ...params } }
+}
+
 test('a created user whom somebody else has put into a group is left alone', () => {
   const directory = directoryOf(
     [haveUser('a'), haveUser('b')],
@@ -78,9 +87,7 @@ test('a created user whom somebody else has put into a group is left alone', () 
   )
   const { does, says } = undoOf([created('a'), created('b'), members('g', [], ['a', 'b'])], directory)
   expect(does).toEqual(['delete-user a'])
-  expect(says).toEqual([
-    'changed-since b: is Name b <b@example.org> now, and run 12 did not make it a member of "Group h"',
-  ])
+  expect(says).toEqual([changedSince('b', { how: 'joined', now: NAMED('b'), group: 'Group h' })])
 })
 
 test('a created group with members of somebody else is left alone, and an empty one is deleted', () => {
@@ -96,8 +103,8 @@ test('a created group with members of somebody else is left alone, and an empty 
   const { does, says } = undoOf(groups, directory)
   expect(does).toEqual(['delete-group h'])
   expect(says).toEqual([
-    'changed-since g: "Group g" has members since: "a"',
-    'changed-since i: is called "Another name" now, and was created as "Group i"',
+    changedSince('g', { how: 'has-members', name: 'Group g', ...examplesOf(['a']) }),
+    changedSince('i', { how: 'name', now: 'Another name', did: 'created', name: 'Group i' }),
   ])
 })
 
@@ -106,7 +113,7 @@ test('what the lists protect is not deleted', () => {
     entries: { users: { protected: ['a'] } },
   })
   expect(does).toEqual([])
-  expect(says).toEqual(['protected a: was created by the run, and is on the list protected: not deleted'])
+  expect(says).toEqual([{ code: 'protected', id: 'a', params: { isUndo: true } }])
 })
 
 test('somebody who is excluded since comes back, because the lists are about the source', () => {
@@ -118,7 +125,7 @@ test('a deleted user comes back into the groups that are still there, beside tho
   const directory = directoryOf([haveUser('b')], [haveGroup('g', 'Group g', ['b'])])
   const { does, says, seen } = undoOf([deleted('a', ['g', 'h'])], directory)
   expect(does).toEqual(['create-user a', 'set-members g: a b'])
-  expect(says).toEqual(['not-restored h: is not in the directory any more, and gets no members back'])
+  expect(says).toEqual([notRestored('h', { how: 'group-missing' })])
   expect(seen).toEqual([2, 1])
 })
 
@@ -131,9 +138,7 @@ test('memberships that the sync does not write are named', () => {
   const directory = directoryOf([], [haveGroup('g', 'Group g')])
   const { does, says } = undoOf([deleted('b', ['g'])], directory, { writesMembers: false })
   expect(does).toEqual(['create-user b'])
-  expect(says).toEqual([
-    'not-restored b: was a member of "g": this sync writes no members (directory.membership)',
-  ])
+  expect(says).toEqual([notRestored('b', { how: 'memberships', ...examplesOf(['g']) })])
 })
 
 test('a value that was empty before stays, because the API cannot take one away', () => {
@@ -145,14 +150,14 @@ test('a value that was empty before stays, because the API cannot take one away'
   }
   const { does, says } = undoOf([update], directoryOf([haveUser('a')]))
   expect(does).toEqual(['update-user a'])
-  expect(says).toEqual(['not-restored a: had no e-mail, and no endpoint of the API takes one away'])
+  expect(says).toEqual([notRestored('a', { how: 'field-empty', field: 'email' })])
 })
 
 test('entries that share an id are left alone', () => {
-  const notice = { kind: 'user', id: 'a', code: 'shared-id', detail: 'two' } as const
+  const notice = { kind: 'user', id: 'a', code: 'shared-id', params: { ownIds: [] } } as const
   const { does, says } = undoOf([created('a')], directoryOf([haveUser('a')], [], { notices: [notice] }))
   expect(does).toEqual([])
-  expect(says).toEqual(['changed-since a: several entries of the directory have this id: left as they are'])
+  expect(says).toEqual([changedSince('a', { how: 'shared-id' })])
 })
 
 test('members are put back one by one', () => {
@@ -175,7 +180,7 @@ test('whoever is not in the directory gets no membership back, and is named', ()
     undoOf([deleted('a', ['g']), deleted('b', ['g'])], directory, { part: { ids: ['g'] } }),
   ).toMatchObject({
     does: ['set-members g: a c'],
-    says: ['not-restored g: "Group g" had members who are not in the directory: "b"'],
+    says: [notRestored('g', { how: 'members-missing', name: 'Group g', ...examplesOf(['b']) })],
   })
 })
 
@@ -185,9 +190,9 @@ test('what was there before the run wrote it is left alone, and named', () => {
   const { does, says } = undoOf([created('a')], directory, { found })
   expect(does).toEqual([])
   expect(says).toEqual([
-    expect.stringMatching(/^changed-since a: .* did not make it a member of "Group g"/),
-    'not-restored b: was there before run 12 could do it, perhaps by somebody else: left as it is',
-    'not-restored g: had been done before run 12 could do it, perhaps by somebody else: left as it is',
+    changedSince('a', { how: 'joined', now: NAMED('a'), group: 'Group g' }),
+    notRestored('b', { how: 'found-before' }),
+    notRestored('g', { how: 'done-before' }),
   ])
 })
 
@@ -198,7 +203,14 @@ test('somebody who came back without the e-mail gets it when nobody has it any m
   // Without an undo that brought him back, somebody else did, and it may be another person.
   expect(undoOf([deleted('a', [])], directory)).toMatchObject({
     does: [],
-    says: ['changed-since a: is Name a now, and run 12 deleted Name a <a@example.org>'],
+    says: [
+      changedSince('a', {
+        how: 'values',
+        now: { name: 'Name a', email: null },
+        did: 'deleted',
+        values: NAMED('a'),
+      }),
+    ],
   })
 })
 
@@ -219,21 +231,22 @@ test('what a later run created again is left alone with its memberships, and is 
     { kind: 'group', id: 'h', run: 15, does: 'delete', undoes: null },
     { kind: 'user', id: 'nobody', run: 14, does: 'create', undoes: null },
   ] as const
-  const ofA = 'changed-since a: run 14 created it since: left as it is; dirsyncd undo 14 is about it'
-  const ofH = 'changed-since h: is there again after run 15 deleted it: left as it is'
+  const ofA = changedSince('a', { how: 'created', by: 14 })
+  const ofH = changedSince('h', { how: 'back', by: 15 })
   const whole = undoOf(changes, directory, { attempts })
   expect(whole.does).toEqual([])
   expect(whole.says).toEqual([
     ofA,
-    'changed-since b: is Name b <b@example.org> now, and run 12 did not make it a member of "Group h"',
+    changedSince('b', { how: 'joined', now: NAMED('b'), group: 'Group h' }),
     ofH,
   ])
   const part = undoOf(changes, directory, { attempts, part: { names: ['members'] } })
   expect(part.does).toEqual(['set-members g: a c'])
-  expect(part.says).toEqual([ofA, ofH].toSorted())
+  expect(part.says).toEqual([ofA, ofH])
 })
 
-const OTHER = (id: string) => haveUser(id, 'Somebody Else', 'else@example.org')
+const ELSE = { name: 'Somebody Else', email: 'else@example.org' }
+const OTHER = (id: string) => haveUser(id, ELSE.name, ELSE.email)
 const deletedGroup = (id: string, ...ids: readonly string[]): Change => ({
   op: 'delete-group',
   id,
@@ -244,13 +257,12 @@ const deletedGroup = (id: string, ...ids: readonly string[]): Change => ({
 test('nobody is put into a group that is another one now, nor is anybody else put into groups', () => {
   const admins = directoryOf([haveUser('b')], [haveGroup('g', 'Admins', ['b'])])
   const changes = [deleted('a', ['g']), deletedGroup('g', 'a', 'b')]
-  const isAdmins = 'changed-since g: is there again as "Admins", and was "Group g"'
+  const isAdmins = changedSince('g', { how: 'name', now: 'Admins', did: 'deleted', name: 'Group g' })
   expect(undoOf(changes, admins)).toMatchObject({ does: ['create-user a'], says: [isAdmins] })
   for (const part of [{ names: ['members'] }, { ids: ['b'] }] as const)
     expect(undoOf(changes, admins, { part })).toMatchObject({ does: [], says: [isAdmins] })
   const another = directoryOf([OTHER('a'), haveUser('b')])
-  const isOther =
-    'changed-since a: is Somebody Else <else@example.org> now, and run 12 deleted Name a <a@example.org>'
+  const isOther = changedSince('a', { how: 'values', now: ELSE, did: 'deleted', values: NAMED('a') })
   expect(undoOf(changes, another)).toMatchObject({
     does: ['create-group g', 'set-members g: b'],
     says: [isOther],
@@ -266,9 +278,7 @@ test('somebody else under the id of a created user stays in the group that the r
   for (const part of [{}, { kinds: ['group'] }, { names: ['members'] }, { ids: ['g'] }] as const)
     expect(undoOf(changes, directory, { part })).toMatchObject({
       does: [],
-      says: [
-        'changed-since n: is Somebody Else <else@example.org> now, and run 12 wrote Name n <n@example.org>',
-      ],
+      says: [changedSince('n', { how: 'values', now: ELSE, did: 'wrote', values: NAMED('n') })],
     })
 })
 
@@ -278,7 +288,7 @@ test('who was deleted by a later run and is there again is put into no group, un
   const changes = [members('g', ['b', 'u'], ['b'])]
   expect(undoOf(changes, directory, { attempts: [gone] })).toMatchObject({
     does: [],
-    says: ['changed-since u: is there again after run 13 deleted it: left as it is'],
+    says: [changedSince('u', { how: 'back', by: 13 })],
   })
   const back = { ...gone, run: 14, does: 'create', undoes: 13 } as const
   expect(undoOf(changes, directory, { attempts: [gone, back] })).toMatchObject({
@@ -288,7 +298,7 @@ test('who was deleted by a later run and is there again is put into no group, un
   const group = { kind: 'group', id: 'g', run: 13, does: 'delete', undoes: null } as const
   expect(undoOf(changes, directory, { attempts: [group], part: { ids: ['u'] } })).toMatchObject({
     does: [],
-    says: ['changed-since g: is there again after run 13 deleted it: left as it is'],
+    says: [changedSince('g', { how: 'back', by: 13 })],
   })
 })
 
@@ -297,19 +307,25 @@ const createdB: Change = { op: 'create-user', id: 'b', want: GIVEN }
 const updatedB: Change = { op: 'update-user', id: 'b', have: { ...GIVEN, email: null }, want: GIVEN }
 
 test.each<[string, Part, readonly Change[]]>([
-  ['did not give it that e-mail: undo the later run that did', {}, []],
-  ['gave it that e-mail: undo both together', { ids: ['a'] }, [createdB]],
-  ['gave it that e-mail, it had none before, and no endpoint of the API takes one away', {}, [updatedB]],
-  ['gave it that e-mail, and this undo leaves it as it is', {}, [createdB]],
-])('of an e-mail that another user keeps it is said that run 12 %s', (why, part, changes) => {
+  ['other-run', {}, []],
+  ['other-part', { ids: ['a'] }, [createdB]],
+  ['had-none', {}, [updatedB]],
+  ['left', {}, [createdB]],
+])('why another user keeps an e-mail is known: %s', (why, part, changes) => {
   const directory = directoryOf([haveUser('b', 'New', 'x@example.org')])
   const users = new Map([['a', wantUser('a', 'Old', 'X@example.org')]])
-  const detail = '"b" keeps it; the rest of this user (before run 12) is written without it'
-  const notice = { kind: 'user', id: 'a', code: 'duplicate-email', detail } as const
+  const params = {
+    email: 'X@example.org',
+    owner: 'b',
+    how: 'held',
+    from: 'before run 12',
+    undo: null,
+  } as const
+  const notice = { kind: 'user', id: 'a', code: 'duplicate-email', params } as const
   const facts = { run: 12, part, directory, users, later: new LaterAttempts(12, []) }
   const advice = new EmailAdvice(facts, [notice])
   for (const change of changes) advice.add(change)
-  expect(advice.tell(notice).detail.split(';')[1]).toMatch(new RegExp(`^ run 12 ${why}`))
+  expect(advice.of(notice)).toEqual({ ...notice, params: { ...params, undo: { run: 12, why } } })
 })
 
 const attempt = (run: number, does: 'create' | 'delete', undoes: number | null = null): LaterAttempt => ({

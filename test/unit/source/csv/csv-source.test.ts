@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { inspect, promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { examplesOf } from '../../../../src/core/notice.ts'
 import { DirsyncdError } from '../../../../src/base/errors.ts'
 import { silentLog } from '../../../../src/base/log/log.ts'
 import type { SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
@@ -108,25 +109,18 @@ test('a value of several lines shifts the line and not the row', async () => {
 })
 
 test.each([
-  ['too few values', '2', 'users.csv, row 3: 1 values instead of 5, "mail" is missing'],
-  ['too many values', '2;b@x;B;B;;', 'users.csv, row 3: 6 values instead of 5'],
-  ['no id', ';b@x;B;B;', 'users.csv, row 3: there is no id (external_id is "id")'],
-  ['an id that leaves its path', '..;b@x;B;B;', 'users.csv, row 3: the id ".." cannot be part of a URL path'],
-  [
-    'a quote in the middle',
-    '2;b@x;B "x" C;B;',
-    'users.csv, row 3: column "first": there is a quote in the middle',
-  ],
-  [
-    'text behind a quote',
-    '2;"b"@x;B;B;',
-    'users.csv, row 3: column "mail": there is text after a closing quote',
-  ],
-])('a row with %s is unreadable, and the others go on', async (_, row, detail) => {
+  ['too few values', '2', '1 values instead of 5, "mail" is missing'],
+  ['too many values', '2;b@x;B;B;;', '6 values instead of 5'],
+  ['no id', ';b@x;B;B;', 'there is no id (external_id is "id")'],
+  ['an id that leaves its path', '..;b@x;B;B;', 'the id ".." cannot be part of a URL path'],
+  ['a quote in the middle', '2;b@x;B "x" C;B;', 'column "first": there is a quote in the middle'],
+  ['text behind a quote', '2;"b"@x;B;B;', 'column "mail": there is text after a closing quote'],
+])('a row with %s is unreadable, and the others go on', async (_, row, fault) => {
   const snapshot = await readUsers(`${HEADER}1;a@x;A;A;\n${row}\n3;c@x;C;C;\n`)
   expect([...snapshot.users.keys()]).toEqual(['1', '3'])
   expect(snapshot.unreadable).toBe(1)
-  expect(snapshot.notices[0]?.detail).toContain(detail)
+  const from = 'users.csv, row 3'
+  expect(snapshot.notices[0]?.params).toEqual({ from, fault: expect.stringContaining(fault) })
   expect(snapshot.users.get('3')?.from).toBe('users.csv, row 4')
 })
 
@@ -152,16 +146,19 @@ test.each([
   const snapshot = await readUsers(`${HEADER}1;a@x;A;A;\n${rows}4;d@x;D;D;\n`)
   expect([...snapshot.users.keys()]).toEqual(['1', '4'])
   expect(snapshot.unreadable).toBe(1)
-  expect(snapshot.notices[0]?.detail).toContain('is a quote missing?')
+  expect(snapshot.notices[0]?.params).toMatchObject({
+    fault: expect.stringContaining('is a quote missing?'),
+  })
 })
 
 test('two rows of one id are both skipped and named', async () => {
   const snapshot = await readUsers(`${HEADER}1;;;;\n2;;;;\n1;;;;\n`)
   expect([...snapshot.users.keys()]).toEqual(['2'])
   expect(new Set(snapshot.seen.user)).toEqual(new Set(['1', '2']))
-  expect(snapshot.notices.map((notice) => notice.detail)).toEqual([
-    'users.csv, row 2: the id "1" is also used by "users.csv, row 4"',
-    'users.csv, row 4: the id "1" is also used by "users.csv, row 2"',
+  const [first, second] = ['users.csv, row 2', 'users.csv, row 4'] as const
+  expect(snapshot.notices.map(({ params }) => params)).toEqual([
+    { from: first, others: examplesOf([second]) },
+    { from: second, others: examplesOf([first]) },
   ])
 })
 
@@ -291,14 +288,15 @@ test('groups have their members, and strangers are counted by group', async () =
     ['g2', []],
   ])
   expect(new Set(snapshot.seen.group)).toEqual(new Set(['g1', 'g2', 'g3']))
+  const noGroups = { groups: 0, shared: examplesOf([]) }
   expect(snapshot.unreadable).toBe(1)
   expect(
-    snapshot.notices.filter(({ kind }) => kind === 'group').map(({ code, detail }) => [code, detail]),
+    snapshot.notices.filter(({ kind }) => kind === 'group').map(({ id, code, params }) => [id, code, params]),
   ).toEqual([
-    ['unreadable', 'members.csv, row 9: column "group" is empty'],
-    ['unknown-members', 'groups.csv, row 2: 2 members are no users of this sync: "8", "9"'],
-    ['no-name', 'groups.csv, row 4: the group has no name'],
-    ['unknown-members', '1 member of the group "g9", which is not in the file of groups: "1"'],
+    [undefined, 'unreadable', { from: 'members.csv, row 9', fault: 'column "group" is empty' }],
+    ['g1', 'unknown-members', { from: 'groups.csv, row 2', ...examplesOf(['8', '9']), ...noGroups }],
+    ['g3', 'no-name', { from: 'groups.csv, row 4' }],
+    ['g9', 'unknown-members', { from: null, ...examplesOf(['1']), ...noGroups }],
   ])
 })
 

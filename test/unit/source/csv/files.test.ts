@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { examplesOf } from '../../../../src/core/notice.ts'
 import type { CsvSourceOptions } from '../../../../src/source/csv/options.ts'
 import { NEVER, namesOf, read, refusal, sourceOf, usersOf, write } from '../../../support/csv-source.ts'
 import { type TempDir, tempDir } from '../../../support/temp.ts'
@@ -45,15 +46,13 @@ test('files of one name are told apart by their folders', async () => {
   }
   const { users, notices } = await read(usersOf(dir.path, { path: at('*/users.csv') }))
   expect(users.size).toBe(0)
-  expect(notices.map(({ code, detail }) => [code, detail])).toEqual([
-    [
-      'duplicate-id',
-      `${at('north/users.csv')}, row 2: the id "1" is also used by "${at('south/users.csv')}, row 2"`,
-    ],
-    [
-      'duplicate-id',
-      `${at('south/users.csv')}, row 2: the id "1" is also used by "${at('north/users.csv')}, row 2"`,
-    ],
+  const [north, south] = ['north', 'south'].map((folder) => `${at(`${folder}/users.csv`)}, row 2`) as [
+    string,
+    string,
+  ]
+  expect(notices).toMatchObject([
+    { code: 'duplicate-id', params: { from: north, others: examplesOf([south]) } },
+    { code: 'duplicate-id', params: { from: south, others: examplesOf([north]) } },
   ])
 })
 
@@ -145,9 +144,8 @@ test('groups that a formula could not find are unknown, and not a group of that 
   await write(dir.path, { 'users.csv': 'id,mail,name,teams\n1,a@x,Ann,ops\n2,b@x,Bo,#N/A\n' })
   const { groups, users, notices, unreadable } = await read(withColumn({ column: 'teams', separator: ';' }))
   expect([[...groups.keys()], [...users.keys()], unreadable]).toEqual([['ops'], ['1'], 1])
-  expect(notices.map(({ detail }) => detail)).toEqual([
-    'users.csv, row 3: column "teams": "#N/A" is an error of a spreadsheet, not an id',
-  ])
+  const fault = 'column "teams": "#N/A" is an error of a spreadsheet, not an id'
+  expect(notices.map(({ params }) => params)).toEqual([{ from: 'users.csv, row 3', fault }])
 })
 
 test('a group of a column is found by its text or its name', async () => {

@@ -61,9 +61,9 @@ test('a bad row counts for the trailer, and is named', async () => {
   await write(dir.path, { 'users.csv': `${TEXT}3\n4,"d"x,D\nEND 4\n` })
   const { unreadable, notices } = await read(usersOf(dir.path, { trailer: { pattern: '^END (\\d+)$' } }))
   expect(unreadable).toBe(2)
-  expect(notices.map(({ detail }) => detail)).toEqual([
-    'users.csv, row 4: 1 values instead of 3, "mail" is missing',
-    'users.csv, row 5: column "mail": there is text after a closing quote',
+  expect(notices.map(({ params }) => params)).toEqual([
+    { from: 'users.csv, row 4', fault: '1 values instead of 3, "mail" is missing' },
+    { from: 'users.csv, row 5', fault: 'column "mail": there is text after a closing quote' },
   ])
 })
 

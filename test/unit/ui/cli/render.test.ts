@@ -182,6 +182,7 @@ test('the report of a run: counts first, then changes, notices and what was not 
     'Noticed:',
     '  email-not-allowed (1): skipped: the e-mail is no address, or outside the allowed domains',
     '    user e-7  the e-mail e-7@gmail.example is outside the allowed domains (row 7); nothing is written for this user',
+    '    Correct the e-mail in the source, add its domain to directory.allowedDomains, or set directory.dropBadEmails: true.',
     '',
   ])
 })
@@ -209,14 +210,16 @@ test('notices that the run before had too are one line, unless all are asked for
     totalNotices: 4,
     sameNotices: { run: 11, codes: ['no-email', 'in-grace'] },
   })
-  const noticed = (all: boolean) => renderReport(view, { all }).slice(-7)
+  const noticed = (all: boolean) => renderReport(view, { all }).slice(-9)
   expect(noticed(false)).toEqual([
     'Noticed:',
     '  no-email (2): created without an e-mail; the same as in run 11, --all shows them',
     expect.stringMatching(/^ {2}in-grace \(1\)/),
     '    user u4  Ana: absent since 2026-11-20 00:00:00Z; deleted after 2026-11-27 00:00:00Z',
+    '    Nothing has to be done. dirsyncd approve RUN --id ID deletes it at once.',
     expect.stringMatching(/^ {2}disabled \(1\)/),
     '    user u3  row 4: is disabled and left in the directory as it is',
+    '    Enable the account in the source. users.disabled decides what happens to disabled accounts.',
     '',
   ])
   expect(renderReport(view, { all: true }).join()).toContain(

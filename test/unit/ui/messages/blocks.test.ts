@@ -1,0 +1,348 @@
+import { expect, test } from 'vitest'
+import type { BlockCode, BlockParams, BlockReason } from '../../../../src/core/block.ts'
+import { examplesOf } from '../../../../src/core/notice.ts'
+import { BLOCKS, blockText } from '../../../../src/ui/messages/blocks.ts'
+import { RETIRED } from './retired.ts'
+
+type Row<Code extends BlockCode> = readonly [params: BlockParams[Code], sentence: string]
+
+const DELETES = { deletes: 1_234, of: 20_000, leftFilter: 0, newIds: 0 }
+const REMOVALS = { removals: 5, groups: examplesOf(['Sales']) }
+const OF_TWO = { removals: 5, groups: examplesOf(['Labs', 'Sales']) }
+const RENAMED = { code: 'renamed', params: { group: 'cn=g' } } as const
+
+/** Does not compile without a sentence for each code. */
+const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Code>[]] } = {
+  'first-contact': [
+    [
+      { deletes: { users: 1, groups: 0, memberships: 0 }, later: 0 },
+      'this sync has never completed a run on this directory, and the plan would remove 1 user that the source does not have',
+    ],
+    [
+      { deletes: { users: 2, groups: 1, memberships: 3 }, later: 4 },
+      'this sync has never completed a run on this directory, and the plan would remove 2 users, 1 group, 3 memberships and would let a later run delete 4 that the source does not have',
+    ],
+    [
+      { deletes: { users: 0, groups: 0, memberships: 0 }, later: 4 },
+      'this sync has never completed a run on this directory, and the plan would let a later run delete 4 that the source does not have',
+    ],
+  ],
+  'min-source-users': [
+    [{ users: 1, limit: 1_000 }, 'the source has 1 user, and at least 1,000 are expected'],
+  ],
+  'max-moved-ids': [
+    [
+      { users: 1, limit: 0 },
+      '1 id of a user seems to belong to another user now (name and e-mail change at once), limit 0',
+    ],
+    [
+      { users: 11, limit: 10 },
+      '11 ids of users seem to belong to another user now (name and e-mail change at once), limit 10',
+    ],
+  ],
+  'configuration-changed': [
+    [
+      {
+        kind: 'users',
+        since: 12,
+        keys: ['users.filter', 'users.map.email'],
+        deletes: 15,
+        of: 100,
+        leftFilter: 3,
+        newIds: 2,
+        updates: 10,
+        limit: 20,
+        isLater: false,
+      },
+      "the configuration was changed since run 12 (users.filter, users.map.email): 15 of 100 users would be removed (3 still in the source, but outside the sync's filter; 2 created again under another id) and 10 updated, together 25 %, limit 20 % after such a change",
+    ],
+    [
+      {
+        kind: 'memberships',
+        since: 12,
+        keys: ['groups.map.members'],
+        deletes: 3,
+        of: 10,
+        leftFilter: 0,
+        newIds: 0,
+        updates: 0,
+        limit: 20,
+        isLater: true,
+      },
+      'the configuration was changed since run 12 (groups.map.members): 3 of 10 memberships would be removed now or later and 0 added, together 30 %, limit 20 % after such a change',
+    ],
+  ],
+  'left-out': [[{ by: 'ana', run: 7 }, 'left out when ana approved a part of run 7']],
+  'undo-deletes': [
+    [{ run: 12, users: 2, groups: 1 }, '2 users and 1 group that run 12 created would be deleted again'],
+    [{ run: 12, users: 0, groups: 1 }, '1 group that run 12 created would be deleted again'],
+  ],
+  'server-not-newer': [
+    [
+      {
+        how: 'older',
+        server: 'dc2',
+        last: 'dc1',
+        since: '2026-03-10T12:00:00.000Z',
+        difference: { key: 'usn', known: '2', seen: '1' },
+        until: '2026-03-11T12:00:00.000Z',
+        needsApproval: false,
+      },
+      'dc2 is older than dc1 was in the last complete run (usn: 2 then, 1 now); nothing is changed until it has caught up; if that lasts until 2026-03-11 12:00:00Z, a run asks whether to accept this server',
+    ],
+  ],
+  'container-emptied': [
+    [
+      { kind: 'user', container: 'ou=sales', absent: 5, leftFilter: 0, wasFound: false },
+      '5 users of "ou=sales" are absent, and no user is left there; perhaps the bind account cannot read it any more, or the sync has another base or filter',
+    ],
+    [
+      { kind: 'group', container: 'ou=sales', absent: 1, leftFilter: 1, wasFound: true },
+      `1 group of "ou=sales" is absent (1 still in the source, but outside the sync's filter), and no group was left there in an earlier run; perhaps the bind account cannot read the attributes of the filter any more, or the sync has another base or filter`,
+    ],
+  ],
+  'members-gone': [
+    [
+      { before: 1_200 },
+      'no group of the source lists a member, and 1,200 did in the last complete run; perhaps the members are in another attribute, or the bind account cannot read it any more',
+    ],
+  ],
+  'group-emptied': [
+    [
+      { how: 'no-members', group: 'Sales', had: 7, reason: null },
+      'group "Sales" had 7 members and has none; perhaps the bind account cannot read them any more',
+    ],
+    [
+      { how: 'no-members', group: 'Sales', had: 7, reason: RENAMED },
+      'group "Sales" had 7 members and has none; "cn=g" was renamed during the recheck',
+    ],
+    [
+      {
+        how: 'no-members',
+        group: 'Sales',
+        had: 7,
+        reason: { code: 'attribute-not-read', params: { attributes: ['member', 'memberUid'] } },
+      },
+      'group "Sales" had 7 members and has none; it listed some in member and memberUid, which groups.map.members of the sync does not name any more',
+    ],
+    [
+      {
+        how: 'attribute-empty',
+        list: 'cn=g',
+        attributes: ['member', 'memberUid'],
+        why: 'not-read',
+        ...REMOVALS,
+      },
+      '"Sales" would lose 5 members: "cn=g" listed members in member and memberUid in the last complete run, which groups.map.members of the sync does not name any more',
+    ],
+    [
+      { how: 'attribute-empty', list: 'cn=g', attributes: ['member'], why: 'not-shown', ...OF_TWO },
+      '"Labs", "Sales" would lose 5 memberships: "cn=g" listed members in member in the last complete run, and lists none there now; perhaps the bind account cannot read them any more',
+    ],
+    [
+      {
+        how: 'attribute-empty',
+        list: 'cn=g',
+        attributes: ['member'],
+        why: 'not-shown-by-any-group',
+        ...REMOVALS,
+      },
+      '"Sales" would lose 5 members: "cn=g" listed members in member in the last complete run, and lists none there now, as no group does any more; perhaps the bind account cannot read them any more',
+    ],
+    [
+      { how: 'since-earlier-run', ...OF_TWO },
+      '"Labs", "Sales" would still lose 5 memberships, and an earlier run lacked members there already',
+    ],
+    [
+      { how: 'absent', group: 'Sales' },
+      'group "Sales" is absent, and an earlier run lacked it or members of it already; perhaps the bind account cannot read it any more',
+    ],
+  ],
+  'nested-group-absent': [
+    [
+      {
+        group: 'cn=sales',
+        how: 'still-listed',
+        listedBy: examplesOf(['Everybody']),
+        unresolved: examplesOf([]),
+        ...REMOVALS,
+      },
+      '"cn=sales" is absent, and "Everybody" still lists it as a group within and would lose 5 members; perhaps the bind account cannot read it any more',
+    ],
+    [
+      {
+        group: 'cn=sales',
+        how: 'still-listed',
+        listedBy: examplesOf(['Everybody', 'Staff']),
+        unresolved: examplesOf([]),
+        removals: 0,
+        groups: examplesOf([]),
+      },
+      '"cn=sales" is absent, and "Everybody", "Staff" still list it as a group within; perhaps the bind account cannot read it any more',
+    ],
+    [
+      {
+        group: 'cn=sales',
+        how: 'perhaps-renamed',
+        listedBy: examplesOf(['Everybody']),
+        unresolved: examplesOf(['cn=squads']),
+        ...OF_TWO,
+      },
+      '"cn=sales" is absent, and "Everybody" lists other unresolved members than before ("cn=squads"), and "Labs", "Sales" would lose 5 memberships; perhaps it was renamed and the bind account cannot read it any more',
+    ],
+    [
+      {
+        group: 'cn=sales',
+        how: 'perhaps-renamed',
+        listedBy: examplesOf(['Everybody']),
+        unresolved: examplesOf(['cn=squads']),
+        removals: 0,
+        groups: examplesOf([]),
+      },
+      '"cn=sales" is absent, and "Everybody" lists other unresolved members than before ("cn=squads"); perhaps it was renamed and the bind account cannot read it any more',
+    ],
+  ],
+  'members-unproved': [
+    [
+      { groups: 2, reason: RENAMED },
+      '2 groups would lose members, and a recheck did not confirm it: "cn=g" was renamed during the recheck',
+    ],
+  ],
+  reborn: [
+    [
+      { kind: 'user', entries: 1 },
+      '1 user that this sync deleted within the last day is back; perhaps the server shows an older state',
+    ],
+    [
+      { kind: 'group', entries: 2 },
+      '2 groups that this sync deleted within the last day are back; perhaps the server shows an older state',
+    ],
+  ],
+  'empty-directory-users': [
+    [
+      { kind: 'user', before: 1_200 },
+      'the directory shows no users, without the headers that count them, and the source of the last complete run had 1,200',
+    ],
+  ],
+  'empty-directory-groups': [
+    [
+      { kind: 'group', before: 20 },
+      'the directory shows no groups, without the headers that count them, and the source of the last complete run had 20',
+    ],
+  ],
+  'source-shrunk-users': [
+    [
+      { kind: 'users', now: 700, before: 1_000, limit: 20 },
+      'the source has 700 users, 30 % fewer than the 1,000 of the last complete run; limit 20 %',
+    ],
+  ],
+  'source-shrunk-groups': [
+    [
+      { kind: 'groups', now: 70, before: 100, limit: 20 },
+      'the source has 70 groups, 30 % fewer than the 100 of the last complete run; limit 20 %',
+    ],
+  ],
+  'max-deletes-users': [
+    [{ kind: 'users', ...DELETES, limit: 50 }, '1,234 of 20,000 users would be removed, limit 50'],
+    [
+      { kind: 'users', ...DELETES, leftFilter: 3, newIds: 2, limit: 50 },
+      "1,234 of 20,000 users would be removed (3 still in the source, but outside the sync's filter; 2 created again under another id), limit 50",
+    ],
+  ],
+  'max-deletes-groups': [
+    [{ kind: 'groups', ...DELETES, limit: 50 }, '1,234 of 20,000 groups would be removed, limit 50'],
+  ],
+  'max-deletes-memberships': [
+    [
+      { kind: 'memberships', ...DELETES, limit: 50 },
+      '1,234 of 20,000 memberships would be removed, limit 50',
+    ],
+  ],
+  'max-delete-percent-users': [
+    [
+      { kind: 'users', ...DELETES, deletes: 2, of: 3, leftFilter: 1, limit: 10 },
+      "67 % of the users (2 of 3) would be removed (1 still in the source, but outside the sync's filter), limit 10 %",
+    ],
+  ],
+  'max-delete-percent-groups': [
+    [
+      { kind: 'groups', ...DELETES, limit: 5 },
+      '6.2 % of the groups (1,234 of 20,000) would be removed, limit 5 %',
+    ],
+  ],
+  'max-delete-percent-memberships': [
+    [
+      { kind: 'memberships', ...DELETES, limit: 5 },
+      '6.2 % of the memberships (1,234 of 20,000) would be removed, limit 5 %',
+    ],
+  ],
+  'max-deletes-per-day-users': [
+    [
+      { kind: 'users', deletes: 10, lastDay: 95, limit: 100 },
+      '10 users would be removed after 95 in the last 24 hours, limit 100 a day',
+    ],
+  ],
+  'max-deletes-per-day-groups': [
+    [
+      { kind: 'groups', deletes: 10, lastDay: 95, limit: 100 },
+      '10 groups would be removed after 95 in the last 24 hours, limit 100 a day',
+    ],
+  ],
+  'max-deletes-per-day-memberships': [
+    [
+      { kind: 'memberships', deletes: 10, lastDay: 95, limit: 100 },
+      '10 memberships would be removed after 95 in the last 24 hours, limit 100 a day',
+    ],
+  ],
+  'max-updates-users': [
+    [{ kind: 'users', updates: 1_100, limit: 1_000 }, '1,100 users would be updated, limit 1,000'],
+  ],
+  'max-updates-groups': [
+    [{ kind: 'groups', updates: 11, limit: 10 }, '11 groups would be updated, limit 10'],
+  ],
+  'max-updates-memberships': [
+    [{ kind: 'memberships', updates: 11, limit: 10 }, '11 memberships would be added, limit 10'],
+  ],
+  'max-update-percent-users': [
+    [
+      { kind: 'users', updates: 20, of: 39, limit: 50 },
+      '51 % of the users (20 of 39) would be updated, limit 50 %',
+    ],
+  ],
+  'max-update-percent-groups': [
+    [
+      { kind: 'groups', updates: 20, of: 39, limit: 50 },
+      '51 % of the groups (20 of 39) would be updated, limit 50 %',
+    ],
+  ],
+  'max-update-percent-memberships': [
+    [
+      { kind: 'memberships', updates: 20, of: 39, limit: 50 },
+      '51 % of the memberships (20 of 39) would be added, limit 50 %',
+    ],
+  ],
+}
+
+const rows = Object.entries(SENTENCES).flatMap(([code, each]) =>
+  each.map(([params, sentence]) => ({ reason: { code, params } as BlockReason, sentence })),
+)
+
+test.each(rows)('$reason.code: $sentence', ({ reason, sentence }) => {
+  expect(blockText(reason)).toBe(sentence)
+})
+
+test.each(rows)('$reason.code is one clause in words of today: $sentence', ({ reason }) => {
+  expect(blockText(reason)).not.toMatch(/\.$|undefined|null|NaN|\[object/)
+  expect(blockText(reason)).not.toMatch(RETIRED)
+})
+
+/** Names of groups and DNs; ids of users stand in no block. */
+test.each(rows)('$reason.code names no entry where names are hidden: $sentence', ({ reason }) => {
+  expect(blockText(reason, () => '***')).not.toMatch(/Sales|Labs|Staff|cn=|ou=/)
+})
+
+test.each(Object.entries(BLOCKS))('%s has a meaning and a remedy', (_, { meaning, remedy }) => {
+  expect(meaning).toMatch(/^[a-z].*[^.]$/)
+  expect(remedy).toMatch(/^[A-Z].*\.$/)
+  expect(`${meaning} ${remedy}`).not.toMatch(RETIRED)
+})
