@@ -121,7 +121,7 @@ const SCENARIOS: readonly Scenario[] = [
         /^Ana Šimić \(user ana\) was deleted .*; the source has its e-mail at "[^"]+", with the id ana2\.$/,
     },
     next: /neither the source nor the directory has it/,
-    todo: /^Most likely that is the same person: dirsyncd explain \S+ ana2 tells of that one\.$/,
+    todo: /^Most likely that is the same user: dirsyncd explain \S+ ana2\.$/,
   },
   {
     title: 'blocked, because the OU is empty',
@@ -140,7 +140,7 @@ const SCENARIOS: readonly Scenario[] = [
       sentence:
         /^Run \d+ did not delete Ana Šimić \(user ana\), who is not in the source, because .*container-emptied/,
     },
-    next: /unless an operator approves it or a better read proves it/,
+    next: /unless an operator approves it or a later read confirms it/,
     todo: /dirsyncd approve \d+ --only container-emptied/,
   },
   {
@@ -204,7 +204,7 @@ const SCENARIOS: readonly Scenario[] = [
     verdict: {
       code: 'protected',
       sentence:
-        /not in the source any more, and stays in the directory, because the list entries.users.protected has it/,
+        /is not in the source, and stays in the directory, because the list entries.users.protected has it/,
     },
     next: /leaves it in the directory/,
     todo: /change entries\.users/,
@@ -329,7 +329,7 @@ describe.each(ALL_SOURCES)('in a source of the kind %s', (kind) => {
     const { code, stdout } = await stage.site.run('explain', scene.sync, 'no.one@example.org')
     expect(code).toBe(1)
     expect(stdout).toMatch(
-      /^is unknown "no\.one@example\.org": not the source \(searched .*\), not the directory/,
+      /^"no\.one@example\.org" is unknown: not in the source \(searched .*\), not in the directory/,
     )
     expect(stdout).toMatch(/Try the id, the e-mail, the full name or the DN\.\n$/)
   })

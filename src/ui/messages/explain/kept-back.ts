@@ -11,9 +11,8 @@ import {
   verbOf,
   withoutStop,
 } from './case.ts'
-import { addressFault } from '../../../core/entries/address.ts'
 import { blockText } from '../blocks.ts'
-import { howToRelease, whoRejected } from './remedies.ts'
+import { howToRelease, whoRejected, writesEmail } from './remedies.ts'
 
 /** A decision, an answer of the service or the evidence stops a change. */
 export function keptBack(facts: Story): Case | undefined {
@@ -81,13 +80,12 @@ function refused(facts: Story): Case | undefined {
   }
 }
 
-/** The remedy where the service may have refused the e-mail itself, and not because another user has it. */
+/** Only the service's own words say what it refused. */
 function withoutBadEmail({ change }: Story): string {
-  const email = change?.op === 'create-user' || change?.op === 'update-user' ? change.want.email : undefined
-  if (email === undefined || addressFault(email, []) === undefined) return ''
+  if (change === null || !writesEmail(change)) return ''
   return (
-    ', or set directory.dropBadEmails: true, which writes users without an e-mail that is no address or outside ' +
-    'directory.allowedDomains'
+    ', or, if the service refused the e-mail itself, set directory.dropBadEmails: true, which writes users without an ' +
+    'e-mail that is no address or outside directory.allowedDomains'
   )
 }
 
