@@ -5,6 +5,7 @@ import { addUndo, approvePart } from '../reference/store/part-decisions.ts'
 import { Ram, type Row, type Run } from '../reference/store/ram.ts'
 import { addRun, interruptRuns, nextWaitingRun } from '../reference/store/runs.ts'
 import { type Decider, directoryOf, type Kept, sourceOf } from './decider.ts'
+import { nameOf } from './names.ts'
 import { Crash } from './runner.ts'
 import { Service } from './service.ts'
 import type { Decides, Step, Story } from './story.ts'
@@ -67,25 +68,42 @@ async function playRun(stage: Stage, step: Step, run: Run, lines: string[]): Pro
   return !(end instanceof Crash)
 }
 
-function titleOf({ mode, trigger, only_entries: only, part, undo }: Run): string {
-  const whose =
-    undo !== null ? `undo ${JSON.stringify(undo)}` : part !== null ? `part ${JSON.stringify(part)}` : ''
-  const single = only === null || whose !== '' ? '' : `only ${JSON.stringify(only)}`
-  return [`run ${mode} ${trigger}`, whose, single].filter((text) => text !== '').join(' ')
+/** @param undone the place of the undone run among the runs of the world */
+export function titleOf(
+  {
+    mode,
+    trigger,
+    only_entries: only,
+    part,
+    undo,
+  }: Pick<Run, 'mode' | 'trigger' | 'only_entries' | 'part' | 'undo'>,
+  undone = undo?.run,
+): string {
+  if (undo !== null) return `run ${mode} ${trigger} undo of ${undone} ${namesOf(undo.part)}`
+  if (part !== null) return `run ${mode} ${trigger} part ${namesOf(part)}`
+  return `run ${mode} ${trigger}${only === null ? '' : ` only ${namesOf(only)}`}`
 }
 
-function endOf(end: string | (Error & { code?: string })): string {
+function namesOf(some: object): string {
+  const named = Object.entries(some as Record<string, readonly string[]>).toSorted()
+  return named.map(([field, names]) => `${field} ${names.join(' ')}`).join(', ')
+}
+
+export function endOf(end: string | (Error & { code?: string })): string {
   if (typeof end === 'string') return end
   if (end instanceof Crash) return 'crash'
   if (end.code === undefined) throw end
   return `error ${end.code}`
 }
 
-function crashIf({ ends }: Step, when: Step['ends']): void {
+export function crashIf({ ends }: Step, when: Step['ends']): void {
   if (ends === when) throw new Crash()
 }
 
-function keptLines({ isHeld, breaches, notices, isMoved }: Kept, rows: readonly Row[]): readonly string[] {
+export function keptLines(
+  { isHeld, breaches, notices, isMoved }: Kept,
+  rows: readonly Pick<Row, 'op' | 'entry_id' | 'unsure' | 'createdBefore'>[],
+): readonly string[] {
   const marks = (['unsure', 'createdBefore'] as const).flatMap((mark) =>
     rows.filter((row) => row[mark]).map(({ op, entry_id: id }) => `mark ${mark} ${op} ${id}`),
   )
@@ -97,7 +115,7 @@ function keptLines({ isHeld, breaches, notices, isMoved }: Kept, rows: readonly 
 }
 
 function questionLine({ guard, waitsFor, changes }: Breach): string {
-  return `question ${guard} ${waitsFor ?? 'plan'}: ${[...changes].toSorted().join(' ')}`
+  return `question ${guard} ${waitsFor ?? 'plan'}: ${changes.map(nameOf).toSorted().join(', ')}`
 }
 
 /** Sends the stored plan, in its order. */
@@ -119,7 +137,7 @@ function applyRun({ ram, service }: Stage, step: Step, run: Run, lines: string[]
     throw Object.assign(new Error('stopped'), { code: 'target-unreachable' })
 }
 
-function valuesOf(change: Row['change']): string {
+export function valuesOf(change: Row['change']): string {
   if (!('want' in change)) return ''
   return Array.isArray(change.want)
     ? change.want.join(' ')

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { firstDifference } from './differences.ts'
 import { makeStory } from './make-story.ts'
+import { forgetNames } from './names.ts'
 import { play } from './play.ts'
 import { present } from './present.ts'
 import { reference } from './reference.ts'
@@ -38,6 +39,7 @@ function chosen(): readonly [number, number] | undefined {
 }
 
 async function differenceOf(seed: number, isPrinted: boolean): Promise<string | undefined> {
+  forgetNames()
   const story = makeStory(seed)
   const old = await play(story, reference)
   const now = await play(story, present).catch((error: unknown) => [[`broke off with ${String(error)}`]])

@@ -2,7 +2,7 @@ import type { Decision, RecordedBreach } from '../plan/decide.ts'
 import { approveForms, formsOf } from './forget-decisions.ts'
 import { heldBreaches, isExpired, summaries } from './holds.ts'
 import type { Ram, Run } from './ram.ts'
-import { addRun } from './runs.ts'
+import { addRun, endWaitingRuns } from './runs.ts'
 
 export async function decisionsOf(ram: Ram, { isUndo }: { readonly isUndo: boolean }) {
   const approved = new Set<string>()
@@ -43,8 +43,9 @@ export async function decide(
   )
   await settleHold(ram, run, breaches)
   run.decisions = [...run.decisions, { decision, by }]
-  if (isToApply(run, decision))
-    addRun(ram, { mode: 'sync', trigger: 'approval', approval_of: number, undo: run.undo })
+  if (!isToApply(run, decision)) return true
+  if (run.undo !== null) endWaitingRuns(ram)
+  addRun(ram, { mode: 'sync', trigger: 'approval', approval_of: number, undo: run.undo })
   return true
 }
 

@@ -5,7 +5,7 @@ import { approveForms, takeBackApprovals } from './forget-decisions.ts'
 import { isExpired } from './holds.ts'
 import { outcomesAtEnd } from './plans.ts'
 import type { Ram, Row, Run } from './ram.ts'
-import { addRun } from './runs.ts'
+import { addRun, endWaitingRuns } from './runs.ts'
 
 export async function leftOutOf(ram: Ram, _of: unknown): Promise<Breach | undefined> {
   const left = [...ram.decisions].filter(([, { decision }]) => decision === 'left-out')
@@ -103,6 +103,7 @@ export async function addUndo(ram: Ram, number: number, part: Part): Promise<boo
   if (!run.isFinished || !hasChanged || applied + found + unknown === 0) return false
   if (!ram.rowsOf(number).some(partTest(ram, part)) && countMemberships(ram, number, part) === 0)
     if (!endsMemberships(ram, number, part)) return false
+  endWaitingRuns(ram)
   takeBackApprovals(ram, run)
   addRun(ram, { mode: 'sync', trigger: 'demand', undo: { run: number, part } })
   return true

@@ -64,6 +64,13 @@ export async function interruptRuns(ram: Ram): Promise<void> {
   }
 }
 
+/** As a pause does, which comes with each undo. */
+export function endWaitingRuns(ram: Ram): void {
+  for (const run of ram.runs)
+    if (run.state === 'waiting' && run.mode === 'sync' && run.undo === null)
+      Object.assign(run, { state: 'failed', isFinished: true })
+}
+
 export async function findRun(ram: Ram, run: number): Promise<Run> {
   return ram.run(run)
 }
