@@ -1,7 +1,7 @@
 import { Company, type Draft } from './company.ts'
 import { Rng } from './rng.ts'
 import type { Story } from './story.ts'
-import { THEMES } from './themes.ts'
+import { THEMES } from './themes/themes.ts'
 
 /** The story of a seed: always the same one. */
 export function makeStory(seed: number): Story {
@@ -10,7 +10,7 @@ export function makeStory(seed: number): Story {
   const company = new Company(rng)
   theme.begin?.(company)
   const service = company.service(rng.pick([0, 0.5, 0.9, 1]))
-  const steps = Array.from({ length: 3 + rng.int(4) }, (_, number) => {
+  const steps = Array.from({ length: theme.steps ?? 3 + rng.int(4) }, (_, number) => {
     if (number > 0 && theme.isQuiet !== true) company.live(rng.int(3))
     const draft = company.draft()
     if (theme.isQuiet !== true) disturb(company, draft)

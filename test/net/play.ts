@@ -1,3 +1,4 @@
+import type { Notice } from '../reference/directory/snapshot.ts'
 import type { Breach } from '../reference/plan/guards.ts'
 import { decide } from '../reference/store/decisions.ts'
 import { openHold } from '../reference/store/holds.ts'
@@ -63,13 +64,13 @@ async function playRun(stage: Stage, step: Step, run: Run, lines: string[]): Pro
       apply: () => applyRun(stage, step, run, lines),
     })
     .catch((error: unknown) => error as Error & { code?: string })
-  lines.push(`end ${endOf(end)}`)
+  lines.push(...noticeLines(ram.notices.get(run.run) ?? []), `end ${endOf(end)}`)
   ram.now += 1
   return !(end instanceof Crash)
 }
 
 /** @param undone the place of the undone run among the runs of the world */
-export function titleOf(
+function titleOf(
   {
     mode,
     trigger,
@@ -89,18 +90,18 @@ function namesOf(some: object): string {
   return named.map(([field, names]) => `${field} ${names.join(' ')}`).join(', ')
 }
 
-export function endOf(end: string | (Error & { code?: string })): string {
+function endOf(end: string | (Error & { code?: string })): string {
   if (typeof end === 'string') return end
   if (end instanceof Crash) return 'crash'
   if (end.code === undefined) throw end
   return `error ${end.code}`
 }
 
-export function crashIf({ ends }: Step, when: Step['ends']): void {
+function crashIf({ ends }: Step, when: Step['ends']): void {
   if (ends === when) throw new Crash()
 }
 
-export function keptLines(
+function keptLines(
   { isHeld, breaches, notices, isMoved }: Kept,
   rows: readonly Pick<Row, 'op' | 'entry_id' | 'unsure' | 'createdBefore'>[],
 ): readonly string[] {
@@ -109,9 +110,13 @@ export function keptLines(
   )
   return [
     ...breaches.map((breach) => questionLine(breach)).toSorted(),
-    ...notices.map(({ code, kind, id }) => `notice ${code} ${kind} ${id ?? ''}`).toSorted(),
+    ...noticeLines(notices),
     ...(isHeld ? [] : [...(isMoved ? ['mark moved'] : []), ...marks]),
   ]
+}
+
+function noticeLines(notices: readonly Notice[]): readonly string[] {
+  return notices.map(({ code, kind, id }) => `notice ${code} ${kind} ${id ?? ''}`).toSorted()
 }
 
 function questionLine({ guard, waitsFor, changes }: Breach): string {
@@ -137,7 +142,7 @@ function applyRun({ ram, service }: Stage, step: Step, run: Run, lines: string[]
     throw Object.assign(new Error('stopped'), { code: 'target-unreachable' })
 }
 
-export function valuesOf(change: Row['change']): string {
+function valuesOf(change: Row['change']): string {
   if (!('want' in change)) return ''
   return Array.isArray(change.want)
     ? change.want.join(' ')

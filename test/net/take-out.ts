@@ -11,36 +11,39 @@ const WORKERS = 2
 
 const DECIDER = /^(core\/(?!plan\/canary)|sync\/[^/]*$)/
 
-/** `node test/net/take-out.ts [NAME …]`: removes one protection of the decider at a time and counts the worlds that differ. */
+/**
+ * `node test/net/take-out.ts [NAME …]`: removes one protection of the decider at a time, of `take-outs.diff` and of
+ * `test/protections/table`, and prints how many of the worlds differ then, and which.
+ */
 async function main(names: readonly string[]): Promise<void> {
   const own = parseTable(readFileSync(new URL('take-outs.diff', import.meta.url), 'utf8'))
-  const ofDecider = [...readProtections(), ...own].filter(({ edits }) =>
-    edits.some(({ file }) => DECIDER.test(file)),
-  )
-  const queue = ofDecider.filter(
-    ({ name }) => names.length === 0 || names.some((each) => name.startsWith(each)),
+  const queue = [...own, ...readProtections()].filter(
+    ({ name, edits }) =>
+      edits.some(({ file }) => DECIDER.test(file)) &&
+      (names.length === 0 || names.some((each) => name.startsWith(each))),
   )
   await Promise.all(Array.from({ length: Math.min(WORKERS, queue.length) }, () => work(queue)))
 }
 
 async function work(queue: Protection[]): Promise<void> {
   await using tree = await PatchedTree.make()
-  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-    await using _patch = await tree.remove(next)
-    console.log(`${await countWorlds(tree)} worlds differ without ${next.name}`)
-  }
+  for (let next = queue.shift(); next !== undefined; next = queue.shift())
+    console.log(`${next.name}: ${await worldsWithout(tree, next).catch(String)}`)
 }
 
-async function countWorlds(tree: PatchedTree): Promise<number> {
+async function worldsWithout(tree: PatchedTree, protection: Protection): Promise<string> {
+  await using _patch = await tree.remove(protection)
   const args = ['node_modules/vitest/vitest.mjs', 'run', '--project=net']
   try {
     await run(process.execPath, args, { cwd: tree.path, maxBuffer: 1e8 })
-    return 0
+    return '0 worlds differ'
   } catch (error) {
     const { stderr } = error as { readonly stderr: string }
-    const [, count] = /(\d+) worlds differ/.exec(stderr) ?? []
+    const [count] = /\d+ worlds differ/.exec(stderr) ?? []
     if (count === undefined) throw error
-    return Number(count)
+    return `${count}, such as ${Array.from(stderr.matchAll(/world (\d+) \(/g), ([, seed]) => seed)
+      .slice(0, 4)
+      .join(', ')}`
   }
 }
 
