@@ -71,6 +71,7 @@ export class Company {
   /** Makes the next id from its number. */
   idOf = (number: number): string => `u${number}`
   #ids = 0
+  #groupIds = 0
   #position = 100
 
   constructor(rng: Rng) {
@@ -93,7 +94,7 @@ export class Company {
   hire(more: Partial<SeenUser> = {}): string {
     const number = this.#ids
     this.#ids += 1
-    const id = this.idOf(number)
+    const id = more.id ?? this.idOf(number)
     const email = this.rng.chance(0.95) ? `mail${number}@example.org` : undefined
     const container = `ou=${this.rng.int(3)},dc=x`
     this.users.set(id, {
@@ -115,7 +116,8 @@ export class Company {
 
   /** Founds a group with some members, or with these. */
   found(users: readonly string[] = this.some(this.rng.int(8)), isInFilter = true): Group {
-    const id = `g${this.groups.size}${isInFilter ? '' : 'x'}`
+    const id = `g${this.#groupIds}${isInFilter ? '' : 'x'}`
+    this.#groupIds += 1
     const lists = [{ attribute: 'member', users: [...users], nested: [], unresolved: [] }]
     const group = {
       id,
@@ -160,6 +162,7 @@ export class Company {
   #change(): void {
     const { rng } = this
     const ids = this.ids()
+    if (this.groups.size === 0) this.found()
     const user = this.users.get(rng.pick(ids))
     const group = rng.pick([...this.groups.values()])
     switch (rng.int(7)) {

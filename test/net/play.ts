@@ -39,8 +39,10 @@ interface Stage {
 async function beginStep({ ram, service }: Stage, { others, undo, only, mode }: Step): Promise<void> {
   for (const other of others) service.write(other)
   await interruptRuns(ram)
-  const applied = ram.runs.filter(({ run }) => ram.rowsOf(run).some(({ state }) => state === 'applied'))
-  const undone = undo && applied.at(-undo.back)
+  const effective = ram.runs.filter(({ run }) =>
+    ram.rowsOf(run).some(({ state }) => state === 'applied' || state === 'found'),
+  )
+  const undone = undo && effective.at(-undo.back)
   if (undo !== undefined && undone !== undefined) await addUndo(ram, undone.run, undo.part)
   if (nextWaitingRun(ram) === undefined)
     addRun(ram, { mode, trigger: 'schedule', only_entries: only ?? null })

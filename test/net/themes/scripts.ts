@@ -170,6 +170,23 @@ const rejections: readonly Theme[] = [
       }),
     NOTHING,
   ]),
+  script('rejected-and-quarantined', () => undefined, [
+    (company) => change(company, 'u1', { name: 'Was', email: 'was@example.org' }),
+    (company, draft) => {
+      change(company, 'u1', { name: 'Refused', email: 'rejected@example.org' })
+      draft.fates.set('u1', 'refused')
+    },
+    (company, draft) => {
+      hold(company)
+      change(company, 'u1', { name: 'Rejected' })
+      draft.decides.push({ does: 'reject' })
+    },
+    (company) => {
+      letGo(company)
+      change(company, 'u1', { name: 'Refused' })
+    },
+    (company) => change(company, 'u1', { name: 'Was' }),
+  ]),
   script('rejected-members', (company) => void company.found(['u0', 'u1', 'u2']), [
     NOTHING,
     (company, draft) => {
@@ -370,12 +387,22 @@ const writes: readonly Theme[] = [
       change(company, 'u1', { email: 'wanted@example.org' })
       draft.fates.set('u1', 'refused')
     },
+    (company, draft) => {
+      company.users.get('u2')!.email = undefined
+      draft.others.push({ does: 'put-user', user: { id: 'u2', name: null, email: 'wanted@example.org' } })
+    },
     (_company, draft) =>
-      void draft.others.push({
-        does: 'put-user',
-        user: { id: 'u2', name: null, email: 'wanted@example.org' },
-      }),
-    (company) => change(company, 'u2', { email: 'freed@example.org' }),
+      void draft.others.push({ does: 'put-user', user: { id: 'u2', name: null, email: 'free@example.org' } }),
+    NOTHING,
+  ]),
+  script('busy-owner-of-an-email', () => undefined, [
+    (company) => change(company, 'u0', { email: 'held@example.org' }),
+    (company, draft) => {
+      change(company, 'u0', { email: 'new@example.org' })
+      change(company, 'u1', { email: 'held@example.org' })
+      draft.fates.set('u0', 'busy')
+    },
+    (_company, draft) => void draft.fates.set('u0', 'busy'),
     NOTHING,
   ]),
   script('quarantined-delete', (company) => void company.found(['u0', 'u1', 'u2']), [
@@ -430,6 +457,24 @@ function onServer(company: Company): void {
   company.rules.grace = { ...company.rules.grace, deleteAfter: {} }
 }
 
+/** A server with other changes shows a new user, whom the next one does not know yet. */
+function additionsScript(name: string, ends: Draft['ends']): Theme {
+  return script(name, onServer, [
+    NOTHING,
+    (company, draft) => {
+      draft.server = { ...company.server(), position: { s2: '000007' } }
+      company.hire({ id: 'new', email: 'new@example.org' })
+      hideFirst(company, draft)
+      draft.ends = ends
+    },
+    (_company, draft) => void draft.hidden.user.add('new'),
+    (company, draft) => {
+      draft.server = { ...company.server(), position: { ...company.server().position, s2: '000008' } }
+      draft.hidden.user.add('new')
+    },
+  ])
+}
+
 const servers: readonly Theme[] = [
   script('caught-up-during-the-read', onServer, [
     NOTHING,
@@ -440,20 +485,8 @@ const servers: readonly Theme[] = [
     },
     NOTHING,
   ]),
-  script('additions', onServer, [
-    NOTHING,
-    (company, draft) => {
-      draft.server = { ...company.server(), position: { s2: '000007' } }
-      company.hire({ id: 'new', email: 'new@example.org' })
-      hideFirst(company, draft)
-      if (company.rng.chance(0.5)) draft.ends = 'crash-in-apply'
-    },
-    (_company, draft) => void draft.hidden.user.add('new'),
-    (company, draft) => {
-      draft.server = { ...company.server(), position: { ...company.server().position, s2: '000008' } }
-      draft.hidden.user.add('new')
-    },
-  ]),
+  additionsScript('additions', 'well'),
+  additionsScript('additions-of-a-crashed-run', 'crash-in-apply'),
   script('other-database', onServer, [
     NOTHING,
     (company, draft) => {
@@ -716,6 +749,14 @@ const memberLists: readonly Theme[] = [
 ]
 
 const limits: readonly Theme[] = [
+  script('many-updates', (company) => grow(company, 26), [
+    NOTHING,
+    (company) => {
+      limit(company, 'users', { maxUpdatePercent: 40 })
+      for (const id of company.ids().slice(0, 22)) change(company, id, { name: 'Other' })
+    },
+    NOTHING,
+  ]),
   script('limit-of-a-day-is-lowered', (company) => grow(company, 12), [
     NOTHING,
     (company) => ['u0', 'u1', 'u2'].forEach((id) => company.leave(id)),
@@ -827,17 +868,7 @@ const undone: readonly Theme[] = [
     undoes(3),
     NOTHING,
   ]),
-  script('undo-of-an-undo', grow8, [
-    NOTHING,
-    (company) => {
-      hireKnown(company)
-      company.leave('u0')
-    },
-    undoes(1),
-    undoes(2),
-    undoes(1),
-    NOTHING,
-  ]),
+  script('undo-of-an-undo', grow8, [NOTHING, hireKnown, undoes(1), NOTHING, undoes(1), undoes(3)]),
   script('undo-of-what-was-there', grow8, [
     NOTHING,
     (company, draft) => {
@@ -888,6 +919,7 @@ const undone: readonly Theme[] = [
 ]
 
 function grow8(company: Company): void {
+  company.hasServer = false
   grow(company, 8)
 }
 
