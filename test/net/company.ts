@@ -20,7 +20,7 @@ import type {
 
 export const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
-export const DAY = 24 * HOUR
+const DAY = 24 * HOUR
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 

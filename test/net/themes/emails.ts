@@ -1,4 +1,4 @@
-import { DAY, HOUR } from '../company.ts'
+import { HOUR } from '../company.ts'
 import { limit, settle, leaveSome, type Theme } from './theme.ts'
 
 export const emails: readonly Theme[] = [
@@ -23,7 +23,7 @@ export const emails: readonly Theme[] = [
   {
     name: 'email-of-absent',
     begin({ rules, rng }) {
-      rules.grace = { ...rules.grace, deleteAfter: { user: rng.pick([{ runs: 3 }, { ms: 3 * DAY }]) } }
+      rules.grace = { ...rules.grace, deleteAfter: { user: rng.pick([{ runs: 3 }, { ms: 20 * HOUR }]) } }
     },
     step(company, draft, number) {
       settle(draft, number)

@@ -18,7 +18,7 @@ export const lists: readonly Theme[] = [
       settle(draft, number)
       if (number === 0) return
       const [first = '', , third = ''] = company.ids()
-      if (company.rng.chance(0.5)) company.leave(first)
+      if (number === 1) for (const id of [first, 'u1', 'u6']) company.leave(id)
       const user = company.users.get(third)
       if (user !== undefined && company.rng.chance(0.5)) user.name = `Other${number}`
       const taken = company.rng.pick(company.ids())

@@ -7,7 +7,7 @@ import { reads } from './reads.ts'
 import { servers } from './servers.ts'
 import { times } from './times.ts'
 import { undos } from './undos.ts'
-import { scripts } from './scripts.ts'
+import { scripts } from './scripted/scripts.ts'
 import type { Theme } from './theme.ts'
 
 export const THEMES: readonly Theme[] = [

@@ -6,7 +6,7 @@ export const times: readonly Theme[] = [
   {
     name: 'grace',
     begin({ rules, rng }) {
-      const after = rng.pick([{ runs: 2 }, { runs: 1 }, { ms: 20 * HOUR }])
+      const after = rng.pick([{ runs: 2 }, { ms: 20 * HOUR }, { ms: 20 * HOUR }])
       rules.grace = { ...rules.grace, deleteAfter: { user: after, group: after } }
     },
     step(company, draft, number) {

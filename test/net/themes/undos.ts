@@ -95,8 +95,9 @@ export const undos: readonly Theme[] = [
     step(company, draft, number) {
       settle(draft, number)
       const { rng } = company
-      if (number <= 1) {
-        if (number === 1) company.found(['u1', 'u2'])
+      if (number === 0) return
+      if (number === 1) {
+        company.found(['u1', 'u2'])
         return changeKnown(company)
       }
       draft.listing.shared.push(...rng.some(['x0', 'x1', ...company.some(2)], rng.int(3)))
