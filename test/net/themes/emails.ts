@@ -23,7 +23,10 @@ export const emails: readonly Theme[] = [
   {
     name: 'email-of-absent',
     begin({ rules, rng }) {
-      rules.grace = { ...rules.grace, deleteAfter: { user: rng.pick([{ runs: 3 }, { ms: 20 * HOUR }]) } }
+      rules.grace = {
+        ...rules.grace,
+        deleteAfter: { user: rng.pick([{ ms: 20 * HOUR }, { ms: 30 * HOUR }]) },
+      }
     },
     step(company, draft, number) {
       settle(draft, number)
