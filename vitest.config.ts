@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { ramStore } from './test/net/ram-store.ts'
 import { keepCompiled } from './test/support/compile-cache.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
 import { useMemoryForFiles } from './test/support/memory-files.ts'
@@ -26,6 +27,15 @@ export default defineConfig({
           testTimeout: 300_000,
           // Vitest would take one worker on two cores.
           maxWorkers: 3,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        plugins: [ramStore()],
+        test: {
+          name: 'net',
+          include: ['test/net/**/*.test.ts'],
+          exclude: LONG,
           sequence: { groupOrder: 0 },
         },
       },

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { ramStore } from './test/net/ram-store.ts'
 import { keepCompiled } from './test/support/compile-cache.ts'
 import { PATIENCE } from './test/support/patience.ts'
 
@@ -13,6 +14,7 @@ const LONG = {
 }
 /** It says how long the service keeps others waiting, so nothing else may use the processor. */
 const LOAD = 'test/contract/fuzz-load.long.test.ts'
+const NET = 'test/net/*.long.test.ts'
 
 /** Separate from `npm test`, because each file takes minutes: long outages, thousands of cases, production timeouts. */
 export default defineConfig({
@@ -23,10 +25,14 @@ export default defineConfig({
           ...LONG,
           name: 'long',
           include: ['test/**/*.long.test.ts'],
-          exclude: [LOAD],
+          exclude: [LOAD, NET],
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },
+      },
+      {
+        plugins: [ramStore()],
+        test: { name: 'net', include: [NET], sequence: { groupOrder: 0 } },
       },
       { test: { ...LONG, name: 'load', include: [LOAD], maxWorkers: 1, sequence: { groupOrder: 1 } } },
     ],

@@ -1,0 +1,3 @@
+import { testWorlds } from './worlds.ts'
+
+testWorlds(500, 20_500)

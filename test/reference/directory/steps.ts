@@ -1,0 +1,51 @@
+/** Long work in parts: whoever does it may let others work at each `yield`. It returns the result. */
+export type Steps<T> = Generator<undefined, T, undefined>
+
+/** So many entries are one part, which takes a few milliseconds. */
+export const PART = 2048
+
+/** Does all the work, and lets nobody else work meanwhile. */
+export function atOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
+/** As `forEachInSteps`, for items that are work of different `size` themselves: groups with their members. */
+export function* forEachOfSizeInSteps<T>(
+  items: Iterable<T>,
+  sizeOf: (item: T) => number,
+  visit: (item: T) => Steps<undefined>,
+): Steps<undefined> {
+  let size = 0
+  for (const item of items) {
+    size += 1 + sizeOf(item)
+    if (size >= PART) {
+      size = 0
+      yield
+    }
+    yield* visit(item)
+  }
+  return undefined
+}
+
+/** The items that pass the test, as `filter`, with a `yield` after each part. */
+export function* filterInSteps<T>(items: readonly T[], test: (item: T) => boolean): Steps<T[]> {
+  const passed: T[] = []
+  yield* forEachInSteps(items, (item) => {
+    if (test(item)) passed.push(item)
+  })
+  return passed
+}
+
+/** Hands on the items of a list, with a `yield` after each part: `yield* forEachInSteps(list, (item) => …)`. */
+export function* forEachInSteps<T>(items: Iterable<T>, visit: (item: T) => void): Steps<undefined> {
+  let count = 0
+  for (const item of items) {
+    visit(item)
+    count += 1
+    if (count % PART === 0) yield
+  }
+  return undefined
+}

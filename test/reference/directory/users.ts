@@ -1,0 +1,171 @@
+import type { DirectoryUser, UserEntry } from './entry.ts'
+import { forEachInSteps, PART, type Steps } from './steps.ts'
+import { DIRECTORY, type Side, SOURCE, type UserTable } from './user-table.ts'
+
+/** The users of one side of a `UserTable` by external id. An entry is made when it is asked for. */
+abstract class UsersOfSide<E> implements ReadonlyMap<string, E> {
+  readonly table: UserTable
+  readonly #side: Side
+
+  constructor(table: UserTable, side: Side) {
+    this.table = table
+    this.#side = side
+    table.clear(side)
+  }
+
+  abstract entryOf(row: number): E
+
+  get size(): number {
+    return this.table.sizeOf(this.#side)
+  }
+
+  has(id: string): boolean {
+    return this.table.find(id, this.#side) >= 0
+  }
+
+  get(id: string): E | undefined {
+    const row = this.table.find(id, this.#side)
+    return row < 0 ? undefined : this.entryOf(row)
+  }
+
+  *keys(): MapIterator<string> {
+    for (const row of this.#rows()) yield this.table.idOf(row)
+  }
+
+  *values(): MapIterator<E> {
+    for (const row of this.#rows()) yield this.entryOf(row)
+  }
+
+  *entries(): MapIterator<[string, E]> {
+    for (const row of this.#rows()) yield [this.table.idOf(row), this.entryOf(row)]
+  }
+
+  [Symbol.iterator](): MapIterator<[string, E]> {
+    return this.entries()
+  }
+
+  forEach(visit: (entry: E, id: string, users: ReadonlyMap<string, E>) => void): void {
+    for (const [id, entry] of this) visit(entry, id, this)
+  }
+
+  isRow(row: number): boolean {
+    return this.table.isOn(row, this.#side)
+  }
+
+  *#rows(): Generator<number, undefined> {
+    for (let row = 0; row < this.table.rows; row += 1) if (this.isRow(row)) yield row
+    return undefined
+  }
+}
+
+/** The users that a source was read to have. Beginning a read forgets the users of an earlier one. */
+export class SourceUsers extends UsersOfSide<UserEntry> {
+  constructor(table: UserTable) {
+    super(table, SOURCE)
+  }
+
+  /** Adds a user, unless there is one of this id. Returns the row. */
+  add({ id, email, name, employeeId, from }: UserEntry): number | undefined {
+    const row = this.table.rowOf(id, email, name)
+    if (this.table.rowOn(SOURCE, row) >= 0) return undefined
+    this.table.put(row, SOURCE)
+    this.table.setOrigin(row, from, employeeId)
+    return row
+  }
+
+  delete(id: string): void {
+    const row = this.table.find(id, SOURCE)
+    if (row >= 0) this.table.remove(row, SOURCE)
+  }
+
+  entryOf(row: number): UserEntry {
+    const { table } = this
+    return {
+      id: table.idOf(row),
+      email: table.emailOf(row),
+      name: table.nameOf(row),
+      employeeId: table.employeeIdOf(row),
+      from: table.fromOf(row),
+    }
+  }
+}
+
+/** The users that a directory was read to have. */
+export class DirectoryUsers extends UsersOfSide<DirectoryUser> {
+  constructor(table: UserTable) {
+    super(table, DIRECTORY)
+  }
+
+  /** Adds a row of the table, unless there is one of its id. Returns whether it was added. */
+  add(row: number): boolean {
+    if (this.table.rowOn(DIRECTORY, row) >= 0) return false
+    this.table.put(row, DIRECTORY)
+    return true
+  }
+
+  entryOf(row: number): DirectoryUser {
+    const { table } = this
+    return { id: table.idOf(row), email: table.emailOf(row) ?? null, name: table.nameOf(row) ?? null }
+  }
+}
+
+/** The users of both sides. In one table they are compared by their rows, otherwise nothing is known beforehand. */
+export interface BothSides {
+  readonly source: ReadonlyMap<string, UserEntry>
+  readonly directory: ReadonlyMap<string, DirectoryUser>
+}
+
+function tableOf({ source, directory }: BothSides): UserTable | undefined {
+  if (!(source instanceof SourceUsers) || !(directory instanceof DirectoryUsers)) return undefined
+  return source.table === directory.table ? source.table : undefined
+}
+
+/** Whether both sides are known to say the same of a user. */
+export function isAlike(sides: BothSides, id: string): boolean {
+  const table = tableOf(sides)
+  const row = table?.find(id, SOURCE) ?? -1
+  return row >= 0 && table?.isOnBoth(row) === true
+}
+
+/** Visits the users of the source apart from those who are known to be alike on both sides. */
+export function* eachDiffering(sides: BothSides, visit: (user: UserEntry) => void): Steps<undefined> {
+  const table = tableOf(sides)
+  if (table === undefined) return yield* forEachInSteps(sides.source.values(), visit)
+  const source = sides.source as SourceUsers
+  return yield* eachRowDiffering(source, (row) => visit(source.entryOf(row)))
+}
+
+/** Visits the ids in the directory apart from those of users who are known to be alike on both sides. */
+export function* eachIdDiffering(sides: BothSides, visit: (id: string) => void): Steps<undefined> {
+  const table = tableOf(sides)
+  if (table === undefined) return yield* forEachInSteps(sides.directory.keys(), visit)
+  return yield* eachRowDiffering(sides.directory as DirectoryUsers, (row) => visit(table.idOf(row)))
+}
+
+function* eachRowDiffering(users: UsersOfSide<unknown>, visit: (row: number) => void): Steps<undefined> {
+  const { table } = users
+  for (let row = 0; row < table.rows; row += 1) {
+    if (row % PART === 0) yield
+    if (users.isRow(row) && !table.isOnBoth(row)) visit(row)
+  }
+  return undefined
+}
+
+/** Those whose e-mail another user of either side may have too: all of them at least. */
+export function* sharingEmail(sides: BothSides): Steps<{
+  readonly source: readonly UserEntry[]
+  readonly directory: readonly DirectoryUser[]
+}> {
+  const table = tableOf(sides)
+  if (table === undefined)
+    return { source: [...sides.source.values()], directory: [...sides.directory.values()] }
+  const rows = yield* table.rowsSharingEmail()
+  return {
+    source: entriesOf(rows, sides.source as SourceUsers),
+    directory: entriesOf(rows, sides.directory as DirectoryUsers),
+  }
+}
+
+function entriesOf<E>(rows: readonly number[], users: UsersOfSide<E>): E[] {
+  return rows.filter((row) => users.isRow(row)).map((row) => users.entryOf(row))
+}

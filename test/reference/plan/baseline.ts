@@ -1,0 +1,324 @@
+import { PART, type Steps } from '../directory/steps.ts'
+
+/** The most containers that a baseline tells apart: what fits into `CONTAINER_BITS`. */
+const MOST_CONTAINERS = 2000
+const CONTAINER_BITS = 11
+const CONTAINER_MASK = (1n << 11n) - 1n
+/** Where the halves of a number of 64 bits are in this machine's memory. */
+const [LOW, HIGH] = new Uint32Array(BigUint64Array.of(1n).buffer)[0] === 1 ? [0, 1] : [1, 0]
+
+/** Calls `visit` with the id of every entry, and with the normal DN of the entry's parent. */
+export type EachPlace = (visit: (id: string, container: string) => void) => Steps<undefined>
+
+/**
+ * Where the entries of the last good read were, in 8 bytes for each. It answers whether an entry that is absent now was
+ * in a container in which nobody is left, which is what a container looks like that became unreadable.
+ */
+export interface Baseline {
+  /** How many parts of a DN, from its end, name a container. Deeper containers count as the one that holds them. */
+  readonly depth: number
+  /** Normal DNs, sorted. */
+  readonly containers: readonly string[]
+  /** For each entry a hash of its id (53 bits) and the number of its container (11 bits), sorted. */
+  readonly entries: BigUint64Array
+  /** Containers and branches in which nobody was left, and whose people wait for a person. */
+  readonly emptied: readonly string[]
+}
+
+/**
+ * Makes the baseline of a read. Entries that are absent from it and were not deleted count where they were before, so
+ * that a container does not look smaller than it was.
+ */
+export function* takeBaseline(
+  eachPlace: EachPlace,
+  kept?: {
+    readonly absent: readonly string[]
+    readonly before: Baseline | undefined
+    readonly emptied?: readonly string[]
+  },
+): Steps<Baseline> {
+  const numbers = new Map<string, number>()
+  const places = new Places()
+  const visit = (id: string, container: string): void => {
+    let number = numbers.get(container)
+    if (number === undefined) numbers.set(container, (number = numbers.size))
+    places.add(hashOf(id), number)
+  }
+  yield* eachPlace(visit)
+  for (const id of kept?.absent ?? []) {
+    const container = kept?.before && containerOf(kept.before, id)
+    if (container !== undefined) visit(id, container)
+  }
+  const all = [...numbers.keys()]
+  const depth = greatestDepth(all)
+  const containers = [...new Set(all.map((container) => cut(container, depth)))].toSorted()
+  const numberOf = new Map(containers.map((container, index) => [container, index]))
+  const renumbered = all.map((container) => numberOf.get(cut(container, depth)) ?? 0)
+  const entries = yield* places.sorted(renumbered)
+  return { depth, containers, entries, emptied: kept?.emptied ?? [] }
+}
+
+/** Hashes of ids with the numbers of their containers, in typed arrays that grow. */
+class Places {
+  #count = 0
+  /** Whole numbers of 32 bits, because a million BigInts would take a second. */
+  #low = new Uint32Array(PART)
+  #high = new Uint32Array(PART)
+  #containers = new Uint32Array(PART)
+
+  add(hash: number, container: number): void {
+    if (this.#count === this.#low.length) {
+      this.#low = doubled(this.#low)
+      this.#high = doubled(this.#high)
+      this.#containers = doubled(this.#containers)
+    }
+    this.#low[this.#count] = hash >>> 0
+    this.#high[this.#count] = Math.floor(hash / 2 ** 32)
+    this.#containers[this.#count] = container
+    this.#count += 1
+  }
+
+  /**
+   * The entries of a baseline. They are sorted in buckets of the hash's highest bits, because hashes are spread evenly,
+   * and to sort a million of them at once would take too long.
+   */
+  *sorted(renumbered: readonly number[]): Steps<BigUint64Array> {
+    const bucketOf = (index: number): number => this.#high[index]! >>> BUCKET_SHIFT
+    const ends = new Uint32Array(BUCKETS + 1)
+    for (let index = 0; index < this.#count; index += 1) ends[bucketOf(index) + 1]! += 1
+    for (let bucket = 1; bucket <= BUCKETS; bucket += 1) ends[bucket]! += ends[bucket - 1]!
+    const entries = new BigUint64Array(this.#count)
+    const halves = new Uint32Array(entries.buffer)
+    for (let index = 0; index < this.#count; index += 1) {
+      if (index % PART === 0) yield
+      const at = ends[bucketOf(index)]!++
+      const low = this.#low[index]!
+      halves[2 * at + LOW] = (low << CONTAINER_BITS) | (renumbered[this.#containers[index]!] ?? 0)
+      halves[2 * at + HIGH] = (this.#high[index]! << CONTAINER_BITS) | (low >>> (32 - CONTAINER_BITS))
+    }
+    // Each end has moved to the beginning of the next bucket.
+    for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
+      entries.subarray(bucket === 0 ? 0 : ends[bucket - 1], ends[bucket]).sort()
+      yield
+    }
+    return entries
+  }
+}
+
+/** By the highest 8 of the 21 upper bits of a hash. */
+const BUCKETS = 256
+const BUCKET_SHIFT = 13
+
+function doubled(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(2 * array.length)
+  larger.set(array)
+  return larger
+}
+
+/** Names the entry's container in the baseline, or `undefined` if it was not read then. */
+export function containerOf({ entries, containers }: Baseline, id: string): string | undefined {
+  const wanted = BigInt(hashOf(id)) << BigInt(CONTAINER_BITS)
+  let low = 0
+  let high = entries.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((entries[middle] ?? 0n) < wanted) low = middle + 1
+    else high = middle
+  }
+  const found = entries[low]
+  if (found === undefined || (found ^ wanted) > CONTAINER_MASK) return undefined
+  return containers[Number(found & CONTAINER_MASK)]
+}
+
+/**
+ * A container in which nobody is left, or was in an earlier read, and its entries that are absent from the whole read.
+ */
+export interface EmptiedContainer {
+  readonly container: string
+  readonly ids: readonly string[]
+  /** It was found in an earlier read, and its people still wait. */
+  readonly wasFound: boolean
+}
+
+/** Fewer absent entries than these are no sign of a container that cannot be read. */
+const MIN_ABSENT = 5
+
+/**
+ * Finds the containers from which at least `MIN_ABSENT` entries are absent and in which nobody is left: either directly
+ * in it, or in everything below it. Below counts only where more entries are absent than moved away, because a
+ * reorganisation empties whole branches and some of their people leave. A container that was found before is found
+ * again as long as any of its people is absent: somebody who comes back, or is new there, says nothing about the
+ * others.
+ *
+ * @param eachPlace where the entries of this read are
+ * @param absent ids of entries of the directory that the read does not have
+ */
+export function* findEmptied(
+  before: Baseline,
+  eachPlace: EachPlace,
+  absent: readonly string[],
+): Steps<EmptiedContainer[]> {
+  const absentIn = new Map<string, string[]>()
+  for (const id of absent) {
+    const container = containerOf(before, id)
+    if (container !== undefined) listAt(absentIn, container).push(id)
+  }
+  const left = yield* containersOf(before, eachPlace)
+  const emptied = new Map<string, string[]>()
+  const suspicious: [container: string, ids: readonly string[]][] = []
+  for (const [container, ids] of absentIn) {
+    const known = foundBefore(before, container)
+    if (known !== undefined) listAt(emptied, known).push(...ids)
+    else if (!left.has(container)) suspicious.push([container, ids])
+  }
+  if (suspicious.length > 0) {
+    const counts = countAbsent(before, yield* takeBaseline(eachPlace))
+    const branches: Branches = {
+      left: new Set([...left].flatMap(branchesOf)),
+      absent: countByBranch(counts),
+      before: countByBranch(countByContainer(before)),
+    }
+    const absentFrom = new Map(counts)
+    for (const [container, ids] of suspicious) {
+      const isEmptied = (absentFrom.get(container) ?? 0) >= MIN_ABSENT
+      const name = topEmptied(container, branches) ?? (isEmptied ? container : undefined)
+      if (name !== undefined) listAt(emptied, name).push(...ids)
+    }
+  }
+  return [...emptied].map(([container, ids]) => ({
+    container,
+    ids: ids.toSorted(),
+    wasFound: before.emptied.includes(container),
+  }))
+}
+
+/** Of the containers that were found before, those to which any of these absent entries belongs. */
+export function stillEmptied(before: Baseline, absent: readonly string[]): string[] {
+  if (before.emptied.length === 0) return []
+  const names = absent.flatMap((id) => {
+    const container = containerOf(before, id)
+    return container === undefined ? [] : (foundBefore(before, container) ?? [])
+  })
+  return [...new Set(names)]
+}
+
+/**
+ * The container or branch that was found before and holds this one, or is in it where deeper ones do not count apart.
+ */
+function foundBefore({ emptied, depth }: Baseline, container: string): string | undefined {
+  const isCut = partsOf(container).length === depth
+  return emptied.find(
+    (name) =>
+      container === name || container.endsWith(`,${name}`) || (isCut && name.endsWith(`,${container}`)),
+  )
+}
+
+/** By the DN of a branch: a container and everything below it. */
+interface Branches {
+  /** Those in which somebody is left. */
+  readonly left: ReadonlySet<string>
+  readonly absent: ReadonlyMap<string, number>
+  readonly before: ReadonlyMap<string, number>
+}
+
+/** The highest branch around a container in which nobody is left and from which more entries are absent than moved. */
+function topEmptied(container: string, { left, absent, before }: Branches): string | undefined {
+  let top: string | undefined
+  for (const branch of branchesOf(container)) {
+    if (left.has(branch)) break
+    const gone = absent.get(branch) ?? 0
+    const had = before.get(branch) ?? 0
+    // A parent that holds nothing else says less than the branch itself.
+    const isWider = top === undefined || had > (before.get(top) ?? 0)
+    if (gone >= MIN_ABSENT && gone * 2 > had && isWider) top = branch
+  }
+  return top
+}
+
+/** The containers in which somebody is left. */
+function* containersOf({ depth }: Baseline, eachPlace: EachPlace): Steps<ReadonlySet<string>> {
+  const containers = new Set<string>()
+  yield* eachPlace((_id, container) => containers.add(container))
+  return new Set([...containers].map((container) => cut(container, depth)))
+}
+
+/** How many entries of each container the read does not have any more. Both lists are sorted by the hash. */
+function countAbsent({ containers, entries }: Baseline, now: Baseline): [container: string, count: number][] {
+  const counts = new Uint32Array(containers.length)
+  let at = 0
+  for (const entry of entries) {
+    const hash = entry >> BigInt(CONTAINER_BITS)
+    while (at < now.entries.length && (now.entries[at] ?? 0n) >> BigInt(CONTAINER_BITS) < hash) at += 1
+    if ((now.entries[at] ?? -1n) >> BigInt(CONTAINER_BITS) === hash) continue
+    const number = Number(entry & CONTAINER_MASK)
+    counts[number] = (counts[number] ?? 0) + 1
+  }
+  return containers.map((container, number) => [container, counts[number] ?? 0])
+}
+
+function countByContainer({ containers, entries }: Baseline): [container: string, count: number][] {
+  const counts = new Uint32Array(containers.length)
+  for (const entry of entries) {
+    const number = Number(entry & CONTAINER_MASK)
+    counts[number] = (counts[number] ?? 0) + 1
+  }
+  return containers.map((container, number) => [container, counts[number] ?? 0])
+}
+
+function countByBranch(
+  counts: readonly (readonly [container: string, count: number])[],
+): Map<string, number> {
+  const sums = new Map<string, number>()
+  for (const [container, count] of counts)
+    for (const branch of branchesOf(container)) sums.set(branch, (sums.get(branch) ?? 0) + count)
+  return sums
+}
+
+/** A container and all that hold it, the innermost first. */
+function branchesOf(container: string): string[] {
+  const parts = partsOf(container)
+  return parts.map((_, index) => parts.slice(index).join(','))
+}
+
+function greatestDepth(containers: readonly string[]): number {
+  let depth = Math.max(0, ...new Set(containers.map((container) => partsOf(container).length)))
+  while (depth > 0 && new Set(containers.map((container) => cut(container, depth))).size > MOST_CONTAINERS) {
+    depth -= 1
+  }
+  return depth
+}
+
+/** Normal DNs have no comma but between their parts. */
+function partsOf(dn: string): string[] {
+  return dn === '' ? [] : dn.split(',')
+}
+
+function cut(dn: string, depth: number): string {
+  const parts = partsOf(dn)
+  return parts.length <= depth ? dn : parts.slice(parts.length - depth).join(',')
+}
+
+function listAt(lists: Map<string, string[]>, key: string): string[] {
+  const list = lists.get(key) ?? []
+  lists.set(key, list)
+  return list
+}
+
+/**
+ * A hash of 53 bits (cyrb53, public domain, two UTF-16 units in each step). Nobody gains by choosing ids that collide:
+ * a collision lets one absent entry count where another one is. SHA-1 would cost several times as much for every entry
+ * of every read.
+ */
+function hashOf(id: string): number {
+  let a = 0xdeadbeef ^ id.length
+  let b = 0x41c6ce57
+  for (let index = 0; index < id.length; index += 2) {
+    // Behind the end is NaN, which counts as 0.
+    const units = id.charCodeAt(index) | (id.charCodeAt(index + 1) << 16)
+    a = Math.imul(a ^ units, 2_654_435_761)
+    b = Math.imul(b ^ units, 1_597_334_677)
+  }
+  a = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909)
+  b = Math.imul(b ^ (b >>> 16), 2_246_822_507) ^ Math.imul(a ^ (a >>> 13), 3_266_489_909)
+  return 2 ** 32 * (b & 0x1fffff) + (a >>> 0)
+}

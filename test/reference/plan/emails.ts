@@ -1,0 +1,210 @@
+import type { DirectoryUser, UserEntry } from '../directory/entry.ts'
+import { byCodeUnit, canonicalEmail, sortedUnique } from '../directory/normalize.ts'
+import type { Takes } from './change.ts'
+
+/** Whether the directory may hold one e-mail address for several users. */
+export type Emails = 'unique' | 'shared'
+
+/** What may be done with the e-mail of one user. Only users with a conflict have a ruling. */
+export type EmailRuling =
+  /** Another user has or gets the e-mail: this user is written without it. `detail` says who. */
+  | { readonly may: 'not-write'; readonly detail: string }
+  /** Several users already have it in the directory, this one among them. */
+  | { readonly may: 'share'; readonly detail: string }
+  /** The user gets it, and nobody keeps it; `takes.from` loses it in the same plan. */
+  | { readonly may: 'take'; readonly takes: Takes }
+
+export interface EmailInputs {
+  /** The source's users whose e-mail this plan may write, or whose e-mail the directory already has. */
+  readonly writableUsers: Iterable<UserEntry>
+  /** The directory's users who may share an e-mail with one of them, or more. */
+  readonly holders: Iterable<DirectoryUser>
+  readonly directory: ReadonlyMap<string, DirectoryUser>
+  /** Users of the directory that the plan deletes. */
+  readonly deleted: ReadonlySet<string>
+  /** Whether this user of the directory keeps its present e-mail, whatever the source says. */
+  readonly keepsEmail: (id: string) => boolean
+  /** Users whose own change is withheld: their ruling stays, and nobody gets the e-mail that they keep. */
+  readonly withheld: ReadonlySet<string>
+}
+
+export interface EmailRulings {
+  of(id: string): EmailRuling | undefined
+  /** The users who have a ruling. */
+  readonly ruled: Iterable<string>
+  /** Users who change to another e-mail and so free one that another user gets. */
+  readonly movers: ReadonlySet<string>
+}
+
+export const NO_RULINGS: EmailRulings = { of: () => undefined, ruled: [], movers: new Set() }
+
+/** One e-mail that more than one user has or wants. Ids are sorted by code unit. */
+interface EmailConflict {
+  readonly email: string
+  readonly wantedBy: ReadonlySet<string>
+  readonly heldBy: ReadonlySet<string>
+}
+
+/**
+ * Decides who gets each e-mail that more than one user has or wants:
+ *
+ * 1. a user who has it in the directory and keeps it, so that it does not change hands with every run;
+ * 2. otherwise, of the users who want it, the one with the smallest id by code unit.
+ *
+ * All others are written without the e-mail. A user who does not get the wanted e-mail keeps the present one, so a user
+ * who waits for that one does not get it either, and so on along the chain. The order of reading does not matter.
+ */
+export function ruleEmails(inputs: EmailInputs): EmailRulings {
+  const conflicts = findConflicts(inputs)
+  const rulings = new Map<string, EmailRuling>()
+  /** Who gets an e-mail that nobody keeps. */
+  const winners = new Map<string, EmailConflict>()
+  const losers: string[] = []
+  const deny = (id: string, detail: string): void => {
+    rulings.set(id, { may: 'not-write', detail })
+    losers.push(id)
+  }
+  for (const conflict of conflicts) {
+    const { email, wantedBy, heldBy } = conflict
+    const keeping = [...heldBy].filter((id) => wantedBy.has(id) || inputs.keepsEmail(id))
+    const owner = keeping[0] ?? firstOf(wantedBy)
+    if (owner === undefined) continue
+    if (keeping.length === 0) winners.set(owner, conflict)
+    for (const id of wantedBy) {
+      if (!heldBy.has(id)) {
+        if (id !== owner) deny(id, ownerText(email, owner, keeping.length > 0))
+      } else if (keeping.length > 1) {
+        const other = keeping.find((each) => each !== id)
+        rulings.set(id, {
+          may: 'share',
+          detail: `the directory shows the e-mail ${email} with "${other}" too`,
+        })
+      }
+    }
+  }
+  const order = movingOrder(winners)
+  losers.push(...inputs.withheld)
+  denyBehind(losers, winners, inputs.withheld, deny)
+  for (const [id, { heldBy }] of winners) {
+    const from = firstOf(heldBy)
+    if (from !== undefined) rulings.set(id, { may: 'take', takes: { from, after: order.get(id) ?? null } })
+  }
+  return {
+    of: (id) => rulings.get(id),
+    ruled: [...rulings.keys()],
+    movers: findMovers(conflicts, inputs, rulings),
+  }
+}
+
+/** Denies the e-mail to every winner who waits for a loser's present e-mail, along the whole chain. */
+function denyBehind(
+  losers: readonly string[],
+  winners: Map<string, EmailConflict>,
+  withheld: ReadonlySet<string>,
+  deny: (id: string, detail: string) => void,
+): void {
+  const behind = new Map<string, string[]>()
+  for (const [winner, { heldBy }] of winners) {
+    for (const holder of heldBy) append(behind, holder, winner)
+  }
+  // `deny` appends to `losers` during the loop.
+  for (const loser of losers) {
+    for (const winner of behind.get(loser) ?? []) {
+      const conflict = winners.get(winner)
+      if (conflict === undefined || withheld.has(winner)) continue
+      winners.delete(winner)
+      deny(winner, ownerText(conflict.email, loser, true))
+    }
+  }
+}
+
+/** How many changes must come before each winner's; no number for winners in a circle or waiting for one. */
+function movingOrder(winners: ReadonlyMap<string, EmailConflict>): ReadonlyMap<string, number> {
+  const order = new Map<string, number>()
+  const behind = new Map<string, string[]>()
+  const open = new Map<string, number>()
+  const ready: string[] = []
+  for (const [winner, { heldBy }] of winners) {
+    const blockers = [...heldBy].filter((id) => (winners.get(id)?.heldBy.size ?? 0) > 0)
+    for (const blocker of blockers) append(behind, blocker, winner)
+    open.set(winner, blockers.length)
+    if (blockers.length > 0) continue
+    order.set(winner, heldBy.size === 0 ? 0 : 1)
+    ready.push(winner)
+  }
+  for (const id of ready) {
+    for (const next of behind.get(id) ?? []) {
+      order.set(next, Math.max(order.get(next) ?? 0, (order.get(id) ?? 0) + 1))
+      const left = (open.get(next) ?? 0) - 1
+      open.set(next, left)
+      if (left === 0) ready.push(next)
+    }
+  }
+  for (const [id, left] of open) if (left > 0) order.delete(id)
+  return order
+}
+
+function findMovers(
+  conflicts: readonly EmailConflict[],
+  { keepsEmail, deleted }: EmailInputs,
+  rulings: ReadonlyMap<string, EmailRuling>,
+): ReadonlySet<string> {
+  const movers = new Set<string>()
+  for (const { wantedBy, heldBy } of conflicts) {
+    for (const id of heldBy) {
+      const isKept =
+        wantedBy.has(id) || rulings.get(id)?.may === 'not-write' || deleted.has(id) || keepsEmail(id)
+      if (!isKept) movers.add(id)
+    }
+  }
+  return movers
+}
+
+function findConflicts({ writableUsers, holders, directory }: EmailInputs): EmailConflict[] {
+  const wanted = new Map<string, string | string[]>()
+  for (const { id, email } of writableUsers) {
+    if (email === undefined) continue
+    const canonical = canonicalEmail(email)
+    const before = wanted.get(canonical)
+    // Most e-mails have one user, so a single id needs no array.
+    if (before === undefined) wanted.set(canonical, id)
+    else if (typeof before === 'string') wanted.set(canonical, [before, id])
+    else before.push(id)
+  }
+  const held = new Map<string, string[]>()
+  for (const { id, email } of holders) {
+    const canonical = canonicalEmail(email ?? '')
+    const wants = canonical === '' ? undefined : wanted.get(canonical)
+    if (wants !== undefined && wants !== id) append(held, canonical, id)
+  }
+  const conflicts: EmailConflict[] = []
+  for (const [email, ids] of wanted) {
+    const others = held.get(email)
+    if (typeof ids === 'string' && others === undefined) continue
+    const all = typeof ids === 'string' ? [ids] : ids
+    const heldBy = all.filter((id) => canonicalEmail(directory.get(id)?.email ?? '') === email)
+    conflicts.push({ email, wantedBy: sortedSet(all), heldBy: sortedSet([...(others ?? []), ...heldBy]) })
+  }
+  return conflicts.toSorted((a, b) => byCodeUnit(a.email, b.email))
+}
+
+function append(lists: Map<string, string[]>, key: string, id: string): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [id])
+  else list.push(id)
+}
+
+function sortedSet(ids: Iterable<string>): ReadonlySet<string> {
+  return new Set(sortedUnique(ids))
+}
+
+function firstOf(ids: ReadonlySet<string>): string | undefined {
+  const [first] = ids
+  return first
+}
+
+function ownerText(email: string, owner: string, has: boolean): string {
+  return has
+    ? `"${owner}" has the e-mail ${email} in the directory and keeps it`
+    : `the e-mail ${email} goes to "${owner}", who has the smallest id of the users who want it`
+}

@@ -1,0 +1,55 @@
+import type { Kind } from '../directory/entry.ts'
+import type { DirectorySnapshot, Notice, Sighting, SourceSnapshot } from '../directory/snapshot.ts'
+import { amount, digits } from '../directory/wording.ts'
+import { DirsyncdError } from '../errors.ts'
+import type { Plan } from './changes.ts'
+
+/** Few entries move between two looks; when a second look finds more than these, the first one was incomplete. */
+const MOST_MISSED = 2
+const MOST_MISSED_PERCENT = 1
+
+function areMany(missed: number, all: number): boolean {
+  return missed > MOST_MISSED && missed * 100 > all * MOST_MISSED_PERCENT
+}
+
+/** Throws `source-incomplete` when the second look finds many entries within the filter that the first look missed. */
+export function refuseIncompleteRead(
+  source: SourceSnapshot,
+  sightings: Readonly<Record<Kind, ReadonlyMap<string, Sighting>>>,
+): void {
+  for (const kind of ['user', 'group'] as const) {
+    const read = source.seen[kind].size
+    const missed = [...sightings[kind]].filter(([, sighting]) => sighting === 'present')
+    if (!areMany(missed.length, read)) continue
+    throw new DirsyncdError(
+      'source-incomplete',
+      `the read of the source was incomplete: it has ${amount(read, kind)}, and a second look found ` +
+        `${amount(missed.length, kind)} more that the filter selects or whose attributes the reader may not see, such as "${missed[0]?.[0]}"; nothing was changed`,
+    )
+  }
+}
+
+/** Whether a list of the directory has so many fewer entries than it should have that it may be incomplete. */
+export function isShorter(
+  listed: Readonly<Record<Kind, number>>,
+  before: Readonly<Record<Kind, number>>,
+): boolean {
+  return (['user', 'group'] as const).some((kind) => areMany(before[kind] - listed[kind], before[kind]))
+}
+
+/** Names each list of the directory that lacked many of the entries which the run was to create. */
+export function incompleteDirectory(
+  { directory, plan }: { readonly directory: DirectorySnapshot; readonly plan: Plan },
+  thereBefore: Readonly<Record<Kind, number>>,
+): readonly Notice[] {
+  const listed = { user: directory.users.size, group: directory.groups.size }
+  return (['user', 'group'] as const).flatMap((kind): Notice[] => {
+    const there = thereBefore[kind]
+    const creates = plan.changes.countOf(`create-${kind}`)
+    if (!areMany(there, listed[kind] + creates)) return []
+    const detail =
+      `the directory already had ${digits(there)} of the ${amount(creates, kind)} to create: either its list did not show ` +
+      'them, and perhaps not everybody who left, or the service refused requests of which it had created entries'
+    return [{ kind, id: undefined, code: 'directory-incomplete', detail }]
+  })
+}

@@ -1,0 +1,54 @@
+import { canonicalName, isSameEmail } from '../../directory/normalize.ts'
+import type { UpdateUser, UserValues } from '../change.ts'
+
+/** Whether a user has these values, as they are compared everywhere. */
+export function hasValues(now: UserValues, { email, name }: UserValues): boolean {
+  return isSameEmail(now.email, email) && isSameName(now.name, name)
+}
+
+/** Whether only the e-mail is missing: an undo of a part may have found it with somebody else. */
+export function isWithoutEmail(now: UserValues, before: UserValues): boolean {
+  return !now.email && Boolean(before.email) && isSameName(now.name, before.name)
+}
+
+/** What an update is put back to. */
+export interface RestoredFields {
+  readonly email: string | undefined
+  readonly name: string | undefined
+  /** The fields that were empty before. */
+  readonly lost: readonly ('email' | 'name')[]
+}
+
+/**
+ * The fields that are to be put back: those that still have what the update wrote. `undefined` where one of them has
+ * neither that nor what it had before.
+ */
+export function restoredFields(
+  now: UserValues,
+  have: UserValues,
+  want: UpdateUser['want'],
+): RestoredFields | undefined {
+  const restored: { email?: string; name?: string } = {}
+  const lost: ('email' | 'name')[] = []
+  for (const field of ['email', 'name'] as const) {
+    const written = want[field]
+    if (written === undefined || IS_SAME[field](now[field], have[field])) continue
+    if (!IS_SAME[field](now[field], written)) return undefined
+    const before = have[field]
+    if (before) restored[field] = before
+    else lost.push(field)
+  }
+  return { email: restored.email, name: restored.name, lost }
+}
+
+/** `Ana Šimić <ana@example.org>` */
+export function personText({ email, name }: UserValues): string {
+  const text = [name ?? '', email ? `<${email}>` : ''].filter((part) => part !== '').join(' ')
+  return text === '' ? 'without name and e-mail' : text
+}
+
+function isSameName(name: string | null, other: string | null): boolean {
+  return canonicalName(name ?? '') === canonicalName(other ?? '')
+}
+
+const IS_SAME = { email: isSameEmail, name: isSameName }
