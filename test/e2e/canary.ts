@@ -61,7 +61,7 @@ export function canaryTests(): void {
     })
     expect(second.lines[0].notices).toMatchObject([{ kind: 'user', code: 'read-back' }])
     expect((await site.run('runs', '2')).stdout).toContain(
-      'user  22 changes of the kind create-user were read back from the service',
+      'user  the first 22 changes of the kind create-user were read back',
     )
     await expectDirectory(service, COMPANY)
   })

@@ -118,7 +118,7 @@ describe('the ids of ten users are renamed', () => {
     expect(plan.stdout).toContain('planned    10 users to create, 10 users to delete')
     expect(plan.stdout).toMatch(/^\+ create user {3}renamed7 .* \(u7 under a new id\)$/m)
     expect(plan.stdout).toMatch(
-      /^- delete user {3}u7 .* \(not in the source any more, or not in what the sync reads of it; created again as renamed7\)$/m,
+      /^- delete user {3}u7 .* \(not in the source, or outside base and filter; created again as renamed7\)$/m,
     )
     expect(plan.stdout).toMatch(
       /A sync would be held by:\n.*would be removed \(10 created again under another id\)/,

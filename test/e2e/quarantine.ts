@@ -47,7 +47,7 @@ export function quarantineTests(how: 'with a daemon' | 'without a daemon'): void
       const [head, bo, why, cy] = shown.stdout.split('\n')
       expect(head).toMatch(/^SYNC +ID +REFUSED +SINCE +TRIED AGAIN$/)
       expect(bo).toMatch(/^corp +bo +create-user +\d{4}-\S+ \S+Z +after \d{4}-\S+ \S+Z$/)
-      expect(why).toMatch(/^ {2}Bo: POST \S+ .*422/)
+      expect(why).toMatch(/^ {2}Bo: the service answered 422/)
       expect(cy).toMatch(/^corp +cy /)
       const { lines } = await site.json('quarantine', 'list', '--sync', 'corp')
       expect(lines).toMatchObject([
@@ -108,7 +108,7 @@ export function quarantineReportTests(): void {
     const report = await site.run('sync', 'corp')
     expect(report.stdout).toContain('quarantined (2): in quarantine')
     expect(report.stdout).toContain(
-      'dirsyncd quarantine release; to accept it, leave the entry out (entries: exclude)',
+      'Correct the entry in the source, or exclude it. The change is tried again after a day',
     )
     expect((await site.run('sync', 'corp')).stdout).toMatch(
       /^ {2}quarantined \(2\): .*; the same as in run 2, --all shows\s+them$/m,

@@ -91,9 +91,9 @@ describe('on a directory that the sync has not written to', () => {
     const notices = await noticesOf(bed.opened.store.db, first.run, 10)
     expect(first.counts?.notices).toEqual({ 'read-back': 3 })
     expect(notices.map((notice) => `${notice.kind}: ${noticeText(notice)}`)).toEqual([
-      'user: the first 20 changes of the kind create-user were read back and match',
-      'group: the first 20 changes of the kind create-group were read back and match',
-      'group: the first 20 changes of the kind set-members were read back and match',
+      'user: the first 20 changes of the kind create-user were read back',
+      'group: the first 20 changes of the kind create-group were read back',
+      'group: the first 20 changes of the kind set-members were read back',
     ])
     expect(harness.messages()).toContain('the first changes were read back from the service and are as sent')
 

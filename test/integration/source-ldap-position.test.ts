@@ -268,7 +268,7 @@ test('a replica that follows is as new as its provider, and one that lags is old
   const { scope, state } = judge(known, seen)
   expect(scope).toBe('nothing')
   expect(serverText(state)).toContain(
-    `${replica.url} is older than the last complete run, of ${provider.url} (${KEY}: `,
+    `${replica.url} is older than ${provider.url} was in the last complete run (${KEY}: `,
   )
   expect(judge(seen, known).scope).toBe('everything')
 })
