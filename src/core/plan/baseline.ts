@@ -1,3 +1,4 @@
+import { addAll } from '../../base/add-all.ts'
 import { PART, type Steps } from '../../base/steps.ts'
 
 /** What fits into `CONTAINER_BITS`. */
@@ -155,7 +156,7 @@ export function* findEmptied(
   const suspicious: [container: string, ids: readonly string[]][] = []
   for (const [container, ids] of absentIn) {
     const known = foundBefore(before, container)
-    if (known !== undefined) listAt(emptied, known).push(...ids)
+    if (known !== undefined) addAll(listAt(emptied, known), ids)
     else if (!left.has(container)) suspicious.push([container, ids])
   }
   if (suspicious.length > 0) {
@@ -169,7 +170,7 @@ export function* findEmptied(
     for (const [container, ids] of suspicious) {
       const isEmptied = (absentFrom.get(container) ?? 0) >= MIN_ABSENT
       const name = topEmptied(container, branches) ?? (isEmptied ? container : undefined)
-      if (name !== undefined) listAt(emptied, name).push(...ids)
+      if (name !== undefined) addAll(listAt(emptied, name), ids)
     }
   }
   return [...emptied].map(([container, ids]) => ({

@@ -1,9 +1,10 @@
 import type { Fact } from '../facts.ts'
 import type { GroupEntry, Kind, UserEntry } from '../entries/entry.ts'
+import { addAll } from '../../base/add-all.ts'
 import { byCodeUnit } from '../../base/order.ts'
 import { type Sighting } from '../entries/snapshot.ts'
 import { compareNotices, type Notice, type NoticeParams, type Rejection } from '../notice.ts'
-import { sortInSteps } from '../entries/sorting.ts'
+import { sortedUniqueInSteps, sortInSteps } from '../entries/sorting.ts'
 import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../base/steps.ts'
 import { type Change, type DeleteReason, type DeleteUser, fingerprint } from './change.ts'
 import { type Phase, PlannedChanges, type UserOp } from './changes.ts'
@@ -140,7 +141,7 @@ export class Draft {
   }
 
   #take(kind: Kind, { change, notices }: Difference): void {
-    if (notices) this.#notices.push(...notices)
+    if (notices) addAll(this.#notices, notices)
     if (change && !this.#admitRest(kind, change)) this.#admit(kind, change, this.#wishBeside(change))
   }
 
@@ -150,7 +151,8 @@ export class Draft {
     const parted = this.#parted(change)
     if (parted === undefined) return false
     const { change: rest, left, rejected } = parted
-    this.#withheld.push(...rejected, ...(rest === undefined ? [fingerprint(change)] : []))
+    addAll(this.#withheld, rejected)
+    if (rest === undefined) this.#withheld.push(fingerprint(change))
     const rejections = rejectionsIn(rejected.map((print) => withheld.get(print)))
     const params = { ...notMade(left), rejections }
     this.#notices.push({ kind, id: change.id, code: 'rejected', params })
@@ -203,7 +205,7 @@ export class Draft {
       changes: this.#changes,
       notices: Array.from(order, (place) => notices[place]!),
       unchanged: this.#equalUsers + this.#equalGroups.size,
-      withheld: this.#withheld.toSorted(),
+      withheld: yield* sortedUniqueInSteps(this.#withheld),
       digest: yield* this.#changes.digest(),
     }
   }
@@ -213,8 +215,8 @@ export class Draft {
     const leaving = [...this.deletedUsers].filter((id) => this.#freed.newIdOf(id) === undefined)
     // Where most of them come back under a new id, the form of all ids has changed.
     if (leaving.length * 2 > this.deletedUsers.size)
-      this.#notices.push(...(yield* idsOfOtherForm('user', leaving, users.values())))
-    this.#notices.push(...(yield* idsOfOtherForm('group', this.#deletedGroups, groups.values())))
+      addAll(this.#notices, yield* idsOfOtherForm('user', leaving, users.values()))
+    addAll(this.#notices, yield* idsOfOtherForm('group', this.#deletedGroups, groups.values()))
     return undefined
   }
 
@@ -352,7 +354,7 @@ export class Draft {
       this.deletedUsers.add(change.id)
       this.#freed.add(change.id, change.have.email, row)
     }
-    if (change.op === 'create-user') this.#notices.push(...this.#freed.create(change))
+    if (change.op === 'create-user') addAll(this.#notices, this.#freed.create(change))
     if (change.op === 'create-user' || change.op === 'update-user') this.#freeEmail(change.want.email)
   }
 

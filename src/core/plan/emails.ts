@@ -1,5 +1,6 @@
 import type { DirectoryUser, UserEntry } from '../entries/entry.ts'
 import { canonicalEmail, sortedUnique } from '../entries/normalize.ts'
+import { addAll } from '../../base/add-all.ts'
 import { byCodeUnit } from '../../base/order.ts'
 import type { Takes } from './change.ts'
 
@@ -82,7 +83,7 @@ export function ruleEmails(inputs: EmailInputs): EmailRulings {
     }
   }
   const order = movingOrder(winners)
-  losers.push(...inputs.withheld)
+  addAll(losers, inputs.withheld)
   denyBehind(losers, winners, inputs.withheld, deny)
   for (const [id, { heldBy }] of winners) {
     const from = firstOf(heldBy)

@@ -69,7 +69,9 @@ async function list(session: Session, { sync }: ListOptions): Promise<number> {
     control.quarantine(sync === undefined ? {} : { sync }),
   )
   if (session.json) for (const change of changes) session.printJson(change)
-  else session.print(...fold(renderQuarantine(changes, new Date().toISOString()), session.columns))
+  else
+    for (const line of fold(renderQuarantine(changes, new Date().toISOString()), session.columns))
+      session.print(line)
   return 0
 }
 
