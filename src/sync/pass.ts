@@ -198,15 +198,17 @@ export class Pass implements Disposable {
     })
   }
 
-  /** Plans only when no request of an ended run can be in flight any more. */
+  /** Reads only when no request of an ended run can be in flight any more. */
   async #settle(signal: AbortSignal): Promise<void> {
     const { db, isDead } = this.#deps
     const { name: sync } = this.#setup
     const workers = await workersOfEndedRuns(db, sync)
-    if (workers.length === 0) return
-    const { settle, settleDead } = this.#times.fence
-    await sleep(workers.every(isDead) ? settleDead : settle, undefined, { signal })
-    await closeChunksOfEndedRuns(db, sync)
+    if (workers.length > 0) {
+      const { settle, settleDead } = this.#times.fence
+      await sleep(workers.every(isDead) ? settleDead : settle, undefined, { signal })
+      await closeChunksOfEndedRuns(db, sync)
+    }
+    this.#clock.enter('read')
   }
 
   async #keep(planned: Planned): Promise<void> {
@@ -291,6 +293,7 @@ export class Pass implements Disposable {
   }
 
   async #complete(planned: Planned): Promise<void> {
+    this.#clock.end()
     const run = this.#run
     const { options } = this.#setup
     await this.#fenced.write(async (trx) => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AccessManagementClient } from '../../src/api/client/client.ts'
 import type { ApproveRequest } from '../../src/operations/control.ts'
 import { createLocalControl } from '../../src/operations/local.ts'
-import { Executor } from '../../src/sync/executor.ts'
+import { Executor, type ExecutorDeps } from '../../src/sync/executor.ts'
 import type { SyncSetup } from '../../src/sync/pass.ts'
 import type { Sighting, SourceSnapshot } from '../../src/core/entries/snapshot.ts'
 import { createLog } from '../../src/base/log/log.ts'
@@ -68,6 +68,8 @@ export interface SyncHarnessOptions {
   readonly createBatch?: number
   /** Called after each read of the directory, before the planning. */
   readonly afterRead?: () => Promise<void>
+  /** Told of what happens, and when. */
+  readonly told?: Pick<ExecutorDeps, 'onPhase' | 'onRunEnd'>
 }
 
 /** One sync in this process: a source in memory, an executor, and the workers that a test starts. */
@@ -164,6 +166,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
       isDead: options.isDead ?? (() => false),
       log,
       signal: stopping.signal,
+      ...options.told,
       times: { ...QUICK, outage: { ...QUICK.outage, giveUp: options.giveUpMs ?? QUICK.outage.giveUp } },
     })
   const executor = otherExecutor(`${sync}-process`)
