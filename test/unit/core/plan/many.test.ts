@@ -37,7 +37,8 @@ test.each([
 })
 
 test('any number of members of a group may be rejected', () => {
-  const rejected: Withheld = { code: 'rejected', detail: 'rejected by Bo' }
+  const params = { by: 'bo', at: '2026-11-21T07:29:03.000Z', run: 1, release: null }
+  const rejected: Withheld = { code: 'rejected', params }
   const plan = makePlan({
     source: sourceOf(
       ids.map((id) => wantUser(id)),
@@ -68,6 +69,6 @@ test('any number of ids may have another form than those of the source', () => {
 
 test('any number of users may have an e-mail whose change is withheld', () => {
   const nobodys = { writableUsers: [], holders: [], directory: new Map(), deleted: new Set<string>() }
-  const rulings = ruleEmails({ ...nobodys, keepsEmail: () => false, withheld: new Set(ids) })
+  const rulings = atOnce(ruleEmails({ ...nobodys, keepsEmail: () => false, withheld: new Set(ids) }))
   expect([...rulings.ruled]).toEqual([])
 })
