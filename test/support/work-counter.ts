@@ -6,8 +6,8 @@ const METHODS = [
 ] as const
 
 export interface WorkCounter {
-  /** How often collections were asked or changed since the last call. */
-  take(): number
+  /** How often collections were asked or changed until now. */
+  readonly count: number
 }
 
 /**
@@ -36,10 +36,8 @@ export function useWorkCounter(): WorkCounter {
     for (const each of undo) each()
   })
   return {
-    take() {
-      const taken = count
-      count = 0
-      return taken
+    get count() {
+      return count
     },
   }
 }
