@@ -46,7 +46,7 @@ async function mostInTurn(all: () => Promise<unknown>): Promise<number> {
   return most
 }
 
-const { write } = FencedRun.prototype
+const write = Reflect.get<FencedRun, 'write'>(FencedRun.prototype, 'write')
 afterEach(() => {
   FencedRun.prototype.write = write
 })
