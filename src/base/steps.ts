@@ -38,6 +38,17 @@ export function* filterInSteps<T>(items: readonly T[], test: (item: T) => boolea
   return passed
 }
 
+/** As `every`, with a `yield` after each part. */
+export function* everyInSteps<T>(items: Iterable<T>, test: (item: T) => boolean): Steps<boolean> {
+  let count = 0
+  for (const item of items) {
+    if (!test(item)) return false
+    count += 1
+    if (count % PART === 0) yield
+  }
+  return true
+}
+
 /** With a `yield` after each part: `yield* forEachInSteps(list, (item) => …)`. */
 export function* forEachInSteps<T>(items: Iterable<T>, visit: (item: T) => void): Steps<undefined> {
   let count = 0

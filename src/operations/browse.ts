@@ -1,13 +1,13 @@
 import type { Kysely } from 'kysely'
 import type { NoticeCode } from '../core/notice.ts'
-import type { Notice } from '../core/notice.ts'
 import { type ChangeFilter, listChanges, type Place } from '../store/change-list.ts'
 import { openHoldOf } from '../store/holds.ts'
 import { listNoticesOf } from '../store/plans.ts'
 import { findRun, type RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
-import type { ChangeView, RunDetail } from './control.ts'
+import type { ChangeView, NumberedNotice, RunDetail } from './control.ts'
 import { detailOf, explainingOutage, runWithChanges } from './local.ts'
+import { PART, parts } from './parts.ts'
 
 export type { ChangeFilter, Place }
 
@@ -15,8 +15,6 @@ export interface ChangePage {
   readonly changes: readonly ChangeView[]
   readonly isMore: boolean
 }
-
-export type NumberedNotice = Notice & { readonly number: number }
 
 export interface ShownRun extends RunDetail {
   /**
@@ -41,8 +39,6 @@ export interface NoticesAsked {
   readonly after?: number
   readonly limit: number
 }
-
-const PART = 1000
 
 /** @param targets of the configured syncs */
 export function createBrowse(db: Kysely<Tables>, targets: ReadonlyMap<string, string>): Browse {
@@ -81,13 +77,3 @@ function directoryNow({ sync, target }: RunRecord, targets: ReadonlyMap<string, 
 }
 
 const NONE: ChangePage = { changes: [], isMore: false }
-
-async function* parts<T extends { readonly number: number }>(
-  read: (place: { readonly after?: number }) => Promise<readonly T[]>,
-): AsyncGenerator<readonly T[], undefined> {
-  for (let rows = await read({}); rows.length > 0; rows = await read({ after: rows.at(-1)!.number })) {
-    yield rows
-    if (rows.length < PART) return undefined
-  }
-  return undefined
-}

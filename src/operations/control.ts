@@ -21,6 +21,7 @@ import type {
   RunTrigger,
   Undo,
 } from '../store/run-types.ts'
+import type { After } from './parts.ts'
 import type { WrittenSync } from './reload.ts'
 import type { Explanation, ExplainRequest } from './story.ts'
 import { earlierPauseText, pauseText, type SyncPause } from './sync-pause.ts'
@@ -99,6 +100,8 @@ export interface ChangeView {
   readonly status: number | null
   readonly detail: string | null
 }
+
+export type NumberedNotice = Notice & { readonly number: number }
 
 /** One run, without the lists that may be long. */
 export interface RunDetail extends RunSummary {
@@ -194,8 +197,12 @@ export interface Control extends AsyncDisposable {
   readonly configuration?: () => Promise<readonly WrittenSync[]>
   /** Returns the number of the new run at once. Throws `sync-paused` for a run that would write. */
   requestRun(request: RunRequest): Promise<number>
-  /** One run with its first changes and notices, `limit` of each (default 1,000). */
+  /** One run with its first changes and notices, `limit` of each (default and at most 1,000). */
   run(number: number, detail?: { readonly limit: number }): Promise<RunView | undefined>
+  /** All changes of a run in their order, for `parts`. */
+  changes(run: number, place: After): Promise<readonly ChangeView[]>
+  /** All notices of a run in their order, for `parts`. */
+  notices(run: number, place: After): Promise<readonly NumberedNotice[]>
   /** The newest runs first. */
   runs(filter: RunFilter): Promise<readonly RunSummary[]>
   /**

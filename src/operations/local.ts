@@ -6,13 +6,14 @@ import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store
 import { explainStoreError, isAway } from '../base/database/outage.ts'
 import { type Pause, pausesOf } from '../store/pause.ts'
 import { pausedSyncs, pauseOfSync, pauseSync } from '../store/paused-syncs.ts'
-import { changesOf, countChanges } from '../store/change-list.ts'
+import { changesOf, countChanges, listChanges } from '../store/change-list.ts'
 import { applyingRun, approvalRunsOf, countApproved } from '../store/decisions.ts'
-import { countNotices, lastFailureOf, noticesOf, sameNotices } from '../store/plans.ts'
+import { countNotices, lastFailureOf, listNoticesOf, noticesOf, sameNotices } from '../store/plans.ts'
 import { addRun, findRun, type ListedRun, listRuns, type RunRecord } from '../store/runs.ts'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/tables.ts'
 import {
+  type ChangeView,
   type Control,
   isApprovedInPart,
   isPlanStillHeld,
@@ -28,6 +29,7 @@ import {
 import { pauseOperations, pauseView } from './paused.ts'
 import { type ApprovalDeps, approvePartOf, isExpired } from './approve-part.ts'
 import { decideOn } from './decide-on.ts'
+import { type After, PART } from './parts.ts'
 import { total } from './total.ts'
 import { addUndo, lostFor } from './undo.ts'
 
@@ -41,8 +43,6 @@ export interface LocalControlDeps {
 }
 
 export type LocalControl = Omit<Control, typeof Symbol.asyncDispose | 'explain'>
-
-const DETAIL_LIMIT = 1000
 
 /** On opened stores, for the daemon and for commands without a daemon. */
 export function createLocalControl(deps: LocalControlDeps): LocalControl {
@@ -75,8 +75,10 @@ export function createLocalControl(deps: LocalControlDeps): LocalControl {
     },
     run: async (number, detail) => {
       const run = await findRun(db, number)
-      return run && view(db, run, detail?.limit ?? DETAIL_LIMIT)
+      return run && view(db, run, detail?.limit ?? PART)
     },
+    changes: (number, place) => nextChanges(db, number, place),
+    notices: (number, place) => listNoticesOf(db, number, { ...place, limit: PART }),
     runs: async (filter) => summaries(db, await listRuns(db, filter)),
     approve: async (asked) => {
       if (asked.part !== undefined)
@@ -159,6 +161,14 @@ async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<
     totalNotices: await countNotices(db, run.run),
     sameNotices: run.finished_at === null ? null : ((await sameNotices(db, run)) ?? null),
   }
+}
+
+async function nextChanges(db: Kysely<Tables>, number: number, place: After): Promise<readonly ChangeView[]> {
+  const run = await findRun(db, number)
+  if (run === undefined) return []
+  const shown = { run: runWithChanges(run), state: run.state }
+  const { rows } = await listChanges(db, shown, {}, { ...place, limit: PART })
+  return rows.map(({ state, ...change }) => ({ ...change, state }))
 }
 
 export async function detailOf(db: Kysely<Tables>, run: RunRecord): Promise<RunDetail> {

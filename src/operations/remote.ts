@@ -1,5 +1,6 @@
 import { DirsyncdError } from '../base/errors.ts'
 import type { Control, QuarantinedChange, RunSummary, RunView, SyncPause } from './control.ts'
+import type { After } from './parts.ts'
 import type { ReloadReport, WrittenSync } from './reload.ts'
 import type { Explanation } from './story.ts'
 import { connectSocket } from '../base/socket/socket-client.ts'
@@ -31,6 +32,8 @@ export async function openRemoteControl(socket: string): Promise<RemoteControl |
         throw error
       }
     },
+    changes: (run, place) => daemon.call('GET', `/runs/${run}/changes${queryOf(place)}`),
+    notices: (run, place) => daemon.call('GET', `/runs/${run}/notices${queryOf(place)}`),
     runs: ({ sync, limit }) => {
       const query = new URLSearchParams({ limit: String(limit), ...(sync !== undefined && { sync }) })
       return daemon.call<readonly RunSummary[]>('GET', `/runs?${query.toString()}`)
@@ -56,4 +59,8 @@ export async function openRemoteControl(socket: string): Promise<RemoteControl |
     configuration: () => daemon.call<readonly WrittenSync[]>('GET', '/configuration'),
     [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
   }
+}
+
+function queryOf({ after }: After): string {
+  return after === undefined ? '' : `?after=${after}`
 }

@@ -1,4 +1,6 @@
 import { type Kysely, sql } from 'kysely'
+import { forEachInSteps } from '../base/steps.ts'
+import { inTurns } from '../base/turns.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import type { Absence, Absences } from '../core/plan/grace.ts'
 import { storableJson } from './storable.ts'
@@ -16,37 +18,37 @@ export async function absencesOf(db: Db, { sync, target }: SyncTarget): Promise<
     .where('target', '=', target)
     .execute()
   const absences = { user: new Map<string, Absence>(), group: new Map<string, Absence>() }
-  for (const { kind, entry_id: id, since, reads } of rows) absences[kind].set(id, { since, reads })
+  const known = forEachInSteps(rows, ({ kind, entry_id: id, since, reads }) =>
+    absences[kind].set(id, { since, reads }),
+  )
+  await inTurns(known)
   return absences
 }
 
-/**
- * After a good read: adds one read to each entry that waits for its delete, and forgets the entries that the source has
- * again. Other entries stay, because the list of a directory may lack an entry once and show it again.
- */
-export async function countAbsences(
+/** After a good read: adds one read to entries that wait for their delete. */
+export async function addAbsences(
   db: Db,
   { sync, target }: SyncTarget,
-  waiting: Readonly<Record<Kind, readonly string[]>>,
-  isBack: (kind: Kind, id: string) => boolean,
+  kind: Kind,
+  ids: readonly string[],
 ): Promise<void> {
-  const known = await absencesOf(db, { sync, target })
-  const back = KINDS.flatMap((kind) => [...known[kind].keys()].map((id) => ({ kind, id }))).filter(
-    ({ kind, id }) => isBack(kind, id),
-  )
-  const entries = KINDS.flatMap((kind) => waiting[kind].map((id) => ({ kind, id })))
-  if (back.length > 0) {
-    await sql`DELETE FROM dirsyncd.absences AS a USING ${listed(back)}
-      WHERE sync = ${sync} AND target = ${target} AND listed.kind = a.kind AND listed.id = a.entry_id`.execute(
-      db,
-    )
-  }
-  if (entries.length === 0) return
   await sql`INSERT INTO dirsyncd.absences AS a (sync, target, kind, entry_id)
-    SELECT ${sync}, ${target}, listed.kind, listed.id FROM ${listed(entries)}
+    SELECT ${sync}, ${target}, ${kind}, id FROM jsonb_array_elements_text(${storableJson(ids)}::jsonb) AS id
     ON CONFLICT (sync, target, kind, entry_id) DO UPDATE SET reads = a.reads + 1, counted_at = now()`.execute(
     db,
   )
+}
+
+/** Forgets entries that the source has again. */
+export async function forgetAbsences(
+  db: Db,
+  { sync, target }: SyncTarget,
+  kind: Kind,
+  ids: readonly string[],
+): Promise<void> {
+  await sql`DELETE FROM dirsyncd.absences
+    WHERE sync = ${sync} AND target = ${target} AND kind = ${kind}
+      AND entry_id IN (SELECT jsonb_array_elements_text(${storableJson(ids)}::jsonb))`.execute(db)
 }
 
 /** Forgets the absences of the entries that this run deleted. */
@@ -54,10 +56,4 @@ export async function forgetDeleted(db: Db, run: number): Promise<void> {
   await sql`DELETE FROM dirsyncd.absences AS a USING dirsyncd.changes AS c, dirsyncd.runs AS r
     WHERE c.run = ${run} AND r.run = c.run AND c.op = 'delete-' || a.kind AND c.state IN ('applied', 'found', 'already')
       AND a.sync = r.sync AND a.target = r.target AND a.entry_id = c.entry_id`.execute(db)
-}
-
-const KINDS = ['user', 'group'] as const
-
-function listed(entries: readonly { readonly kind: Kind; readonly id: string }[]) {
-  return sql`jsonb_to_recordset(${storableJson(entries)}::jsonb) AS listed(kind text, id text)`
 }

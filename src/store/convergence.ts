@@ -1,5 +1,7 @@
 import type { NoticeParams } from '../core/notice.ts'
 import { type Kysely, sql } from 'kysely'
+import { forEachInSteps } from '../base/steps.ts'
+import { inTurns } from '../base/turns.ts'
 import type { Op } from '../core/plan/change.ts'
 import { journalRows } from './of-entries.ts'
 import type { SyncTarget } from './run-types.ts'
@@ -28,28 +30,28 @@ export async function unconverged(
   return rows
 }
 
+/** The fingerprints of the writes that no run has seen in the directory yet. */
+export async function openWritesOf(db: Db, of: SyncTarget): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{
+    fingerprint: string
+  }>`SELECT DISTINCT fingerprint FROM (${openWrites(of)}) AS open`.execute(db)
+  const open = new Set<string>()
+  await inTurns(forEachInSteps(rows, ({ fingerprint }) => open.add(fingerprint)))
+  return open
+}
+
 /**
  * After a read of both sides: a write whose change is no longer wanted had its effect. It counts no more, even if
  * somebody else changes the entry later.
  *
- * @param wanted the fingerprints of all changes that the sides still differ by, also of those that wait; creates may be
- *   left out, except those that the plan withholds
+ * @param wanted the open writes whose change the sides still differ by, also where it waits
  */
-export async function settleWrites(
-  db: Db,
-  { sync, target }: SyncTarget,
-  wanted: Iterable<string>,
-): Promise<void> {
-  const { rows } = await sql<{ fingerprint: string }>`SELECT DISTINCT fingerprint FROM (${openWrites({
-    sync,
-    target,
-  })}) AS open`.execute(db)
-  const seen = new Set(rows.map(({ fingerprint }) => fingerprint))
-  if (seen.size > 0) for (const fingerprint of wanted) seen.delete(fingerprint)
-  if (seen.size === 0) return
+export async function settleWrites(db: Db, of: SyncTarget, wanted: readonly string[]): Promise<void> {
   await sql`UPDATE dirsyncd.journal SET settled = true
-    WHERE sync = ${sync} AND target = ${target} AND intent_at > now() - interval '24 hours' AND NOT settled
-      AND fingerprint = ANY(${[...seen]}::text[])`.execute(db)
+    WHERE sync = ${of.sync} AND target = ${of.target} AND intent_at > now() - interval '24 hours' AND NOT settled
+      AND id IN (SELECT id FROM (${openWrites(of)}) AS open WHERE fingerprint <> ALL(${wanted}::text[]))`.execute(
+    db,
+  )
 }
 
 /**
@@ -107,7 +109,7 @@ export async function forgetWrites(db: Db, run: number, op: Op): Promise<void> {
     .execute()
 }
 
-/** Puts the withheld changes that do not converge into quarantine. Only later writes of them count again. */
+/** Puts withheld changes that do not converge into quarantine. Only later writes of them count again. */
 export async function quarantineUnconverged(
   db: Db,
   { sync, target }: SyncTarget,

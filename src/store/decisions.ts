@@ -1,5 +1,7 @@
 import type { Rejection } from '../core/notice.ts'
 import { type Kysely, sql } from 'kysely'
+import { forEachInSteps } from '../base/steps.ts'
+import { inTurns } from '../base/turns.ts'
 import {
   choices,
   decidedChanges,
@@ -9,7 +11,7 @@ import {
 } from '../core/plan/decide.ts'
 import { byCodeUnit } from '../base/order.ts'
 import { approveForms, formsOf } from './forget-decisions.ts'
-import { dropHeldChanges, heldBreaches, storeHeldChanges, summaries } from './held-changes.ts'
+import { dropHeldChanges, heldBreaches, heldRows, storeHeldChanges, summaries } from './held-changes.ts'
 import type { HoldState, RecordedDecision, RunState, SyncTarget, Undo } from './run-types.ts'
 import { storableJson } from './storable.ts'
 import type { RunRecord } from './runs.ts'
@@ -50,15 +52,16 @@ export async function decide(
     const possible = choices(before, decision, only !== undefined)
     await check(trx, run, possible)
     const chosen = possible.filter(({ code }) => only?.includes(code) ?? true)
-    await recordDecision(trx, run, { decision, by }, decidedChanges(before, decision, chosen))
+    await recordDecision(trx, run, { decision, by }, await inTurns(decidedChanges(before, decision, chosen)))
     // Whoever rejects a plan as a whole has decided on what another one left out of it.
     if (decision === 'rejected' && only === undefined) await forgetLeftOut(trx, run)
-    if (run.hold === 'approved') await storeHeldChanges(trx, run.run, chosen)
+    if (run.hold === 'approved') await storeHeldChanges(trx, run.run, await inTurns(heldRows(chosen)))
     const breaches = before.breaches.map((breach) =>
       chosen.includes(breach) ? { ...breach, decided: decision } : breach,
     )
     const { approved, rejected } = await decisionsOf(trx, { ...run, isUndo: run.undo !== null })
-    const hold = holdAfter({ ...run, breaches }, (print) => approved.has(print) || rejected.has(print))
+    const isDecided = (print: string) => approved.has(print) || rejected.has(print)
+    const hold = await inTurns(holdAfter({ ...run, breaches }, isDecided))
     // What was rejected may still be approved.
     if (hold === 'approved') await dropHeldChanges(trx, run.run)
     const kept = summaries(breaches)
@@ -150,7 +153,7 @@ export async function decisionsOf(
     .execute()
   const approved = new Set<string>()
   const rejected = new Map<string, Rejection>()
-  for (const row of rows) {
+  const decided = forEachInSteps(rows, (row) => {
     if (row.decision === 'approved') approved.add(row.fingerprint)
     if (row.decision === 'rejected')
       rejected.set(row.fingerprint, {
@@ -159,7 +162,8 @@ export async function decisionsOf(
         run: row.run,
         release: releaseOf(row),
       })
-  }
+  })
+  await inTurns(decided)
   return { approved, rejected }
 }
 

@@ -1,6 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
-import { type Change, partFingerprints } from '../core/plan/change.ts'
+import { forEachInSteps, type Steps } from '../base/steps.ts'
+import { inTurns } from '../base/turns.ts'
+import { type Change, kindOf, partFingerprints } from '../core/plan/change.ts'
 import type { SyncTarget } from './run-types.ts'
 import type { RunRecord } from './runs.ts'
 import type { Tables } from './tables.ts'
@@ -63,69 +65,112 @@ export async function approveForms(
  * Entries of which a run does not tell whether a change of theirs is still wanted, because it could not use or compare
  * them.
  */
-export type Unjudged = 'all' | Readonly<Record<Kind, readonly string[]>>
+export type Unjudged = 'all' | Readonly<Record<Kind, ReadonlySet<string>>>
 
-/** What of a change that was decided about is still open, by fingerprint: it may be so although no plan has it as it was. */
-export type StillAsked = (change: Change) => readonly string[]
+export interface StillWanted {
+  /** The fingerprints of the changes that are open after the run. */
+  readonly open: Iterable<string>
+  readonly unjudged: () => Promise<Unjudged>
+  /** What of a change that was decided about is still open, by fingerprint: it may be so although no plan has it as it was. */
+  readonly asked: (change: Change) => readonly string[]
+}
 
 /**
- * Forgets all decisions but those about these changes: a decision ends when its change is applied or no longer wanted.
- * A rejection of what a run could not judge stays, and of what the plan wants in another form; an approval of that is
+ * Finds the decisions that are over, and returns what forgets them unless they are made anew meanwhile: a decision ends when its change is applied or no longer wanted. A
+ * rejection of what a run could not judge stays, and of what the plan wants in another form; an approval of that is
  * given anew.
  */
-export async function forgetOtherDecisions(
+export async function decisionsOver(
   db: Db,
   { sync, target }: SyncTarget,
-  wanted: readonly string[],
-  unjudged: () => Unjudged,
-  stillAsked: StillAsked,
-): Promise<void> {
-  const isOther = sql`sync = ${sync} AND target = ${target} AND fingerprint <> ALL(${wanted}::text[])`
-  const { rows } = await sql<{ run: number }>`SELECT DISTINCT run FROM dirsyncd.decisions
-    WHERE ${isOther} AND decision <> 'approved'`.execute(db)
-  const runs = rows.map(({ run }) => run)
-  const ids = runs.length === 0 ? { user: [], group: [] } : unjudged()
-  const kept =
-    ids === 'all'
-      ? []
-      : [...(await printsOf(db, runs, ids)), ...(await askedOf(db, { sync, target }, runs, stillAsked))]
-  const isOver = ids === 'all' ? sql`false` : sql`fingerprint <> ALL(${kept}::text[])`
-  await sql`DELETE FROM dirsyncd.decisions WHERE ${isOther} AND (decision = 'approved' OR ${isOver})`.execute(
-    db,
+  wanted: StillWanted,
+): Promise<(trx: Db) => Promise<void>> {
+  const foundAt = await timeOf(db)
+  const rows = await db
+    .selectFrom('dirsyncd.decisions')
+    .select(['fingerprint', 'run', 'decision'])
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .execute()
+  if (rows.length === 0) return async () => undefined
+  const over = new Set<string>()
+  /** Their runs. */
+  const rejections = new Map<string, number>()
+  const sorted = forEachInSteps(rows, ({ fingerprint, run, decision }) => {
+    over.add(fingerprint)
+    if (decision !== 'approved') rejections.set(fingerprint, run)
+  })
+  await inTurns(sorted)
+  await inTurns(forEachInSteps(wanted.open, (print) => over.delete(print)))
+  const runs = new Set<number>()
+  await inTurns(forEachInSteps(over, (print) => rejections.has(print) && runs.add(rejections.get(print)!)))
+  const ids =
+    runs.size === 0 ? { user: new Set<string>(), group: new Set<string>() } : await wanted.unjudged()
+  const keep = (print: string) => rejections.has(print) && over.delete(print)
+  if (ids === 'all') await inTurns(forEachInSteps(rejections.keys(), keep))
+  else
+    for (const run of runs)
+      for await (const some of changesInParts(db, run))
+        await inTurns(
+          keepRejections(
+            some,
+            ids,
+            (row) => rejections.get(row.fingerprint) === run && wanted.asked(row.change),
+            keep,
+          ),
+        )
+  return async (trx) => {
+    await sql`DELETE FROM dirsyncd.decisions WHERE sync = ${sync} AND target = ${target}
+      AND decided_at < ${foundAt}::timestamptz AND fingerprint = ANY(${[...over]}::text[])`.execute(trx)
+  }
+}
+
+/** As text, because a Date has no microseconds. */
+async function timeOf(db: Db): Promise<string> {
+  const { rows } = await sql<{ now: string }>`SELECT clock_timestamp()::text AS now`.execute(db)
+  return rows[0]!.now
+}
+
+/** @param asked `false` where the change itself was not decided about */
+function* keepRejections(
+  changes: readonly ChangeForms[],
+  ids: Exclude<Unjudged, 'all'>,
+  asked: (row: ChangeForms) => readonly string[] | false,
+  keep: (print: string) => void,
+): Steps<undefined> {
+  for (const row of changes) {
+    const isUnjudged = concerns(row.change, ids)
+    const kept = isUnjudged ? [row.fingerprint, ...formsIn(row)] : asked(row) || []
+    for (const print of kept) keep(print)
+    if (kept.length > 0 && row.wish !== null) keep(row.wish)
+    yield
+  }
+  return undefined
+}
+
+/** Also as a member. */
+function concerns(change: Change, { user, group }: Exclude<Unjudged, 'all'>): boolean {
+  if (kindOf(change.op) === 'user') return user.has(change.id)
+  if (group.has(change.id)) return true
+  return (
+    change.op === 'set-members' && [change.want, change.have].some((ids) => ids.some((id) => user.has(id)))
   )
 }
 
-/** The fingerprints of what was decided about and is still asked for, with those of what the source wants with it. */
-async function askedOf(
-  db: Db,
-  { sync, target }: SyncTarget,
-  runs: readonly number[],
-  stillAsked: StillAsked,
-): Promise<readonly string[]> {
-  if (runs.length === 0) return []
-  const { rows } = await sql<ChangeForms>`SELECT c.fingerprint, c.wish, c.change FROM dirsyncd.changes AS c
-    JOIN dirsyncd.decisions AS d ON d.run = c.run AND d.fingerprint = c.fingerprint
-    WHERE c.run = ANY(${runs}::integer[]) AND d.sync = ${sync} AND d.target = ${target}
-      AND d.decision <> 'approved'`.execute(db)
-  return rows.flatMap(({ wish, change }) => {
-    const asked = stillAsked(change)
-    return asked.length === 0 || wish === null ? asked : [...asked, wish]
-  })
-}
+/** As many as one statement reads. */
+const ROWS = 1000
 
-/** The fingerprints of the changes of some runs that concern these entries, as members too, in all forms. */
-async function printsOf(
-  db: Db,
-  runs: readonly number[],
-  { user, group }: Exclude<Unjudged, 'all'>,
-): Promise<readonly string[]> {
-  if (runs.length === 0 || user.length + group.length === 0) return []
-  const isMember = sql`(change -> 'want' ?| ${user}::text[] OR change -> 'have' ?| ${user}::text[])`
-  const { rows } = await sql<ChangeForms>`SELECT fingerprint, wish, change FROM dirsyncd.changes
-    WHERE run = ANY(${runs}::integer[]) AND CASE
-      WHEN op LIKE '%-user' THEN entry_id = ANY(${user}::text[])
-      ELSE entry_id = ANY(${group}::text[]) OR op = 'set-members' AND ${isMember} END`.execute(db)
-  return rows.flatMap((row) => [row.fingerprint, ...formsIn(row)])
+async function* changesInParts(db: Db, run: number): AsyncGenerator<readonly ChangeForms[], undefined> {
+  for (let after = 0; ;) {
+    const { rows } = await sql<ChangeForms & { number: number }>`SELECT number, fingerprint, wish, change
+      FROM dirsyncd.changes WHERE run = ${run} AND number > ${after} ORDER BY number LIMIT ${ROWS}`.execute(
+      db,
+    )
+    if (rows.length > 0) yield rows
+    const last = rows.at(-1)
+    if (last === undefined) return undefined
+    after = last.number
+  }
 }
 
 /** An approval is for once: it ends with the run that did what was approved. */

@@ -1,4 +1,7 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
+import { addAll, listAt } from '../base/lists.ts'
+import { forEachInSteps, type Steps } from '../base/steps.ts'
+import { inTurns } from '../base/turns.ts'
 import {
   type BreachSummary,
   countUndecided,
@@ -6,7 +9,7 @@ import {
   type RecordedBreach,
 } from '../core/plan/decide.ts'
 import type { RunState } from './run-types.ts'
-import type { Tables } from './tables.ts'
+import type { HeldChangesTable, Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
@@ -17,31 +20,37 @@ export function summaries(breaches: readonly RecordedBreach[]): readonly BreachS
   return breaches.map((breach) => ({ ...breach, changes: breach.changes.length }))
 }
 
-/**
- * Stores which changes the breaches of a hold name. Several guards often name the same ones, so each is stored once.
- */
-export async function storeHeldChanges(
-  db: Db,
-  run: number,
-  breaches: readonly RecordedBreach[],
-): Promise<void> {
-  const places = new Map<string, number[]>()
-  for (const [place, { changes }] of breaches.entries()) {
-    for (const change of new Set(changes)) {
+/** Rows of the table `held_changes`, without their run. */
+export type HeldRows = readonly Omit<Selectable<HeldChangesTable>, 'run'>[]
+
+/** Which changes the breaches of a hold name. Several guards often name the same ones, so each is stored once. */
+export function* heldRows(breaches: readonly RecordedBreach[]): Steps<HeldRows> {
+  const places = new Map<string, string>()
+  for (const [place, { changes }] of breaches.entries())
+    yield* forEachInSteps(changes, (change) => {
       const known = places.get(change)
-      if (known === undefined) places.set(change, [place])
-      else known.push(place)
+      if (known === undefined) places.set(change, `${place}`)
+      else if (known !== `${place}` && !known.endsWith(`,${place}`)) places.set(change, `${known},${place}`)
+    })
+  const groups = new Map<string, string[]>()
+  yield* forEachInSteps(places, ([change, named]) => listAt(groups, named).push(change))
+  const rows: { part: number; breaches: number[]; count: number; fingerprints: string[] }[] = []
+  for (const [named, all] of groups) {
+    for (let start = 0; start < all.length; start += FINGERPRINTS_PER_ROW) {
+      const fingerprints = all.slice(start, start + FINGERPRINTS_PER_ROW)
+      const of = named.split(',').map(Number)
+      rows.push({ part: rows.length, breaches: of, count: fingerprints.length, fingerprints })
     }
   }
-  let part = 0
-  for (const group of Map.groupBy(places, ([, named]) => named.join()).values()) {
-    for (let start = 0; start < group.length; start += FINGERPRINTS_PER_ROW) {
-      const fingerprints = group.slice(start, start + FINGERPRINTS_PER_ROW).map(([change]) => change)
-      const values = { run, part, breaches: group[0]![1], count: fingerprints.length, fingerprints }
-      await db.insertInto('dirsyncd.held_changes').values(values).execute()
-      part += 1
-    }
-  }
+  return rows
+}
+
+export async function storeHeldChanges(db: Db, run: number, rows: HeldRows): Promise<void> {
+  for (const row of rows)
+    await db
+      .insertInto('dirsyncd.held_changes')
+      .values({ run, ...row })
+      .execute()
 }
 
 /** The breaches of an open or rejected hold with the changes that they name. */
@@ -50,19 +59,26 @@ export async function heldBreaches(
   run: number,
   breaches: readonly BreachSummary[],
 ): Promise<readonly RecordedBreach[]> {
-  const changes: string[][] = breaches.map(() => [])
   const parts = await db
     .selectFrom('dirsyncd.held_changes')
     .select(['breaches', 'fingerprints'])
     .where('run', '=', run)
     .orderBy('part')
     .execute()
-  for (const part of parts) {
-    for (const place of part.breaches) {
-      for (const change of part.fingerprints) changes[place]!.push(change)
-    }
-  }
+  const changes = await inTurns(changesOf(parts, breaches.length))
   return breaches.map((breach, place) => ({ ...breach, changes: changes[place]! }))
+}
+
+function* changesOf(
+  rows: readonly Pick<HeldChangesTable, 'breaches' | 'fingerprints'>[],
+  breaches: number,
+): Steps<readonly string[][]> {
+  const changes = Array.from({ length: breaches }, (): string[] => [])
+  for (const row of rows) {
+    for (const place of row.breaches) addAll(changes[place]!, row.fingerprints)
+    yield
+  }
+  return changes
 }
 
 /** Forgets the changes of a hold on which nobody can decide any more. */

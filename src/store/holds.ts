@@ -1,13 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql } from 'kysely'
 import { type RecordedBreach, undecided } from '../core/plan/decide.ts'
-import { type Breach, heldChanges } from '../core/plan/guards.ts'
+import { everyInSteps, forEachInSteps, type Steps } from '../base/steps.ts'
+import { inTurns } from '../base/turns.ts'
 import { decisionsOf } from './decisions.ts'
 import type { Fenced } from './fenced-run.ts'
-import { dropHeldChanges, heldBreaches, storeHeldChanges } from './held-changes.ts'
+import { dropHeldChanges, heldBreaches, type HeldRows, storeHeldChanges } from './held-changes.ts'
 import type { HoldState, RunCounts, RunState } from './run-types.ts'
 import { finishRun, type RunRecord } from './runs.ts'
 import type { Tables } from './tables.ts'
+
+type Db = Kysely<Tables>
 
 /**
  * Ends a run with a hold: as `held` when nothing of it was applied, as `done` when only some changes wait. A sync has
@@ -19,24 +22,25 @@ export async function holdRun(
   trx: Fenced,
   run: RunRecord,
   state: 'held' | 'done',
-  { breaches, counts, lastsMs }: NewHold,
+  { held, seen, counts, lastsMs }: NewHold,
 ): Promise<void> {
   const open = await openHold(trx, run.sync)
-  const same =
-    open?.target === run.target && !open.is_expired && (await isHeldBy(trx, open, run, { state, breaches }))
+  const same = open !== undefined && isSame(open, seen)
   if (open && !same && isOfSingleEntries(run) && open.only_entries === null) {
     await endHeldRun(trx, run.run, { state, counts, hold: 'replaced', hold_run: open.run })
     return
   }
   if (open && !same) await endHold(trx, open.run, open.is_expired ? 'expired' : 'replaced')
-  if (!same) await storeHeldChanges(trx, run.run, breaches)
+  if (!same) await storeHeldChanges(trx, run.run, held)
   const hold_run = same ? open.run : run.run
   await endHeldRun(trx, run.run, { state, counts, hold: same ? null : 'open', hold_run })
   if (!same) await setExpiry(trx, run.run, lastsMs)
 }
 
 export interface NewHold {
-  readonly breaches: readonly Breach[]
+  readonly held: HeldRows
+  /** The open hold before. */
+  readonly seen: SeenHold | undefined
   readonly counts: RunCounts
   /** For how long somebody may decide about it, in milliseconds. */
   readonly lastsMs: number
@@ -61,12 +65,10 @@ function isOfSingleEntries({ only_entries: only, undo }: RunRecord): boolean {
 export async function joinHold(
   trx: Fenced,
   run: RunRecord,
-  { breaches, counts, digest }: { breaches: readonly Breach[]; counts: RunCounts; digest: string },
+  { seen, counts, digest }: Pick<NewHold, 'seen' | 'counts'> & { readonly digest: string },
 ): Promise<boolean> {
   const open = await openHold(trx, run.sync)
-  if (open?.state !== 'held' || open.target !== run.target || open.digest !== digest) return false
-  if (open.is_expired) return false
-  if (!(await isHeldBy(trx, open, run, { state: 'held', breaches }))) return false
+  if (open?.state !== 'held' || open.digest !== digest || !isSame(open, seen)) return false
   await endHeldRun(trx, run.run, { state: 'held', counts, hold: null, hold_run: open.run })
   return true
 }
@@ -87,10 +89,7 @@ export async function closeHold(trx: Fenced, sync: string): Promise<void> {
 }
 
 /** What became of the holds of these runs; those that are open are left out. */
-export async function endedHolds(
-  db: Kysely<Tables>,
-  runs: readonly number[],
-): Promise<ReadonlyMap<number, HoldState>> {
+export async function endedHolds(db: Db, runs: readonly number[]): Promise<ReadonlyMap<number, HoldState>> {
   if (runs.length === 0) return new Map()
   const rows = await db
     .selectFrom('dirsyncd.runs')
@@ -112,14 +111,28 @@ interface OpenHold extends RunRecord {
 
 /** The sync's open hold, locked so that nobody decides on it meanwhile. */
 function openHold(trx: Fenced, sync: string): Promise<OpenHold | undefined> {
-  return trx
+  return selectOpenHold(trx, sync).forUpdate().executeTakeFirst()
+}
+
+function selectOpenHold(db: Db, sync: string) {
+  return db
     .selectFrom('dirsyncd.runs')
     .selectAll()
     .select(sql<boolean>`COALESCE(hold_expires_at <= now(), false)`.as('is_expired'))
     .where('sync', '=', sync)
     .where('hold', '=', 'open')
-    .forUpdate()
-    .executeTakeFirst()
+}
+
+/** The open hold of a sync, as it was when it was compared with what a run holds. */
+export interface SeenHold extends Pick<RunRecord, 'run' | 'decisions'> {
+  /** Whether it has the same undecided changes. */
+  readonly isSame: boolean
+}
+
+/** An operator may have decided about it since. */
+function isSame(open: OpenHold, seen: SeenHold | undefined): boolean {
+  if (seen?.isSame !== true || open.is_expired) return false
+  return open.run === seen.run && open.decisions.length === seen.decisions.length
 }
 
 interface Held {
@@ -128,27 +141,43 @@ interface Held {
 }
 
 /**
- * Whether the open hold has the same undecided changes as this run. For a run of single entries, whether it has at
- * least these, so that the hold of a whole run stays.
+ * Compares the sync's open hold with what a run holds. For a run of single entries, the hold needs at least these
+ * changes, so that the hold of a whole run stays. Call it before the transaction: there may be many changes.
  */
-async function isHeldBy(trx: Fenced, open: RunRecord, run: RunRecord, held: Held): Promise<boolean> {
+export async function compareHold(db: Db, run: RunRecord, held: Held): Promise<SeenHold | undefined> {
+  const open = await selectOpenHold(db, run.sync).executeTakeFirst()
+  if (open === undefined) return undefined
+  const { run: number, decisions } = open
+  return { run: number, decisions, isSame: await isHeldBy(db, open, run, held) }
+}
+
+async function isHeldBy(db: Db, open: RunRecord, run: RunRecord, held: Held): Promise<boolean> {
+  if (open.target !== run.target) return false
   // Whoever approves an undo approves all that it puts back, not only what is held.
   if (!isDeepStrictEqual(open.undo, run.undo)) return false
   // What is left of a plan whose part was approved is a hold of its own.
   if (open.decisions.some(({ part }) => part !== undefined)) return false
-  const { approved, rejected } = await decisionsOf(trx, { ...run, isUndo: run.undo !== null })
-  const waiting = ({ state, breaches }: Held): string[] =>
-    heldChanges(undecided(state, breaches)).filter((print) => !approved.has(print) && !rejected.has(print))
-  const breaches = await heldBreaches(trx, open.run, open.breaches ?? [])
-  const before = waiting({ state: open.state, breaches })
-  const now = waiting(held)
-  if (!isOfSingleEntries(run)) return before.join() === now.join()
-  const all = new Set(before)
-  return now.every((print) => all.has(print))
+  const { approved, rejected } = await decisionsOf(db, { ...run, isUndo: run.undo !== null })
+  const isDecided = (print: string) => approved.has(print) || rejected.has(print)
+  const breaches = await heldBreaches(db, open.run, open.breaches ?? [])
+  const before = await inTurns(undecidedIn({ state: open.state, breaches }, isDecided))
+  const now = await inTurns(undecidedIn(held, isDecided))
+  if (now.size !== before.size && !isOfSingleEntries(run)) return false
+  return inTurns(everyInSteps(now, (print) => before.has(print)))
+}
+
+function* undecidedIn(
+  { state, breaches }: Held,
+  isDecided: (print: string) => boolean,
+): Steps<ReadonlySet<string>> {
+  const all = new Set<string>()
+  for (const { changes } of undecided(state, breaches))
+    yield* forEachInSteps(changes, (print) => isDecided(print) || all.add(print))
+  return all
 }
 
 /** The run that has the open hold of a sync. */
-export async function openHoldOf(db: Kysely<Tables>, sync: string): Promise<number | undefined> {
+export async function openHoldOf(db: Db, sync: string): Promise<number | undefined> {
   const query = db
     .selectFrom('dirsyncd.runs')
     .select('run')

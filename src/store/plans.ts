@@ -124,13 +124,14 @@ export async function refusedInLastRun(
   { sync, target }: SyncTarget,
   ids?: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ id: string }>`SELECT entry_id AS id FROM dirsyncd.changes
-    WHERE run = (SELECT max(run) FROM dirsyncd.runs WHERE sync = ${sync} AND target = ${target} AND mode = 'sync'
-        AND only_entries IS NULL AND state IN ('done', 'failed') AND stored_changes > 0)
-      AND ${isOfEntries(ids)}
-      AND state IN ('pending', 'unknown') AND refusals > 0 AND op IN ('update-user', 'delete-user')`.execute(
-    db,
-  )
+  // An index has the changes of each state; none has those of both.
+  const ofState = (state: ChangeState) => sql`SELECT entry_id AS id FROM dirsyncd.changes
+    WHERE run = (SELECT run FROM last) AND ${isOfEntries(ids)} AND state = ${sql.lit(state)}
+      AND refusals > 0 AND op IN ('update-user', 'delete-user')`
+  const { rows } = await sql<{ id: string }>`WITH last AS MATERIALIZED (
+      SELECT max(run) AS run FROM dirsyncd.runs WHERE sync = ${sync} AND target = ${target} AND mode = 'sync'
+        AND only_entries IS NULL AND state IN ('done', 'failed') AND stored_changes > 0
+    ) ${ofState('pending')} UNION ALL ${ofState('unknown')}`.execute(db)
   return new Set(rows.map(({ id }) => id))
 }
 

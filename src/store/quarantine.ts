@@ -39,15 +39,25 @@ export async function quarantined(
   return rows as readonly (Refusal & { readonly fingerprint: string })[]
 }
 
-/** Forgets all changes but these: the others were applied after all, or no plan wants them any more. */
-export async function forgetOtherQuarantined(
+/** The fingerprints of all changes in quarantine, however long ago they were tried. */
+export async function allQuarantined(db: Db, { sync, target }: SyncTarget): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('dirsyncd.quarantine')
+    .select('fingerprint')
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .execute()
+  return rows.map(({ fingerprint }) => fingerprint)
+}
+
+/** Forgets changes that were applied after all, or that no plan wants any more. */
+export async function forgetQuarantined(
   db: Db,
-  sync: string,
-  target: string,
+  { sync, target }: SyncTarget,
   fingerprints: readonly string[],
 ): Promise<void> {
   await sql`DELETE FROM dirsyncd.quarantine WHERE sync = ${sync} AND target = ${target}
-    AND fingerprint <> ALL(${fingerprints}::text[])`.execute(db)
+    AND fingerprint = ANY(${fingerprints}::text[])`.execute(db)
 }
 
 export interface QuarantineFilter {

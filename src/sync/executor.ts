@@ -31,9 +31,11 @@ export interface ExecutorDeps extends PassDeps {
   /** Without it, everything is kept. */
   readonly retention?: Retention
   readonly onRunEnd?: (run: number) => Promise<void>
-  /** `interrupted` runs are made again. */
-  readonly onEnd?: (sync: string, mode: RunMode, end: RunEnd | 'failed' | 'interrupted') => void
+  readonly onEnd?: (sync: string, mode: RunMode, end: WorkEnd) => void
 }
+
+/** `interrupted` runs are made again. */
+type WorkEnd = RunEnd | 'failed' | 'interrupted'
 
 export interface WorkOptions {
   /** Makes a run also when none waits. */
@@ -121,37 +123,44 @@ export class Executor {
   }
 
   async #execute(setup: SyncSetup, waiting: RunRecord, lease: Lease, signal: AbortSignal): Promise<void> {
-    const { db, syncs, onRunEnd, ...deps } = this.#deps
+    const { db, syncs, onEnd, onRunEnd } = this.#deps
     const { target } = setup
     const run = { ...waiting, target }
-    const log = deps.log.child({ sync: setup.name, run: run.run })
     await beginRun(db, lease, run.run, target)
+    const end = await this.#make(setup, run, lease, signal)
+    onEnd?.(setup.name, run.mode, end)
+    if (end === 'interrupted') return
+    await onRunEnd?.(run.run)
+    await prune({ ...this.#deps, lease: this.#times.lease, syncs: [...syncs.keys()] }, setup.name, signal)
+  }
+
+  /** Makes a run, and lets go of all that it read: the retention after it may take minutes. */
+  async #make(setup: SyncSetup, run: RunRecord, lease: Lease, signal: AbortSignal): Promise<WorkEnd> {
+    const { db, ...deps } = this.#deps
+    const log = deps.log.child({ sync: setup.name, run: run.run })
     const fenced = new FencedRun(db, { run: run.run, epoch: lease.epoch })
     using pass = new Pass(this.#deps, setup, run, fenced)
     try {
       const { undo } = run
       const end =
         undo === null ? await runSync(pass.parts(), signal) : await runUndo(pass.undoParts(undo), signal)
-      this.#deps.onEnd?.(setup.name, run.mode, end)
       log.info({ end }, 'run ended')
+      return end
     } catch (error) {
       // The state of this run in the store is unknown: the next one starts again from the read.
       if (signal.aborted || isAway(error) || error instanceof Overtaken) {
-        this.#deps.onEnd?.(setup.name, run.mode, 'interrupted')
         log.info('run interrupted')
         if (leaving(deps, setup).aborted)
           await fenced.write((trx) => leaveRun(trx, run.run)).catch(() => undefined)
-        return
+        return 'interrupted'
       }
       const explained = explainStoreError(error)
       const code = explained instanceof DirsyncdError ? explained.code : 'internal'
       await pass.fail(sentence(explained))
-      this.#deps.onEnd?.(setup.name, run.mode, 'failed')
       log.error({ code, error: sentence(explained) }, 'run failed')
       if (code === 'internal') log.debug({ err: error }, 'where it failed')
+      return 'failed'
     }
-    await onRunEnd?.(run.run)
-    await prune({ ...this.#deps, lease: this.#times.lease, syncs: [...syncs.keys()] }, setup.name, signal)
   }
 }
 

@@ -1,22 +1,32 @@
 import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
 import type { NoticeCode } from '../core/notice.ts'
-import { stillEmptied, takeBaseline } from '../core/plan/baseline.ts'
+import { filterInSteps, forEachInSteps, type Steps } from '../base/steps.ts'
+import { type Baseline, stillEmptied, takeBaseline } from '../core/plan/baseline.ts'
 import type { Options } from '../core/plan/configuration.ts'
 import { deleteFingerprint, type Op, OPS } from '../core/plan/change.ts'
+import type { Absences } from '../core/plan/grace.ts'
 import type { Withheld } from '../core/plan/inputs.ts'
 import type { Plan } from '../core/plan/changes.ts'
 import type { ServerMemory } from '../core/plan/server.ts'
 import { stillAsked } from '../core/plan/still-asked.ts'
-import { absencesOf, countAbsences } from '../store/absences.ts'
+import { absencesOf, addAbsences, forgetAbsences } from '../store/absences.ts'
 import { findBaseline, storeBaseline, addEmptied } from '../store/baselines.ts'
-import { decisionsOf } from '../store/decisions.ts'
-import { forgetOtherDecisions, type Unjudged } from '../store/forget-decisions.ts'
+import { type Decisions, decisionsOf } from '../store/decisions.ts'
+import type { Fenced, FencedRun } from '../store/fenced-run.ts'
+import { decisionsOver, type Unjudged } from '../store/forget-decisions.ts'
 import { leftOutOf } from '../store/part-decisions.ts'
-import { noteMissedCreates, quarantineUnconverged, settleWrites, unconverged } from '../store/convergence.ts'
+import {
+  noteMissedCreates,
+  openWritesOf,
+  quarantineUnconverged,
+  settleWrites,
+  type Unconverged,
+  unconverged,
+} from '../store/convergence.ts'
 import { deletedLastDay } from '../store/journal.ts'
 import { refusedInLastRun, unfinishedChanges } from '../store/plans.ts'
-import { forgetOtherQuarantined, quarantined } from '../store/quarantine.ts'
+import { allQuarantined, forgetQuarantined, quarantined } from '../store/quarantine.ts'
 import {
   directoryAfterLastGood,
   storeServer,
@@ -44,21 +54,30 @@ export async function recallReasons(
   { sync, target }: SyncTarget,
   ids?: readonly string[],
 ): Promise<Pick<Memory, 'withheld' | 'refused' | 'approved' | 'absences' | 'now'>> {
-  const withheld = new Map<string, Withheld>()
   const decisions = await decisionsOf(db, { sync, target, isUndo: false })
-  for (const [fingerprint, params] of decisions.rejected)
-    withheld.set(fingerprint, { code: 'rejected', params })
-  for (const { fingerprint, ...refusal } of await quarantined(db, sync, target))
-    withheld.set(fingerprint, refusal)
-  for (const { fingerprint, how } of await unconverged(db, { sync, target }, ids))
-    withheld.set(fingerprint, { code: 'does-not-converge', params: { how } })
+  const refused = await quarantined(db, sync, target)
+  const unmade = await unconverged(db, { sync, target }, ids)
   return {
-    withheld,
+    withheld: await inTurns(withheldFor(decisions, refused, unmade)),
     refused: await refusedInLastRun(db, { sync, target }, ids),
     approved: decisions.approved,
     absences: await absencesOf(db, { sync, target }),
     now: await timeOf(db),
   }
+}
+
+function* withheldFor(
+  { rejected }: Decisions,
+  refused: Awaited<ReturnType<typeof quarantined>>,
+  unmade: readonly Unconverged[],
+): Steps<ReadonlyMap<string, Withheld>> {
+  const withheld = new Map<string, Withheld>()
+  yield* forEachInSteps(rejected, ([print, params]) => withheld.set(print, { code: 'rejected', params }))
+  yield* forEachInSteps(refused, ({ fingerprint, ...refusal }) => withheld.set(fingerprint, refusal))
+  yield* forEachInSteps(unmade, ({ fingerprint, how }) =>
+    withheld.set(fingerprint, { code: 'does-not-converge', params: { how } }),
+  )
+  return withheld
 }
 
 export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memory> {
@@ -74,24 +93,27 @@ export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memo
   }
 }
 
+/** Writes in a transaction what was computed before it. */
+export type Write = (trx: Fenced) => Promise<void>
+
 /**
- * Saves what a complete run of the whole sync read, for the next run to compare with. A read of a server that was not
- * as new as the last good one proves nothing, so only the doubt is saved. `isWhole`: nothing proved the directory's
- * list incomplete. On an incomplete list, users that left look deleted, and decisions about them look done.
+ * What a complete run of the whole sync saves of what it read, for the next run to compare with. A read of a server
+ * that was not as new as the last good one proves nothing, so only the doubt is saved. `isWhole`: nothing proved the
+ * directory's list incomplete. On an incomplete list, users that left look deleted, and decisions about them look done.
  */
-export async function rememberRun(
+export async function memoryOfRun(
   db: Db,
   run: RunRecord,
   planned: Planned,
   { isWhole, options }: { readonly isWhole: boolean; readonly options: Options },
-): Promise<void> {
+): Promise<Write> {
   const { source, plan, server } = planned
-  if (server?.trouble !== undefined) return storeServer(db, run, additionsOf(planned) ?? server.next)
-  if (!isWhole) return
+  if (server?.trouble !== undefined)
+    return (trx) => storeServer(trx, run, additionsOf(planned) ?? server.next)
+  if (!isWhole) return async () => undefined
   const unfinished = await unfinishedChanges(db, run.run)
-  const open = [...plan.withheld, ...unfinished.map(({ fingerprint }) => fingerprint)]
-  const left = stillThere(planned, unfinished)
-  const waiting = awaitingDelete(plan, left)
+  const left = await inTurns(stillThere(planned, unfinished))
+  const waiting = await inTurns(awaitingDelete(plan, left))
   const good: LastGood = {
     // Blocked entries must not look as if the source had lost them before.
     users: source.seen.user.size + waiting.user.length,
@@ -102,16 +124,36 @@ export async function rememberRun(
     waitingGroups: new Set(planned.waitingGroups),
     server: server?.next,
   }
-  await storeLastGood(db, run, good, options)
-  for (const kind of ['user', 'group'] as const) await rememberPlaces(db, run, planned, kind, left[kind])
-  await forgetOtherDecisions(
-    db,
-    run,
+  const baselines = {
+    user: await baselineOf(db, run, planned, 'user', left.user),
+    group: await baselineOf(db, run, planned, 'group', left.group),
+  }
+  const open = [...plan.withheld, ...unfinished.map(({ fingerprint }) => fingerprint)]
+  const forgetDecisions = await decisionsOver(db, run, {
     open,
-    () => unjudgedIn(planned),
-    (change) => stillAsked(change, planned),
-  )
-  await forgetOtherQuarantined(db, run.sync, run.target, open)
+    unjudged: () => inTurns(unjudgedIn(planned)),
+    asked: (change) => stillAsked(change, planned),
+  })
+  const done = await without(await allQuarantined(db, run), open)
+  return async (trx) => {
+    await storeLastGood(trx, run, good, options)
+    for (const kind of KINDS) {
+      const baseline = baselines[kind]
+      if (baseline !== undefined) await storeBaseline(trx, run, kind, baseline)
+    }
+    await forgetDecisions(trx)
+    if (done.length > 0) await forgetQuarantined(trx, run, done)
+  }
+}
+
+const KINDS = ['user', 'group'] as const
+
+/** Those of a usually short list that are not in a long one. */
+async function without(prints: readonly string[], others: Iterable<string>): Promise<readonly string[]> {
+  if (prints.length === 0) return prints
+  const left = new Set(prints)
+  await inTurns(forEachInSteps(others, (print) => left.delete(print)))
+  return [...left]
 }
 
 /** Notices of entries whose changes a run blocks or makes otherwise than the source wants. */
@@ -140,13 +182,15 @@ const UNJUDGED: ReadonlySet<NoticeCode> = new Set([
 ])
 
 /** A rejected change of these may be wanted again when the next run can judge it. */
-function unjudgedIn({ source, plan }: Planned): Unjudged {
+function* unjudgedIn({ source, plan }: Planned): Steps<Unjudged> {
   if (source.unreadable > 0) return 'all'
   const ids = { user: new Set<string>(), group: new Set<string>() }
-  for (const { kind, id, code } of plan.notices) if (id !== undefined && UNJUDGED.has(code)) ids[kind].add(id)
-  for (const id of source.seen.user) if (!source.users.has(id)) ids.user.add(id)
-  for (const id of source.seen.group) if (!source.groups.has(id)) ids.group.add(id)
-  return { user: [...ids.user], group: [...ids.group] }
+  yield* forEachInSteps(plan.notices, ({ kind, id, code }) => {
+    if (id !== undefined && UNJUDGED.has(code)) ids[kind].add(id)
+  })
+  yield* forEachInSteps(source.seen.user, (id) => source.users.has(id) || ids.user.add(id))
+  yield* forEachInSteps(source.seen.group, (id) => source.groups.has(id) || ids.group.add(id))
+  return ids
 }
 
 /** Called before a run adds what only a doubtful server has: an interrupted run has added some of it. */
@@ -159,14 +203,27 @@ function additionsOf({ server, plan }: Planned): ServerMemory | undefined {
   return plan.changes.length === 0 ? undefined : server?.withAdditions
 }
 
-/** Saves which earlier writes had no effect, once a plan is made. */
-export async function rememberWrites(db: Db, run: RunRecord, planned: Planned): Promise<void> {
+/** What is known, once a plan is made, of the effect of earlier writes. */
+export async function memoryOfWrites(db: Db, run: RunRecord, planned: Planned): Promise<Write> {
   const { plan, server, isHeld } = planned
-  if (run.only_entries === null && server?.trouble === undefined)
-    await settleWrites(db, run, missingChanges(planned))
-  await quarantineUnconverged(db, run, plan.withheld)
-  if (run.only_entries === null && !isHeld && CREATES.some((op) => plan.changes.countOf(op) > 0))
-    await noteMissedCreates(db, run)
+  const isWhole = run.only_entries === null
+  const open = isWhole && server?.trouble === undefined ? await openWritesOf(db, run) : new Set<string>()
+  const wanted = open.size === 0 ? [] : await inTurns(within(open, missingChanges(planned)))
+  const twice = plan.withheld.length === 0 ? [] : await unconverged(db, run)
+  const prints = new Set(twice.map(({ fingerprint }) => fingerprint))
+  const unmade = prints.size === 0 ? [] : await inTurns(within(prints, plan.withheld))
+  return async (trx) => {
+    if (open.size > 0) await settleWrites(trx, run, wanted)
+    await quarantineUnconverged(trx, run, unmade)
+    if (isWhole && !isHeld && CREATES.some((op) => plan.changes.countOf(op) > 0))
+      await noteMissedCreates(trx, run)
+  }
+}
+
+function* within(some: ReadonlySet<string>, others: Iterable<string>): Steps<readonly string[]> {
+  const both = new Set<string>()
+  yield* forEachInSteps(others, (print) => some.has(print) && both.add(print))
+  return [...both]
 }
 
 /** The fingerprints of all differences between directory and source, whether or not the plan may change them. */
@@ -182,14 +239,45 @@ function* missingChanges({ plan, breaches, absent }: Planned): Generator<string,
 const CREATES = OPS.filter((op) => op.startsWith('create-'))
 const OF_ENTRIES_THERE = OPS.filter((op) => !op.startsWith('create-'))
 
-/** Saves the absent entries at the end of a run: both reads were good, whatever became of the changes. */
-export async function rememberAbsences(db: Db, run: RunRecord, planned: Planned): Promise<void> {
-  const { source, plan, absent, server } = planned
+/** An embedded store blocks the process for each statement. */
+const ABSENCES_PER_STATEMENT = 1000
+
+/**
+ * Saves the absent entries at the end of a run: both reads were good, whatever became of the changes. In transactions of
+ * their own, because there may be many.
+ */
+export async function saveAbsences(
+  db: Db,
+  fenced: FencedRun,
+  run: RunRecord,
+  planned: Planned,
+): Promise<void> {
+  const { plan, absent, server } = planned
   if (run.only_entries !== null || server?.trouble !== undefined) return
+  const back = await inTurns(backIn(planned, await absencesOf(db, run)))
+  const waiting = await inTurns(awaitingDelete(plan, absent))
+  for (const kind of KINDS) {
+    for (const ids of inParts(back[kind])) await fenced.write((trx) => forgetAbsences(trx, run, kind, ids))
+    for (const ids of inParts(waiting[kind])) await fenced.write((trx) => addAbsences(trx, run, kind, ids))
+  }
+}
+
+function* inParts(ids: readonly string[]): Generator<readonly string[], undefined> {
+  for (let start = 0; start < ids.length; start += ABSENCES_PER_STATEMENT)
+    yield ids.slice(start, start + ABSENCES_PER_STATEMENT)
+  return undefined
+}
+
+/** The absent entries that the source has again. */
+function* backIn({ source, plan }: Planned, known: Absences): Steps<Record<Kind, readonly string[]>> {
   const seenAgain = { user: new Set<string | undefined>(), group: new Set<string | undefined>() }
-  for (const { code, kind, id } of plan.notices) if (code === 'seen-again') seenAgain[kind].add(id)
-  const isBack = (kind: Kind, id: string) => source.seen[kind].has(id) || seenAgain[kind].has(id)
-  await countAbsences(db, run, awaitingDelete(plan, absent), isBack)
+  yield* forEachInSteps(
+    plan.notices,
+    ({ code, kind, id }) => code === 'seen-again' && seenAgain[kind].add(id),
+  )
+  const idsOf = (kind: Kind) =>
+    filterInSteps([...known[kind].keys()], (id) => source.seen[kind].has(id) || seenAgain[kind].has(id))
+  return { user: yield* idsOf('user'), group: yield* idsOf('group') }
 }
 
 /** Saves what a full run read although a guard held its plan. */
@@ -207,58 +295,67 @@ export async function rememberDoubts(db: Db, run: RunRecord, planned: Planned): 
   await addWaitingGroups(db, run, waitingGroups)
 }
 
-function stillThere(
+function* stillThere(
   { plan, absent }: Planned,
   unfinished: readonly { readonly op: Op; readonly id: string }[],
-): Record<Kind, readonly string[]> {
-  const left = new Set(unfinished.map(({ op, id }) => `${op} ${id}`))
-  const notDeleted = (kind: Kind): readonly string[] => {
-    const planned = plan.changes.idsOf(`delete-${kind}`)
-    return absent[kind].filter((id) => left.has(`delete-${kind} ${id}`) || !planned.has(id))
+): Steps<Record<Kind, readonly string[]>> {
+  const left = new Set<string>()
+  yield* forEachInSteps(unfinished, ({ op, id }) => left.add(`${op} ${id}`))
+  const notDeleted = function* (kind: Kind): Steps<readonly string[]> {
+    const deleted = new Set<string>()
+    yield* forEachInSteps(
+      plan.changes.headsOf(`delete-${kind}`),
+      ({ id }) => left.has(`delete-${kind} ${id}`) || deleted.add(id),
+    )
+    return yield* filterInSteps(absent[kind], (id) => !deleted.has(id))
   }
-  return { user: notDeleted('user'), group: notDeleted('group') }
+  return { user: yield* notDeleted('user'), group: yield* notDeleted('group') }
 }
 
 /** The absent entries whose delete is due or waits; the others are kept for another reason. */
-function awaitingDelete(plan: Plan, absent: Planned['absent']): Record<Kind, readonly string[]> {
+function* awaitingDelete(plan: Plan, absent: Planned['absent']): Steps<Record<Kind, readonly string[]>> {
   const waiting = { user: new Set<string | undefined>(), group: new Set<string | undefined>() }
-  for (const { code, kind, id } of plan.notices)
+  yield* forEachInSteps(plan.notices, ({ code, kind, id }) => {
     if (code === 'unproved' || code === 'in-grace') waiting[kind].add(id)
-  for (const { id } of plan.changes.headsOf('delete-user')) waiting.user.add(id)
-  for (const { id } of plan.changes.headsOf('delete-group')) waiting.group.add(id)
+  })
+  for (const kind of KINDS)
+    yield* forEachInSteps(plan.changes.headsOf(`delete-${kind}`), ({ id }) => waiting[kind].add(id))
   return {
-    user: absent.user.filter((id) => waiting.user.has(id)),
-    group: absent.group.filter((id) => waiting.group.has(id)),
+    user: yield* filterInSteps(absent.user, (id) => waiting.user.has(id)),
+    group: yield* filterInSteps(absent.group, (id) => waiting.group.has(id)),
   }
 }
 
-async function rememberPlaces(
+async function baselineOf(
   db: Db,
   run: RunRecord,
   { source: { eachPlace }, plan, emptied }: Planned,
   kind: Kind,
   absent: readonly string[],
-): Promise<void> {
-  if (eachPlace === undefined) return
+): Promise<Baseline | undefined> {
+  if (eachPlace === undefined) return undefined
   const before = absent.length === 0 ? undefined : await findBaseline(db, run, kind)
-  const still = before === undefined ? [] : stillEmptied(before, undecided(plan, kind, absent))
+  const still =
+    before === undefined
+      ? []
+      : await inTurns(stillEmptied(before, await inTurns(undecided(plan, kind, absent))))
   const steps = takeBaseline((visit) => eachPlace(kind, visit), {
     absent,
     before,
     emptied: [...new Set([...emptied[kind], ...still])].toSorted(),
   })
-  const baseline = await inTurns(steps)
-  await storeBaseline(db, run, kind, baseline)
+  return inTurns(steps)
 }
 
 const DECIDED: ReadonlySet<NoticeCode> = new Set(['rejected', 'excluded', 'protected', 'kept-by-policy'])
 
 /** The absent entries that neither an operator nor the configuration decided to keep. */
-function undecided({ notices }: Plan, kind: Kind, absent: readonly string[]): readonly string[] {
-  const kept = new Set(
-    notices.filter((notice) => notice.kind === kind && DECIDED.has(notice.code)).map(({ id }) => id),
-  )
-  return absent.filter((id) => !kept.has(id))
+function* undecided({ notices }: Plan, kind: Kind, absent: readonly string[]): Steps<readonly string[]> {
+  const kept = new Set<string | undefined>()
+  yield* forEachInSteps(notices, (notice) => {
+    if (notice.kind === kind && DECIDED.has(notice.code)) kept.add(notice.id)
+  })
+  return yield* filterInSteps(absent, (id) => !kept.has(id))
 }
 
 async function timeOf(db: Db): Promise<Date> {

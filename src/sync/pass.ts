@@ -5,7 +5,10 @@ import { closeChunksOfEndedRuns, workersOfEndedRuns } from './apply/claim.ts'
 import type { CanaryParts } from './apply/canary.ts'
 import { drainRun } from './apply/drain.ts'
 import type { ChunkJob } from './apply/job.ts'
+import { everyInSteps, type Steps } from '../base/steps.ts'
+import { inTurns } from '../base/turns.ts'
 import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
+import type { Notice } from '../core/notice.ts'
 import { UserTable } from '../core/entries/user-table.ts'
 import type { Log } from '../base/log/log.ts'
 import type { CanaryVerdict } from '../core/plan/canary.ts'
@@ -32,25 +35,26 @@ import {
   storeNotices,
   storePlan,
 } from '../store/plans.ts'
-import { closeHold, holdRun, joinHold } from '../store/holds.ts'
+import { heldRows } from '../store/held-changes.ts'
+import { closeHold, compareHold, holdRun, joinHold, type NewHold } from '../store/holds.ts'
 import { lastGood } from '../store/last-good.ts'
-import { findRun, finishRun, type RunRecord, setRunState } from '../store/runs.ts'
-import type { Undo } from '../store/run-types.ts'
+import { finishRun, type RunRecord, setRunState } from '../store/runs.ts'
+import type { RunCounts, Undo } from '../store/run-types.ts'
 import { settleUndone } from '../store/convergence.ts'
 import { approvedIn } from '../store/decisions.ts'
 import { spendApprovals } from '../store/forget-decisions.ts'
 import type { Tables } from '../store/tables.ts'
 import {
+  memoryOfRun,
+  memoryOfWrites,
   recall,
-  rememberAbsences,
   rememberAdditions,
   rememberDoubts,
   rememberHeldRun,
-  rememberRun,
-  rememberWrites,
+  saveAbsences,
 } from './memory.ts'
 import { PhaseClock, type RunPhase } from './phase-clock.ts'
-import { countRun, evidenceIn } from './report.ts'
+import { countRun, countsAtEnd, evidenceIn } from './report.ts'
 import type { Planned, RunDeps } from './run.ts'
 import type { UndoDeps } from './undo.ts'
 
@@ -87,11 +91,13 @@ export interface PassDeps {
   readonly onPhase?: (sync: string, phase: RunPhase, seconds: number) => void
 }
 
-function hasApproved({ changes }: Plan, approved: ReadonlySet<string>): boolean {
+/** Whether an operator approved a delete or a removal of the plan. */
+function* hasApproved({ changes }: Plan, approved: ReadonlySet<string>): Steps<boolean> {
   if (approved.size === 0) return false
-  for (const { removes, fingerprint } of changes.of('delete-user', 'delete-group', 'set-members'))
-    if (removes > 0 && approved.has(fingerprint)) return true
-  return false
+  const isOpen = ({ fingerprint }: { readonly fingerprint: string }) => !approved.has(fingerprint)
+  if (!(yield* everyInSteps(changes.headsOf('delete-user', 'delete-group'), isOpen))) return true
+  const removes = changes.of('set-members')
+  return !(yield* everyInSteps(removes, (planned) => planned.removes === 0 || isOpen(planned)))
 }
 
 /** One run of its owner: every write is in a transaction of the `FencedRun`. Disposing frees its reads. */
@@ -104,6 +110,7 @@ export class Pass implements Disposable {
   readonly #table = new UserTable()
   readonly #clock: PhaseClock
   #planned: Planned | undefined
+  #counts: RunCounts | undefined
   /** Notices of the write verification, each once, also where it is repeated. */
   readonly #readBack = new Map<string, CanaryVerdict['notices'][number]>()
 
@@ -189,72 +196,88 @@ export class Pass implements Disposable {
 
   /** Ends the run with an error. Both reads may have been good all the same. */
   async fail(error: string): Promise<void> {
+    if (this.#planned !== undefined) await this.#saveAbsences(this.#planned)
     await this.#fenced.write(async (trx) => {
-      const counts = await this.#finalCounts(trx)
+      const counts = this.#counts && (await this.#countsAtEnd(trx, this.#counts, []))
       await storeNotices(trx, this.#run.run, [...this.#readBack.values()], -this.#readBack.size)
       await spendApprovals(trx, this.#run)
       await finishRun(trx, this.#run.run, { state: 'failed', error, counts })
-      if (this.#planned !== undefined) await this.#rememberAbsences(trx, this.#planned)
+      if (this.#planned !== undefined) await forgetDeleted(trx, this.#run.run)
     })
   }
 
-  /** Plans only when no request of an ended run can be in flight any more. */
+  /** Reads only when no request of an ended run can be in flight any more. */
   async #settle(signal: AbortSignal): Promise<void> {
     const { db, isDead } = this.#deps
     const { name: sync } = this.#setup
     const workers = await workersOfEndedRuns(db, sync)
-    if (workers.length === 0) return
-    const { settle, settleDead } = this.#times.fence
-    await sleep(workers.every(isDead) ? settleDead : settle, undefined, { signal })
-    await closeChunksOfEndedRuns(db, sync)
+    if (workers.length > 0) {
+      const { settle, settleDead } = this.#times.fence
+      await sleep(workers.every(isDead) ? settleDead : settle, undefined, { signal })
+      await closeChunksOfEndedRuns(db, sync)
+    }
+    this.#clock.enter('read')
   }
 
   async #keep(planned: Planned): Promise<void> {
     const { plan, directory, breaches, approved, configurationChange } = planned
     const run = this.#run
-    const counts = countRun(planned)
+    const counts = await inTurns(countRun(planned))
+    const isApproved = await inTurns(hasApproved(plan, approved))
     // A held plan is stored by `#hold`, unless the open hold has it already.
     if (!planned.isHeld) await storePlan(this.#fenced, plan, approved)
+    const saveWrites = run.mode === 'plan' ? undefined : await memoryOfWrites(this.#deps.db, run, planned)
     await this.#fenced.write(async (trx) => {
       await setRunState(trx, run.run, 'planning', {
         directoryMoved: directory.moved,
-        approved: hasApproved(plan, approved),
+        approved: isApproved,
         digest: plan.digest,
         counts,
-        evidence: evidenceIn(planned),
+        evidence: evidenceIn(planned, counts),
         breaches,
         configurationChange,
       })
       if (run.mode === 'plan') return finishRun(trx, run.run, { state: 'planned', counts })
       if (run.undo !== null && !planned.isHeld) await settleUndone(trx, run.undo.run)
-      await rememberWrites(trx, run, planned)
+      await saveWrites?.(trx)
       await rememberDoubts(trx, run, planned)
       await rememberAdditions(trx, run, planned)
     })
+    this.#counts = counts
     if (run.mode === 'sync') this.#planned = planned
   }
 
   async #hold(planned: Planned): Promise<void> {
-    const { plan, breaches, approved } = planned
+    const { plan, approved } = planned
     const run = this.#run
-    const counts = countRun(planned)
     await storePlan(this.#fenced, { ...plan, changes: [] }, approved)
+    const hold = await this.#newHold(planned, 'held')
+    await this.#saveAbsences(planned)
     const isJoined = await this.#fenced.write(async (trx) => {
-      const joined = await joinHold(trx, run, { breaches, counts, digest: plan.digest })
+      const joined = await joinHold(trx, run, { ...hold, digest: plan.digest })
       if (joined) await this.#rememberHeld(trx, planned)
       return joined
     })
     if (isJoined) return
     await storePlan(this.#fenced, { ...plan, notices: [] }, approved)
     await this.#fenced.write(async (trx) => {
-      await holdRun(trx, run, 'held', { breaches, counts, lastsMs: this.#setup.holdMs })
+      await holdRun(trx, run, 'held', hold)
       await this.#rememberHeld(trx, planned)
     })
   }
 
+  async #newHold({ breaches }: Planned, state: 'held' | 'done'): Promise<NewHold> {
+    return {
+      held: await inTurns(heldRows(breaches)),
+      seen: await compareHold(this.#deps.db, this.#run, { state, breaches }),
+      counts: this.#counts!,
+      lastsMs: this.#setup.holdMs,
+    }
+  }
+
   async #rememberHeld(trx: Fenced, planned: Planned): Promise<void> {
     await rememberHeldRun(trx, this.#run, planned)
-    await this.#rememberAbsences(trx, planned)
+    await forgetDeleted(trx, this.#run.run)
   }
 
   /** A store that is away for a moment interrupts no run: while the lease lasts, draining resumes where it was. */
@@ -291,42 +314,40 @@ export class Pass implements Disposable {
   }
 
   async #complete(planned: Planned): Promise<void> {
+    this.#clock.end()
     const run = this.#run
-    const { options } = this.#setup
+    const { db } = this.#deps
+    const { breaches, server } = planned
+    const incomplete = incompleteDirectory(planned, await countThereBefore(db, run.run))
+    const isWhole = incomplete.length === 0
+    const isOfAll = run.only_entries === null
+    const saveRun = isOfAll
+      ? await memoryOfRun(db, run, planned, { isWhole, options: this.#setup.options })
+      : undefined
+    await this.#saveAbsences(planned)
+    const isAsking = breaches.some(({ waitsFor, changes }) => waitsFor !== undefined && changes.length > 0)
+    const hold = isAsking ? await this.#newHold(planned, 'done') : undefined
     await this.#fenced.write(async (trx) => {
-      const incomplete = incompleteDirectory(planned, await countThereBefore(trx, run.run))
       const applying = [...incomplete, ...this.#readBack.values()]
       await storeNotices(trx, run.run, applying, -applying.length)
-      const lists = await listNotices(trx, run.run)
-      const plan = { ...planned.plan, notices: [...lists, ...applying, ...planned.plan.notices] }
-      const counts = countRun({ ...planned, plan }, await outcomesAtEnd(trx, run.run))
-      const isWhole = incomplete.length === 0
+      const counts = await this.#countsAtEnd(trx, this.#counts!, incomplete)
       await spendApprovals(trx, run)
-      if (run.only_entries === null) await rememberRun(trx, run, planned, { isWhole, options })
-      await this.#rememberAbsences(trx, planned)
-      const { breaches, server } = planned
-      if (breaches.some(({ waitsFor, changes }) => waitsFor !== undefined && changes.length > 0)) {
-        await holdRun(trx, run, 'done', { breaches, counts, lastsMs: this.#setup.holdMs })
-        return
-      }
-      if (run.only_entries === null && isWhole && server?.trouble === undefined)
-        await closeHold(trx, run.sync)
+      await saveRun?.(trx)
+      await forgetDeleted(trx, run.run)
+      if (hold !== undefined) return holdRun(trx, run, 'done', { ...hold, counts })
+      if (isOfAll && isWhole && server?.trouble === undefined) await closeHold(trx, run.sync)
       await finishRun(trx, run.run, { state: 'done', counts })
     })
   }
 
   /** The reads of a killed run are lost: the run that resumes it counts. */
-  async #rememberAbsences(trx: Fenced, planned: Planned): Promise<void> {
-    await rememberAbsences(trx, this.#run, planned)
-    await forgetDeleted(trx, this.#run.run)
+  #saveAbsences(planned: Planned): Promise<void> {
+    return saveAbsences(this.#deps.db, this.#fenced, this.#run, planned)
   }
 
-  async #finalCounts(trx: Fenced) {
-    const record = await findRun(trx, this.#run.run)
-    if (!record?.counts) return undefined
-    const notices = { ...record.counts.notices }
-    for (const { code } of [...this.#readBack.values(), ...(await listNotices(trx, record.run))])
-      notices[code] = (notices[code] ?? 0) + 1
-    return { ...record.counts, notices, outcomes: await outcomesAtEnd(trx, record.run) }
+  async #countsAtEnd(trx: Fenced, counts: RunCounts, more: readonly Notice[]): Promise<RunCounts> {
+    const { run } = this.#run
+    const applying = [...more, ...this.#readBack.values(), ...(await listNotices(trx, run))]
+    return countsAtEnd(counts, applying, await outcomesAtEnd(trx, run))
   }
 }

@@ -3,8 +3,7 @@ export type RunPhase = 'read' | 'plan' | 'apply'
 
 export class PhaseClock {
   readonly #onPhase: (phase: RunPhase, seconds: number) => void
-  #phase: RunPhase = 'read'
-  #since = performance.now()
+  #running: { readonly phase: RunPhase; readonly since: number } | undefined
 
   constructor(onPhase: (phase: RunPhase, seconds: number) => void) {
     this.#onPhase = onPhase
@@ -12,11 +11,12 @@ export class PhaseClock {
 
   enter(phase: RunPhase): void {
     this.end()
-    this.#phase = phase
-    this.#since = performance.now()
+    this.#running = { phase, since: performance.now() }
   }
 
   end(): void {
-    this.#onPhase(this.#phase, (performance.now() - this.#since) / 1000)
+    const ended = this.#running
+    this.#running = undefined
+    if (ended !== undefined) this.#onPhase(ended.phase, (performance.now() - ended.since) / 1000)
   }
 }

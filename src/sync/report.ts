@@ -2,12 +2,12 @@ import type { NoticeCode } from '../core/notice.ts'
 import type { Notice } from '../core/notice.ts'
 import { type Op, OPS } from '../core/plan/change.ts'
 import type { PlannedChanges } from '../core/plan/changes.ts'
-import type { ChangeState, ReadEvidence, RunCounts } from '../store/run-types.ts'
+import { forEachInSteps, type Steps } from '../base/steps.ts'
+import type { ReadEvidence, RunCounts } from '../store/run-types.ts'
 import type { Planned } from './run.ts'
 
-/** `outcomes` are empty until the plan is applied. */
-export function countRun(planned: Planned, outcomes: Partial<Record<ChangeState, number>> = {}): RunCounts {
-  const { source, directory, plan } = planned
+/** Without outcomes, until the plan is applied. */
+export function* countRun({ source, directory, plan }: Planned): Steps<RunCounts> {
   return {
     sourceUsers: source.seen.user.size,
     sourceGroups: source.seen.group.size,
@@ -15,17 +15,31 @@ export function countRun(planned: Planned, outcomes: Partial<Record<ChangeState,
     directoryGroups: directory.groups.size,
     unchanged: plan.unchanged,
     planned: plannedBy(plan.changes),
-    outcomes,
-    notices: noticesBy(plan.notices),
+    outcomes: {},
+    notices: yield* noticesBy(plan.notices),
   }
 }
 
-export function evidenceIn({ source, directory, server, absent, plan }: Planned): ReadEvidence {
+/** The counts at the end of a run, with the notices of applying it. */
+export function countsAtEnd(
+  counts: RunCounts,
+  applying: readonly Notice[],
+  outcomes: RunCounts['outcomes'],
+): RunCounts {
+  const notices = { ...counts.notices }
+  for (const { code } of applying) notices[code] = (notices[code] ?? 0) + 1
+  return { ...counts, notices, outcomes }
+}
+
+export function evidenceIn(
+  { source, directory, server, absent }: Planned,
+  { notices }: RunCounts,
+): ReadEvidence {
   return {
     server: server?.state ?? null,
     unreadable: source.unreadable,
     absent: { user: absent.user.length, group: absent.group.length },
-    seenAgain: plan.notices.filter(({ code }) => code === 'seen-again').length,
+    seenAgain: notices['seen-again'] ?? 0,
     directoryMoved: directory.moved,
   }
 }
@@ -35,8 +49,8 @@ function plannedBy(changes: PlannedChanges): Partial<Record<Op, number>> {
   return Object.fromEntries(used.map((op) => [op, changes.countOf(op)]))
 }
 
-function noticesBy(notices: readonly Notice[]): Partial<Record<NoticeCode, number>> {
+function* noticesBy(notices: readonly Notice[]): Steps<Partial<Record<NoticeCode, number>>> {
   const counts: Partial<Record<NoticeCode, number>> = {}
-  for (const { code } of notices) counts[code] = (counts[code] ?? 0) + 1
+  yield* forEachInSteps(notices, ({ code }) => (counts[code] = (counts[code] ?? 0) + 1))
   return counts
 }

@@ -2,7 +2,7 @@ import type { Wait } from '../core/notice.ts'
 import type { LossLook, PreferredServer } from '../core/entries/evidence.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../core/entries/snapshot.ts'
-import type { Steps } from '../base/steps.ts'
+import { forEachInSteps, type Steps } from '../base/steps.ts'
 import type { UserTable } from '../core/entries/user-table.ts'
 import type { Baseline } from '../core/plan/baseline.ts'
 import { deleteFingerprint } from '../core/plan/change.ts'
@@ -16,7 +16,6 @@ import {
   checkGuards,
   type GuardFacts,
   type GuardLimits,
-  heldChanges,
   isApproved,
 } from '../core/plan/guards.ts'
 import { stillLeftOut } from '../core/plan/left-out.ts'
@@ -119,21 +118,22 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   const { findings, ...proved } = await planAndProve(deps, inputs, { memory, server }, signal)
   const { plan } = proved
   const configurationChange = changeSince(memory.lastOptions, deps.options)
-  const facts = { ...factsOf(inputs, plan, memory), configurationChange }
+  const facts = { ...(await inTurns(factsOf(inputs, plan, memory), signal)), configurationChange }
   const limited = await inTurns(checkGuards(plan, facts, deps.limits), signal)
   if (deps.part !== undefined) {
     const some = await inTurns(partOf(plan, deps.part, limited, memory.approved), signal)
     const chosen = { ...proved, plan: some, source, directory, server, breaches: [], isHeld: false }
     return carryOut(deps, { ...chosen, approved: memory.approved, absent, configurationChange }, signal)
   }
-  const guards = [...limited, ...(await inTurns(stillLeftOut(plan, memory.leftOut), signal))]
+  const found = [...limited, ...(await inTurns(stillLeftOut(plan, memory.leftOut), signal))]
+  const guards = await inTurns(withApprovals(found, memory), signal)
   const planned: Planned = {
     ...proved,
     source,
     directory,
     server,
-    breaches: [...(deps.mode === 'plan' ? withApprovals(guards, memory) : guards), ...findings],
-    isHeld: deps.mode === 'sync' && !isApproved(guards, memory.approved),
+    breaches: [...(deps.mode === 'plan' ? guards : found), ...findings],
+    isHeld: deps.mode === 'sync' && guards.some(({ decided }) => decided === undefined),
     configurationChange,
     approved: memory.approved,
     absent,
@@ -166,14 +166,19 @@ function* partOf(
   guards: readonly Breach[],
   approved: ReadonlySet<string>,
 ): Steps<Plan> {
-  const held = new Set(heldChanges(guards).filter((print) => !approved.has(print)))
+  const held = new Set<string>()
+  for (const { changes: named } of guards)
+    yield* forEachInSteps(named, (print) => approved.has(print) || held.add(print))
   const changes = yield* chooseChanges(plan.changes, part, (print) => !held.has(print))
   return { ...plan, changes, digest: yield* changes.digest() }
 }
 
 /** A plan-only run holds nothing, so it needs no decision; but earlier approvals would not hold a sync. */
-function withApprovals(guards: readonly Breach[], { approved }: Memory): readonly RecordedBreach[] {
-  return guards.map((guard) => (isApproved([guard], approved) ? { ...guard, decided: 'approved' } : guard))
+function* withApprovals(guards: readonly Breach[], { approved }: Memory): Steps<readonly RecordedBreach[]> {
+  const judged: RecordedBreach[] = []
+  for (const guard of guards)
+    judged.push((yield* isApproved([guard], approved)) ? { ...guard, decided: 'approved' } : guard)
+  return judged
 }
 
 /** An empty or much shorter list may be a broken answer, so entries that seem new are looked up first. */
@@ -244,7 +249,7 @@ async function lookAtLosses(
   plan: Plan,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, LossLook>> {
-  const losses = lossesOf(plan)
+  const losses = await inTurns(lossesOf(plan), signal)
   if (losses.size === 0 || source.lookAtLosses === undefined) return new Map()
   return source.lookAtLosses(snapshot, losses, signal)
 }
@@ -294,12 +299,17 @@ async function lookAgain(
   return sightings
 }
 
-export function factsOf({ source, directory }: PlanInputs, { notices }: Plan, memory: Memory): GuardFacts {
+export function* factsOf(
+  { source, directory }: PlanInputs,
+  { notices }: Plan,
+  memory: Memory,
+): Steps<GuardFacts> {
   let memberships = 0
-  for (const group of directory.groups.values()) memberships += group.members.length
+  yield* forEachInSteps(directory.groups.values(), ({ members }) => (memberships += members.length))
   const waiting = { user: 0, group: 0 }
-  for (const { code, kind, id } of notices)
+  yield* forEachInSteps(notices, ({ code, kind, id }) => {
     if (code === 'unproved' && id !== undefined && !source.seen[kind].has(id)) waiting[kind] += 1
+  })
   return {
     source: { users: source.seen.user.size, groups: source.seen.group.size },
     waiting: { users: waiting.user, groups: waiting.group },

@@ -1,7 +1,7 @@
 import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
 import type { NoticeCode } from '../core/notice.ts'
 import type { Notice } from '../core/notice.ts'
-import type { Steps } from '../base/steps.ts'
+import { forEachInSteps, type Steps } from '../base/steps.ts'
 import { SourceUsers } from '../core/entries/users.ts'
 import type { Plan } from '../core/plan/changes.ts'
 import { type Breach, checkGuards, type GuardFacts, isApproved } from '../core/plan/guards.ts'
@@ -61,7 +61,7 @@ export async function runUndo(deps: UndoDeps, signal: AbortSignal): Promise<RunE
     directory,
     server: undefined,
     breaches,
-    isHeld: deps.mode === 'sync' && !isApproved(breaches, approved),
+    isHeld: deps.mode === 'sync' && !(await inTurns(isApproved(breaches, approved), signal)),
     approved,
     absent: NOBODY,
     emptied: NOBODY,
@@ -151,15 +151,18 @@ function* guardsOf(
   // The earlier directory is the source here, so it has not shrunk.
   const { seen } = inputs.source
   const facts: GuardFacts = {
-    ...factsOf(inputs, plan, memory),
+    ...(yield* factsOf(inputs, plan, memory)),
     lastGood: { users: seen.user.size, groups: seen.group.size },
   }
   const guards = yield* checkGuards(plan, facts, limits)
-  return [...guards, ...deletesOf(plan, undo.run)]
+  return [...guards, ...(yield* deletesOf(plan, undo.run))]
 }
 
-function deletesOf({ changes }: Plan, run: number): readonly Breach[] {
-  const deletes = Array.from(changes.headsOf('delete-user', 'delete-group'), ({ fingerprint }) => fingerprint)
+function* deletesOf({ changes }: Plan, run: number): Steps<readonly Breach[]> {
+  const deletes: string[] = []
+  yield* forEachInSteps(changes.headsOf('delete-user', 'delete-group'), ({ fingerprint }) =>
+    deletes.push(fingerprint),
+  )
   if (deletes.length === 0) return []
   const params = { run, users: changes.countOf('delete-user'), groups: changes.countOf('delete-group') }
   return [{ code: 'undo-deletes', params, changes: deletes }]

@@ -4,7 +4,10 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { socketPath } from '../../src/base/socket/socket.ts'
+import { type After, parts } from '../../src/operations/parts.ts'
 import { PATIENCE } from '../support/patience.ts'
+
+type Numbered = { readonly number: number }
 
 /** What the suite reads of a run, as `dirsyncd runs --json` shows it. */
 export interface RunJson {
@@ -58,8 +61,18 @@ export class DaemonClient {
     return this.#ask('GET', '/runs?limit=1000') as Promise<RunJson[]>
   }
 
-  run(number: number): Promise<RunDetails> {
-    return this.#ask('GET', `/runs/${number}?limit=100000`) as Promise<RunDetails>
+  async run(number: number): Promise<RunDetails> {
+    const run = (await this.#ask('GET', `/runs/${number}?limit=0`)) as RunDetails
+    const changes = await this.#all<RunDetails['changes'][number]>(`/runs/${number}/changes`)
+    return { ...run, changes, notices: await this.#all(`/runs/${number}/notices`) }
+  }
+
+  async #all<T>(path: string): Promise<readonly T[]> {
+    const all: T[] = []
+    const read = ({ after }: After) =>
+      this.#ask('GET', after === undefined ? path : `${path}?after=${after}`) as Promise<(T & Numbered)[]>
+    for await (const some of parts(read)) all.push(...some)
+    return all
   }
 
   async #ask(method: string, path: string, body?: object, ms: number = PATIENCE.timeout): Promise<unknown> {

@@ -4,7 +4,10 @@ import { beforeEach, expect, test } from 'vitest'
 import { createLocalControl } from '../../src/operations/local.ts'
 import type { Op } from '../../src/core/plan/change.ts'
 import { decide, decisionsOf } from '../../src/store/decisions.ts'
-import { forgetOtherDecisions } from '../../src/store/forget-decisions.ts'
+import { atOnce } from '../../src/base/steps.ts'
+import { heldRows } from '../../src/store/held-changes.ts'
+import type { SyncTarget } from '../../src/store/run-types.ts'
+import { decisionsOver } from '../../src/store/forget-decisions.ts'
 import { deletedLastDay } from '../../src/store/journal.ts'
 import { quarantined } from '../../src/store/quarantine.ts'
 import { holdRun } from '../../src/store/holds.ts'
@@ -26,6 +29,8 @@ beforeEach(() => {
   ;({ store, db, sync } = bed)
 })
 
+const NEW_HOLD = { seen: undefined, counts: countsOf({}), lastsMs: 1e9 }
+
 /** Asks for a run, and returns its number. */
 function ask(target = TARGET): Promise<number> {
   return addRun(db, { sync, target, mode: 'sync', trigger: 'demand' })
@@ -37,7 +42,7 @@ async function hold(...changes: string[]): Promise<number> {
   const breaches = [{ ...MAX_DELETES, changes }]
   await writeFenced(store, run.run, async (trx) => {
     await setRunState(trx, run.run, 'planning', { breaches })
-    await holdRun(trx, run, 'held', { breaches, counts: countsOf({}), lastsMs: 1e9 })
+    await holdRun(trx, run, 'held', { ...NEW_HOLD, held: atOnce(heldRows(breaches)) })
   })
   return run.run
 }
@@ -90,17 +95,20 @@ test('the deletes of the last day are counted, but for those that a person appro
   expect(await deletedLastDay(db, { sync, target: TARGET })).toMatchObject({ users: 4 })
 })
 
-const judged = () => ({ user: [], group: [] })
-const nothing = () => []
+async function forgetOtherDecisions(of: SyncTarget, open: readonly string[] = []): Promise<void> {
+  const judged = { user: new Set<string>(), group: new Set<string>() }
+  const forget = await decisionsOver(db, of, { open, unjudged: async () => judged, asked: () => [] })
+  await forget(db)
+}
 
 test('a decision is forgotten when its change is no longer wanted, and no other sync loses one', async () => {
   await decide(db, await hold('wanted', 'gone'), { decision: 'approved', by: 'ada' }, async () => undefined)
-  await forgetOtherDecisions(db, { sync: 'another sync', target: TARGET }, [], judged, nothing)
-  await forgetOtherDecisions(db, { sync, target: 'https://elsewhere.example' }, [], judged, nothing)
+  await forgetOtherDecisions({ sync: 'another sync', target: TARGET })
+  await forgetOtherDecisions({ sync, target: 'https://elsewhere.example' })
   expect((await decisionsOf(db, { sync, target: TARGET, isUndo: false })).approved).toEqual(
     new Set(['wanted', 'gone']),
   )
-  await forgetOtherDecisions(db, { sync, target: TARGET }, ['wanted'], judged, nothing)
+  await forgetOtherDecisions({ sync, target: TARGET }, ['wanted'])
   expect((await decisionsOf(db, { sync, target: TARGET, isUndo: false })).approved).toEqual(
     new Set(['wanted']),
   )
@@ -179,7 +187,7 @@ test('a hold whose approved changes are applied asks for no other run', async ()
   const control = createLocalControl({ db, targets, wake: async () => undefined })
   const run = await hold('a')
   await control.approve({ run: run, by: 'ada' })
-  await forgetOtherDecisions(db, { sync, target: TARGET }, [], judged, nothing)
+  await forgetOtherDecisions({ sync, target: TARGET })
   await db
     .updateTable('dirsyncd.runs')
     .set({ finished_at: new Date() })
@@ -235,7 +243,7 @@ test('two people who decide on two guards at once are both heard', async () => {
     }))
     await writeFenced(store, run.run, async (trx) => {
       await setRunState(trx, run.run, 'planning', { breaches })
-      await holdRun(trx, run, 'held', { breaches, counts: countsOf({}), lastsMs: 1e9 })
+      await holdRun(trx, run, 'held', { ...NEW_HOLD, held: atOnce(heldRows(breaches)) })
     })
     await Promise.all([
       control.approve({ run: run.run, by: 'ada', only: ['max-deletes-users'] }),

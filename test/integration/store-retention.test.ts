@@ -1,7 +1,7 @@
 import { type Kysely, type KyselyPlugin, sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 import { TIMES } from '../../src/queue/times.ts'
-import { absencesOf, countAbsences } from '../../src/store/absences.ts'
+import { absencesOf, addAbsences } from '../../src/store/absences.ts'
 import { deletedIdsLastDay } from '../../src/store/journal.ts'
 import { countChanges } from '../../src/store/change-list.ts'
 import { countNotices, refusedInLastRun, storePlan } from '../../src/store/plans.ts'
@@ -200,7 +200,7 @@ test('whose change the last run saw refused stays known although its journal is 
 })
 
 test('who waits for the delete is forgotten after 90 days without a read that counts, whatever else is kept', async () => {
-  await countAbsences(db, { sync, target: TARGET }, { user: ['late', 'waits'], group: [] }, () => false)
+  await addAbsences(db, { sync, target: TARGET }, 'user', ['late', 'waits'])
   for (const [id, days] of [
     ['late', 91],
     ['waits', 60],
@@ -289,7 +289,7 @@ test('with nothing to remove, no statement changes a row', async () => {
 async function removedSync(days: number): Promise<string> {
   const of = `${sync}-removed`
   const run = await ended({ of, days })
-  await countAbsences(db, { sync: of, target: TARGET }, { user: ['u'], group: [] }, () => false)
+  await addAbsences(db, { sync: of, target: TARGET }, 'user', ['u'])
   await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, params)
     VALUES (${of}, ${TARGET}, 'f', 'create-user', 'u', '{"answer":""}')`.execute(db)
   await sql`INSERT INTO dirsyncd.decisions (sync, target, fingerprint, decision, run, decided_by)

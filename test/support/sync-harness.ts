@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AccessManagementClient } from '../../src/api/client/client.ts'
 import type { ApproveRequest } from '../../src/operations/control.ts'
 import { createLocalControl } from '../../src/operations/local.ts'
-import { Executor } from '../../src/sync/executor.ts'
+import { Executor, type ExecutorDeps } from '../../src/sync/executor.ts'
 import type { SyncSetup } from '../../src/sync/pass.ts'
-import type { Sighting, SourceSnapshot } from '../../src/core/entries/snapshot.ts'
+import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../../src/core/entries/snapshot.ts'
 import { createLog } from '../../src/base/log/log.ts'
 import type { Grace } from '../../src/core/plan/grace.ts'
 import type { Options } from '../../src/core/plan/configuration.ts'
@@ -20,6 +20,8 @@ import { lookBack } from '../../src/target/look-back.ts'
 import { readDirectory } from '../../src/target/read-directory.ts'
 import { createTogether } from '../../src/target/together/create-together.ts'
 import { tryChange } from '../../src/target/try-change.ts'
+import { forEachInSteps } from '../../src/base/steps.ts'
+import { inTurns } from '../../src/base/turns.ts'
 import type { OpenBackend } from './backends.ts'
 import type { Company } from './company.ts'
 import { QUICK } from './times.ts'
@@ -68,6 +70,10 @@ export interface SyncHarnessOptions {
   readonly createBatch?: number
   /** Called after each read of the directory, before the planning. */
   readonly afterRead?: () => Promise<void>
+  /** Instead of a read of the service. */
+  readonly listed?: () => DirectorySnapshot
+  /** Told of what happens, and when. */
+  readonly told?: Pick<ExecutorDeps, 'onPhase' | 'onRunEnd'>
 }
 
 /** One sync in this process: a source in memory, an executor, and the workers that a test starts. */
@@ -136,7 +142,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
     target,
     source: memorySource(options),
     readDirectory: async (signal, _table, membership) => {
-      const snapshot = await readDirectory(client, { ...read, membership }, signal)
+      const snapshot = options.listed?.() ?? (await readDirectory(client, { ...read, membership }, signal))
       await options.afterRead?.()
       return snapshot
     },
@@ -164,6 +170,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
       isDead: options.isDead ?? (() => false),
       log,
       signal: stopping.signal,
+      ...options.told,
       times: { ...QUICK, outage: { ...QUICK.outage, giveUp: options.giveUpMs ?? QUICK.outage.giveUp } },
     })
   const executor = otherExecutor(`${sync}-process`)
@@ -276,7 +283,11 @@ function memorySource({ company, onRead, asRead, lookAgain = () => 'gone' }: Syn
       const snapshot = snapshotOf(company)
       return asRead === undefined ? snapshot : asRead(snapshot)
     },
-    lookAgain: async (_kind, ids) => new Map(ids.map((id) => [id, lookAgain(id)])),
+    lookAgain: async (_kind, ids) => {
+      const sightings = new Map<string, Sighting>()
+      await inTurns(forEachInSteps(ids, (id) => sightings.set(id, lookAgain(id))))
+      return sightings
+    },
     probe: async () => [],
     find: () => Promise.reject(new Error('nobody is looked for in memory')),
   }

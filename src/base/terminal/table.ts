@@ -5,7 +5,7 @@ export function renderTable(head: readonly string[], rows: readonly (readonly st
   const columns = head.map((title, column) => {
     const cells = rows.map((row) => row[column] ?? '')
     return {
-      width: Math.max(textWidth(title), ...cells.map(textWidth)),
+      width: cells.reduce((widest, cell) => Math.max(widest, textWidth(cell)), textWidth(title)),
       right: cells.length > 0 && cells.every((cell) => /^[\d,.]*$/.test(cell)),
     }
   })

@@ -1,4 +1,6 @@
-import { PART, type Steps } from '../../base/steps.ts'
+import { addAll, listAt } from '../../base/lists.ts'
+import { forEachInSteps, PART, type Steps } from '../../base/steps.ts'
+import { sortedUniqueInSteps } from '../entries/sorting.ts'
 
 /** What fits into `CONTAINER_BITS`. */
 const MOST_CONTAINERS = 2000
@@ -39,10 +41,10 @@ export function* takeBaseline(
     places.add(hashOf(id), number)
   }
   yield* eachPlace(visit)
-  for (const id of kept?.absent ?? []) {
+  yield* forEachInSteps(kept?.absent ?? [], (id) => {
     const container = kept?.before && containerOf(kept.before, id)
     if (container !== undefined) visit(id, container)
-  }
+  })
   const all = [...numbers.keys()]
   const depth = greatestDepth(all)
   const containers = [...new Set(all.map((container) => cut(container, depth)))].toSorted()
@@ -146,47 +148,50 @@ export function* findEmptied(
   absent: readonly string[],
 ): Steps<EmptiedContainer[]> {
   const absentIn = new Map<string, string[]>()
-  for (const id of absent) {
+  yield* forEachInSteps(absent, (id) => {
     const container = containerOf(before, id)
     if (container !== undefined) listAt(absentIn, container).push(id)
-  }
+  })
   const left = yield* containersOf(before, eachPlace)
   const emptied = new Map<string, string[]>()
   const suspicious: [container: string, ids: readonly string[]][] = []
   for (const [container, ids] of absentIn) {
     const known = foundBefore(before, container)
-    if (known !== undefined) listAt(emptied, known).push(...ids)
+    if (known !== undefined) addAll(listAt(emptied, known), ids)
     else if (!left.has(container)) suspicious.push([container, ids])
   }
   if (suspicious.length > 0) {
-    const counts = countAbsent(before, yield* takeBaseline(eachPlace))
+    const counts = yield* countAbsent(before, yield* takeBaseline(eachPlace))
     const branches: Branches = {
       left: new Set([...left].flatMap(branchesOf)),
       absent: countByBranch(counts),
-      before: countByBranch(countByContainer(before)),
+      before: countByBranch(yield* countByContainer(before)),
     }
     const absentFrom = new Map(counts)
     for (const [container, ids] of suspicious) {
       const isEmptied = (absentFrom.get(container) ?? 0) >= MIN_ABSENT
       const name = topEmptied(container, branches) ?? (isEmptied ? container : undefined)
-      if (name !== undefined) listAt(emptied, name).push(...ids)
+      if (name !== undefined) addAll(listAt(emptied, name), ids)
     }
   }
-  return [...emptied].map(([container, ids]) => ({
-    container,
-    ids: ids.toSorted(),
-    wasFound: before.emptied.includes(container),
-  }))
+  const found: EmptiedContainer[] = []
+  for (const [container, ids] of emptied) {
+    const wasFound = before.emptied.includes(container)
+    found.push({ container, ids: yield* sortedUniqueInSteps(ids), wasFound })
+  }
+  return found
 }
 
 /** The containers found before to which any of these absent entries belongs. */
-export function stillEmptied(before: Baseline, absent: readonly string[]): string[] {
+export function* stillEmptied(before: Baseline, absent: readonly string[]): Steps<string[]> {
   if (before.emptied.length === 0) return []
-  const names = absent.flatMap((id) => {
+  const names = new Set<string>()
+  yield* forEachInSteps(absent, (id) => {
     const container = containerOf(before, id)
-    return container === undefined ? [] : (foundBefore(before, container) ?? [])
+    const name = container && foundBefore(before, container)
+    if (name !== undefined) names.add(name)
   })
-  return [...new Set(names)]
+  return [...names]
 }
 
 /** The container or branch found before that holds this one, or is in it where deeper ones do not count. */
@@ -226,25 +231,23 @@ function* containersOf({ depth }: Baseline, eachPlace: EachPlace): Steps<Readonl
 }
 
 /** Absent entries per container. Both lists are sorted by the hash. */
-function countAbsent({ containers, entries }: Baseline, now: Baseline): [container: string, count: number][] {
-  const counts = new Uint32Array(containers.length)
+function* countAbsent(before: Baseline, now: Baseline): Steps<[container: string, count: number][]> {
   let at = 0
-  for (const entry of entries) {
+  return yield* countByContainer(before, (entry) => {
     const hash = entry >> BigInt(CONTAINER_BITS)
     while (at < now.entries.length && (now.entries[at] ?? 0n) >> BigInt(CONTAINER_BITS) < hash) at += 1
-    if ((now.entries[at] ?? -1n) >> BigInt(CONTAINER_BITS) === hash) continue
-    const number = Number(entry & CONTAINER_MASK)
-    counts[number] = (counts[number] ?? 0) + 1
-  }
-  return containers.map((container, number) => [container, counts[number] ?? 0])
+    return (now.entries[at] ?? -1n) >> BigInt(CONTAINER_BITS) !== hash
+  })
 }
 
-function countByContainer({ containers, entries }: Baseline): [container: string, count: number][] {
+function* countByContainer(
+  { containers, entries }: Baseline,
+  isCounted: (entry: bigint) => boolean = () => true,
+): Steps<[container: string, count: number][]> {
   const counts = new Uint32Array(containers.length)
-  for (const entry of entries) {
-    const number = Number(entry & CONTAINER_MASK)
-    counts[number] = (counts[number] ?? 0) + 1
-  }
+  yield* forEachInSteps(entries, (entry) => {
+    if (isCounted(entry)) counts[Number(entry & CONTAINER_MASK)]! += 1
+  })
   return containers.map((container, number) => [container, counts[number] ?? 0])
 }
 
@@ -279,12 +282,6 @@ function partsOf(dn: string): string[] {
 function cut(dn: string, depth: number): string {
   const parts = partsOf(dn)
   return parts.length <= depth ? dn : parts.slice(parts.length - depth).join(',')
-}
-
-function listAt(lists: Map<string, string[]>, key: string): string[] {
-  const list = lists.get(key) ?? []
-  lists.set(key, list)
-  return list
 }
 
 /**

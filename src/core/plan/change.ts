@@ -77,13 +77,20 @@ export interface SetMembers {
   readonly want: readonly string[]
 }
 
-/** In the order of the lists. */
+/** Both lists are sorted. */
 export function membersDifference({ have, want }: Pick<SetMembers, 'have' | 'want'>): {
   readonly added: readonly string[]
   readonly removed: readonly string[]
 } {
-  const [before, after] = [new Set(have), new Set(want)]
-  return { added: want.filter((id) => !before.has(id)), removed: have.filter((id) => !after.has(id)) }
+  const [added, removed]: [string[], string[]] = [[], []]
+  let at = 0
+  for (const id of want) {
+    while (at < have.length && have[at]! < id) removed.push(have[at++]!)
+    if (have[at] === id) at += 1
+    else added.push(id)
+  }
+  while (at < have.length) removed.push(have[at++]!)
+  return { added, removed }
 }
 
 export type Change =

@@ -1,4 +1,5 @@
 import type { BlockReason } from '../block.ts'
+import { everyInSteps, filterInSteps, forEachInSteps, type Steps } from '../../base/steps.ts'
 import { type Breach, heldChanges } from './guards.ts'
 
 export type Decision = 'approved' | 'rejected'
@@ -72,25 +73,27 @@ export function choices(
 }
 
 /** An approval releases nothing that another breach of the hold names, unless that one was approved before. */
-export function decidedChanges(
+export function* decidedChanges(
   { state, breaches }: Hold,
   decision: Decision,
   chosen: readonly RecordedBreach[],
-): readonly string[] {
-  const changes = heldChanges(chosen)
+): Steps<readonly string[]> {
+  const changes = yield* heldChanges(chosen)
   if (decision === 'rejected') return changes
   const others = breaches.filter(
     (breach) => isForPerson(state, breach) && breach.decided !== 'approved' && !chosen.includes(breach),
   )
-  const held = new Set(heldChanges(others))
-  return changes.filter((change) => !held.has(change))
+  const held = new Set<string>()
+  for (const { changes: named } of others) yield* forEachInSteps(named, (change) => held.add(change))
+  return yield* filterInSteps(changes, (change) => !held.has(change))
 }
 
 /** The hold stays open while changes of it are undecided. */
-export function holdAfter(
+export function* holdAfter(
   { state, breaches }: Hold,
   isDecided: (fingerprint: string) => boolean,
-): 'open' | Decision {
-  if (!heldChanges(undecided(state, breaches)).every(isDecided)) return 'open'
+): Steps<'open' | Decision> {
+  for (const { changes } of undecided(state, breaches))
+    if (!(yield* everyInSteps(changes, isDecided))) return 'open'
   return breaches.some(({ decided }) => decided === 'rejected') ? 'rejected' : 'approved'
 }

@@ -1,11 +1,18 @@
 import type { Fact } from '../facts.ts'
 import type { GroupEntry, Kind, UserEntry } from '../entries/entry.ts'
+import { addAll } from '../../base/lists.ts'
 import { byCodeUnit } from '../../base/order.ts'
 import { type Sighting } from '../entries/snapshot.ts'
 import { compareNotices, type Notice, type NoticeParams, type Rejection } from '../notice.ts'
-import { sortInSteps } from '../entries/sorting.ts'
-import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../base/steps.ts'
-import { type Change, type DeleteReason, type DeleteUser, fingerprint } from './change.ts'
+import { sortedUniqueInSteps, sortInSteps } from '../entries/sorting.ts'
+import {
+  everyInSteps,
+  filterInSteps,
+  forEachInSteps,
+  forEachOfSizeInSteps,
+  type Steps,
+} from '../../base/steps.ts'
+import { type Change, type DeleteReason, type DeleteUser, fingerprint, membersDifference } from './change.ts'
 import { type Phase, PlannedChanges, type UserOp } from './changes.ts'
 import { type Difference, diffGroup, diffUser, wishOf } from './diff.ts'
 import { type EmailRulings, NO_RULINGS } from './emails.ts'
@@ -20,10 +27,14 @@ import { notMade, whyWaits } from './waits.ts'
 import { type Parted, withoutRejected } from './without-rejected.ts'
 
 /** An id that differs only in case, or in the braces that some tools write around a GUID. */
-function otherwiseSpelled(id: string, ids: Iterable<string>): string | undefined {
+function* otherwiseSpelled(id: string, ids: Iterable<string>): Steps<string | undefined> {
   const wanted = plainSpelling(id)
-  for (const each of ids) if (plainSpelling(each) === wanted) return each
-  return undefined
+  let found: string | undefined
+  yield* everyInSteps(ids, (each) => {
+    if (plainSpelling(each) === wanted) found = each
+    return found === undefined
+  })
+  return found
 }
 
 function plainSpelling(id: string): string {
@@ -95,9 +106,9 @@ export class Draft {
   }
 
   /** Names the ids of a limited run that neither side has: one of them may be mistyped. */
-  addUnknownIds(): void {
+  *addUnknownIds(): Steps<undefined> {
     const { source, directory, only } = this.#inputs
-    if (only === undefined) return
+    if (only === undefined) return undefined
     const listed = { user: directory.users, group: directory.groups }
     const isThere = (kind: Kind, id: string) => listed[kind].has(id) || source.seen[kind].has(id)
     const sides = [
@@ -108,7 +119,9 @@ export class Draft {
       for (const id of ids) {
         if (isThere(kind, id)) continue
         const isOtherKind = isThere(otherKind, id)
-        const similar = otherwiseSpelled(id, source.seen[kind]) ?? otherwiseSpelled(id, listed[kind].keys())
+        const similar =
+          (yield* otherwiseSpelled(id, source.seen[kind])) ??
+          (yield* otherwiseSpelled(id, listed[kind].keys()))
         this.#notices.push({
           kind,
           id,
@@ -117,6 +130,7 @@ export class Draft {
         })
       }
     }
+    return undefined
   }
 
   addEqualUsers(count: number): void {
@@ -140,7 +154,7 @@ export class Draft {
   }
 
   #take(kind: Kind, { change, notices }: Difference): void {
-    if (notices) this.#notices.push(...notices)
+    if (notices) addAll(this.#notices, notices)
     if (change && !this.#admitRest(kind, change)) this.#admit(kind, change, this.#wishBeside(change))
   }
 
@@ -150,7 +164,8 @@ export class Draft {
     const parted = this.#parted(change)
     if (parted === undefined) return false
     const { change: rest, left, rejected } = parted
-    this.#withheld.push(...rejected, ...(rest === undefined ? [fingerprint(change)] : []))
+    addAll(this.#withheld, rejected)
+    if (rest === undefined) this.#withheld.push(fingerprint(change))
     const rejections = rejectionsIn(rejected.map((print) => withheld.get(print)))
     const params = { ...notMade(left), rejections }
     this.#notices.push({ kind, id: change.id, code: 'rejected', params })
@@ -203,24 +218,27 @@ export class Draft {
       changes: this.#changes,
       notices: Array.from(order, (place) => notices[place]!),
       unchanged: this.#equalUsers + this.#equalGroups.size,
-      withheld: this.#withheld.toSorted(),
+      withheld: yield* sortedUniqueInSteps(this.#withheld),
       digest: yield* this.#changes.digest(),
     }
   }
 
   *#nameOtherForms(): Steps<undefined> {
     const { users, groups } = this.#inputs.source
-    const leaving = [...this.deletedUsers].filter((id) => this.#freed.newIdOf(id) === undefined)
+    const leaving = yield* filterInSteps(
+      [...this.deletedUsers],
+      (id) => this.#freed.newIdOf(id) === undefined,
+    )
     // Where most of them come back under a new id, the form of all ids has changed.
     if (leaving.length * 2 > this.deletedUsers.size)
-      this.#notices.push(...(yield* idsOfOtherForm('user', leaving, users.values())))
-    this.#notices.push(...(yield* idsOfOtherForm('group', this.#deletedGroups, groups.values())))
+      addAll(this.#notices, yield* idsOfOtherForm('user', leaving, users.values()))
+    addAll(this.#notices, yield* idsOfOtherForm('group', this.#deletedGroups, groups.values()))
     return undefined
   }
 
   *#lookUpGroups(): Steps<undefined> {
     const { groups } = this.#inputs.directory
-    for (const id of this.deletedUsers) this.#groupsOfDeleted.set(id, [])
+    yield* forEachInSteps(this.deletedUsers, (id) => this.#groupsOfDeleted.set(id, []))
     if (this.deletedUsers.size === 0) return undefined
     return yield* forEachOfSizeInSteps(groups.values(), sizeOf, ({ id, members }) =>
       forEachInSteps(members, (member) => this.#groupsOfDeleted.get(member)?.push(id)),
@@ -352,7 +370,7 @@ export class Draft {
       this.deletedUsers.add(change.id)
       this.#freed.add(change.id, change.have.email, row)
     }
-    if (change.op === 'create-user') this.#notices.push(...this.#freed.create(change))
+    if (change.op === 'create-user') addAll(this.#notices, this.#freed.create(change))
     if (change.op === 'create-user' || change.op === 'update-user') this.#freeEmail(change.want.email)
   }
 
@@ -364,8 +382,9 @@ export class Draft {
   #removesOf(change: Change): number {
     if (change.op === 'delete-user' || change.op === 'delete-group') return 1
     if (change.op !== 'set-members') return 0
-    const kept = new Set(change.want)
-    return change.have.filter((id) => !kept.has(id) && !this.deletedUsers.has(id)).length
+    const { removed } = membersDifference(change)
+    if (this.deletedUsers.size === 0) return removed.length
+    return removed.filter((id) => !this.deletedUsers.has(id)).length
   }
 }
 

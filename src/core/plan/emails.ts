@@ -1,6 +1,9 @@
 import type { DirectoryUser, UserEntry } from '../entries/entry.ts'
 import { canonicalEmail, sortedUnique } from '../entries/normalize.ts'
+import { addAll, listAt } from '../../base/lists.ts'
 import { byCodeUnit } from '../../base/order.ts'
+import { forEachInSteps, type Steps } from '../../base/steps.ts'
+import { sortInSteps } from '../entries/sorting.ts'
 import type { Takes } from './change.ts'
 
 export type Emails = 'unique' | 'shared'
@@ -56,8 +59,8 @@ interface EmailConflict {
  * All others are written without the e-mail. A user who does not get the wanted e-mail keeps the present one, so a user
  * who waits for that one does not get it either, and so on along the chain. The order of reading does not matter.
  */
-export function ruleEmails(inputs: EmailInputs): EmailRulings {
-  const conflicts = findConflicts(inputs)
+export function* ruleEmails(inputs: EmailInputs): Steps<EmailRulings> {
+  const conflicts = yield* findConflicts(inputs)
   const rulings = new Map<string, EmailRuling>()
   /** For e-mails that no user keeps. */
   const winners = new Map<string, EmailConflict>()
@@ -66,11 +69,11 @@ export function ruleEmails(inputs: EmailInputs): EmailRulings {
     rulings.set(id, { may: 'not-write', ...denied })
     losers.push(id)
   }
-  for (const conflict of conflicts) {
+  yield* forEachInSteps(conflicts, (conflict) => {
     const { email, wantedBy, heldBy } = conflict
     const keeping = [...heldBy].filter((id) => wantedBy.has(id) || inputs.keepsEmail(id))
     const owner = keeping[0] ?? firstOf(wantedBy)
-    if (owner === undefined) continue
+    if (owner === undefined) return
     if (keeping.length === 0) winners.set(owner, conflict)
     for (const id of wantedBy) {
       if (!heldBy.has(id)) {
@@ -80,119 +83,117 @@ export function ruleEmails(inputs: EmailInputs): EmailRulings {
         rulings.set(id, { may: 'share', how: 'shared', email, owner: other })
       }
     }
-  }
-  const order = movingOrder(winners)
-  losers.push(...inputs.withheld)
-  denyBehind(losers, winners, inputs.withheld, deny)
-  for (const [id, { heldBy }] of winners) {
+  })
+  const order = yield* movingOrder(winners)
+  addAll(losers, inputs.withheld)
+  yield* denyBehind(losers, winners, inputs.withheld, deny)
+  yield* forEachInSteps(winners, ([id, { heldBy }]) => {
     const from = firstOf(heldBy)
     if (from !== undefined) rulings.set(id, { may: 'take', takes: { from, after: order.get(id) ?? null } })
-  }
+  })
   return {
     of: (id) => rulings.get(id),
     ruled: [...rulings.keys()],
-    movers: findMovers(conflicts, inputs, rulings),
+    movers: yield* findMovers(conflicts, inputs, rulings),
   }
 }
 
 type Deny = (id: string, denied: Omit<Extract<EmailRuling, { readonly may: 'not-write' }>, 'may'>) => void
 
 /** Denies the e-mail to every winner who waits for a loser's present e-mail, along the whole chain. */
-function denyBehind(
+function* denyBehind(
   losers: readonly string[],
   winners: Map<string, EmailConflict>,
   withheld: ReadonlySet<string>,
   deny: Deny,
-): void {
+): Steps<undefined> {
   const behind = new Map<string, string[]>()
-  for (const [winner, { heldBy }] of winners) {
-    for (const holder of heldBy) append(behind, holder, winner)
-  }
+  yield* forEachInSteps(winners, ([winner, { heldBy }]) => {
+    for (const holder of heldBy) listAt(behind, holder).push(winner)
+  })
   // `deny` appends to `losers` during the loop.
-  for (const loser of losers) {
+  return yield* forEachInSteps(losers, (loser) => {
     for (const winner of behind.get(loser) ?? []) {
       const conflict = winners.get(winner)
       if (conflict === undefined || withheld.has(winner)) continue
       winners.delete(winner)
       deny(winner, { email: conflict.email, owner: loser, how: 'held' })
     }
-  }
+  })
 }
 
 /** How many changes must come before each winner's; no number for winners in a circle or behind one. */
-function movingOrder(winners: ReadonlyMap<string, EmailConflict>): ReadonlyMap<string, number> {
+function* movingOrder(winners: ReadonlyMap<string, EmailConflict>): Steps<ReadonlyMap<string, number>> {
   const order = new Map<string, number>()
   const behind = new Map<string, string[]>()
   const open = new Map<string, number>()
   const ready: string[] = []
-  for (const [winner, { heldBy }] of winners) {
+  yield* forEachInSteps(winners, ([winner, { heldBy }]) => {
     const blockers = [...heldBy].filter((id) => (winners.get(id)?.heldBy.size ?? 0) > 0)
-    for (const blocker of blockers) append(behind, blocker, winner)
+    for (const blocker of blockers) listAt(behind, blocker).push(winner)
     open.set(winner, blockers.length)
-    if (blockers.length > 0) continue
+    if (blockers.length > 0) return
     order.set(winner, heldBy.size === 0 ? 0 : 1)
     ready.push(winner)
-  }
-  for (const id of ready) {
+  })
+  // `ready` grows during the loop.
+  yield* forEachInSteps(ready, (id) => {
     for (const next of behind.get(id) ?? []) {
       order.set(next, Math.max(order.get(next) ?? 0, (order.get(id) ?? 0) + 1))
       const left = (open.get(next) ?? 0) - 1
       open.set(next, left)
       if (left === 0) ready.push(next)
     }
-  }
-  for (const [id, left] of open) if (left > 0) order.delete(id)
+  })
+  yield* forEachInSteps(open, ([id, left]) => left > 0 && order.delete(id))
   return order
 }
 
-function findMovers(
+function* findMovers(
   conflicts: readonly EmailConflict[],
   { keepsEmail, deleted }: EmailInputs,
   rulings: ReadonlyMap<string, EmailRuling>,
-): ReadonlySet<string> {
+): Steps<ReadonlySet<string>> {
   const movers = new Set<string>()
-  for (const { wantedBy, heldBy } of conflicts) {
+  yield* forEachInSteps(conflicts, ({ wantedBy, heldBy }) => {
     for (const id of heldBy) {
       const isKept =
         wantedBy.has(id) || rulings.get(id)?.may === 'not-write' || deleted.has(id) || keepsEmail(id)
       if (!isKept) movers.add(id)
     }
-  }
+  })
   return movers
 }
 
-function findConflicts({ writableUsers, holders, directory }: EmailInputs): EmailConflict[] {
+function* findConflicts({ writableUsers, holders, directory }: EmailInputs): Steps<EmailConflict[]> {
   const wanted = new Map<string, string | string[]>()
-  for (const { id, email } of writableUsers) {
-    if (email === undefined) continue
+  yield* forEachInSteps(writableUsers, ({ id, email }) => {
+    if (email === undefined) return
     const canonical = canonicalEmail(email)
     const before = wanted.get(canonical)
     // Most e-mails have one user, so a single id needs no array.
     if (before === undefined) wanted.set(canonical, id)
     else if (typeof before === 'string') wanted.set(canonical, [before, id])
     else before.push(id)
-  }
+  })
   const held = new Map<string, string[]>()
-  for (const { id, email } of holders) {
+  yield* forEachInSteps(holders, ({ id, email }) => {
     const canonical = canonicalEmail(email ?? '')
     const wants = canonical === '' ? undefined : wanted.get(canonical)
-    if (wants !== undefined && wants !== id) append(held, canonical, id)
-  }
+    if (wants !== undefined && wants !== id) listAt(held, canonical).push(id)
+  })
   const conflicts: EmailConflict[] = []
-  for (const [email, ids] of wanted) {
+  yield* forEachInSteps(wanted, ([email, ids]) => {
     const others = held.get(email)
-    if (typeof ids === 'string' && others === undefined) continue
+    if (typeof ids === 'string' && others === undefined) return
     const all = typeof ids === 'string' ? [ids] : ids
     const heldBy = all.filter((id) => canonicalEmail(directory.get(id)?.email ?? '') === email)
     conflicts.push({ email, wantedBy: sortedSet(all), heldBy: sortedSet([...(others ?? []), ...heldBy]) })
-  }
-  return conflicts.toSorted((a, b) => byCodeUnit(a.email, b.email))
-}
-
-function append(lists: Map<string, string[]>, key: string, id: string): void {
-  const list = lists.get(key)
-  if (list === undefined) lists.set(key, [id])
-  else list.push(id)
+  })
+  const order = yield* sortInSteps(conflicts.length, (a, b) =>
+    byCodeUnit(conflicts[a]!.email, conflicts[b]!.email),
+  )
+  return Array.from(order, (place) => conflicts[place]!)
 }
 
 function sortedSet(ids: Iterable<string>): ReadonlySet<string> {

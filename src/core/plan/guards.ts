@@ -1,5 +1,6 @@
 import type { Kind } from '../entries/entry.ts'
-import { forEachInSteps, type Steps } from '../../base/steps.ts'
+import { sortedUniqueInSteps } from '../entries/sorting.ts'
+import { everyInSteps, forEachInSteps, type Steps } from '../../base/steps.ts'
 import type { BlockReason, Guarded } from '../block.ts'
 import { type Change, deleteFingerprint, membersDifference, type Op } from './change.ts'
 import type { Plan, PlannedChange } from './changes.ts'
@@ -114,7 +115,7 @@ function* tallyPlan(plan: Plan, { mayHoldAll }: { readonly mayHoldAll: boolean }
     leftFilter: { users: 0, groups: 0, memberships: 0 },
     renewed: { users: 0, groups: 0, memberships: 0 },
     moved: emptyTally(),
-    waiting: waitingDeletes(plan),
+    waiting: yield* waitingDeletes(plan),
     all,
   }
   yield* forEachInSteps(plan.changes.of(...WEIGHED), (planned) => weigh(tallies, planned))
@@ -147,12 +148,14 @@ function count(tally: Tally, weight: number, fingerprint: string): void {
   tally.changes.push(fingerprint)
 }
 
-export function isApproved(breaches: readonly Breach[], approved: ReadonlySet<string>): boolean {
-  return breaches.every((breach) => breach.changes.every((change) => approved.has(change)))
+export function* isApproved(breaches: readonly Breach[], approved: ReadonlySet<string>): Steps<boolean> {
+  for (const { changes } of breaches)
+    if (!(yield* everyInSteps(changes, (change) => approved.has(change)))) return false
+  return true
 }
 
-export function heldChanges(breaches: readonly Breach[]): string[] {
-  return [...new Set(breaches.flatMap((breach) => breach.changes))].toSorted()
+export function heldChanges(breaches: readonly Breach[]): Steps<readonly string[]> {
+  return sortedUniqueInSteps(breaches.flatMap((breach) => breach.changes))
 }
 
 function firstContact(plan: Tallies, facts: GuardFacts): readonly Breach[] {
@@ -167,11 +170,12 @@ function firstContact(plan: Tallies, facts: GuardFacts): readonly Breach[] {
 }
 
 /** Deletes that are not due yet: completing the first run would decide about them too. */
-function waitingDeletes({ notices }: Plan): Tallies['waiting'] {
+function* waitingDeletes({ notices }: Plan): Steps<Tallies['waiting']> {
   const waiting = { user: [] as string[], group: [] as string[] }
-  for (const { code, kind, id } of notices)
+  yield* forEachInSteps(notices, ({ code, kind, id }) => {
     if (id !== undefined && (code === 'in-grace' || code === 'unproved'))
       waiting[kind].push(deleteFingerprint(kind, id))
+  })
   return { users: waiting.user, groups: waiting.group, memberships: [] }
 }
 
@@ -293,7 +297,9 @@ function afterConfigurationChange(
       isLater: plan.waiting[kind].length > 0,
     }
     const changes = [...plan.deletes[kind].changes, ...plan.waiting[kind], ...plan.updates[kind].changes]
-    return [{ code: 'configuration-changed', params, changes: [...new Set(changes)] }]
+    // Only a change of members is both a delete and an update.
+    const distinct = kind === 'memberships' ? [...new Set(changes)] : changes
+    return [{ code: 'configuration-changed', params, changes: distinct }]
   })
 }
 

@@ -1,6 +1,6 @@
 import type { Kind } from '../entries/entry.ts'
 import type { Notice } from '../notice.ts'
-import { PART, type Steps } from '../../base/steps.ts'
+import { forEachInSteps, PART, type Steps } from '../../base/steps.ts'
 
 type Form = 'guid' | 'number'
 
@@ -18,13 +18,15 @@ export function* idsOfOtherForm(
   deleted: Iterable<string>,
   source: Iterable<Identified>,
 ): Steps<readonly Notice[]> {
-  const ids = [...deleted]
-  if (ids.length === 0) return []
+  const [first] = deleted
+  if (first === undefined) return []
   const form = yield* commonForm(source)
   if (form === undefined) return []
-  return ids
-    .filter((id) => formOf(id) !== form)
-    .map((id) => ({ kind, id, code: 'other-id-form', params: { form } }))
+  const notices: Notice[] = []
+  yield* forEachInSteps(deleted, (id) => {
+    if (formOf(id) !== form) notices.push({ kind, id, code: 'other-id-form', params: { form } })
+  })
+  return notices
 }
 
 function* commonForm(source: Iterable<Identified>): Steps<Form | undefined> {

@@ -135,7 +135,8 @@ function* unlistedMembers(
   return unlisted.length === 0 ? unlisted : withinBoth(unlisted, group.members)
 }
 
-function withinBoth(some: readonly string[], others: readonly string[]): string[] {
+function withinBoth(some: readonly string[], others: readonly string[]): readonly string[] {
+  if (others.length === 0) return others
   const all = new Set(others)
   return some.filter((id) => all.has(id))
 }

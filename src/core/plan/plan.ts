@@ -53,7 +53,7 @@ export function* planInSteps(inputs: PlanInputs): Steps<Plan> {
   })
   draft.addEqualUsers(source.users.size - compared)
   yield* forEachInSteps(source.groups.values(), (want) => draft.addGroup(want))
-  draft.addUnknownIds()
+  yield* draft.addUnknownIds()
   yield* planMembers(inputs, selections, draft.afterwards(), draft.leaving, (group, found) => {
     draft.addMembers(group, found)
   })
@@ -70,9 +70,8 @@ function* eachToCompare(
   const sides = { source: source.users, directory: directory.users }
   if (only !== undefined || !selection.isAll) return yield* forEachInSteps(source.users.values(), visit)
   yield* eachDiffering(sides, visit)
-  for (const id of emails.ruled) {
+  return yield* forEachInSteps(emails.ruled, (id) => {
     const want = isAlike(sides, id) ? source.users.get(id) : undefined
     if (want !== undefined) visit(want)
-  }
-  return undefined
+  })
 }

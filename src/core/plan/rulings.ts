@@ -1,6 +1,6 @@
 import type { UserEntry } from '../entries/entry.ts'
 import { isSameEmail } from '../entries/normalize.ts'
-import type { Steps } from '../../base/steps.ts'
+import { filterInSteps, type Steps } from '../../base/steps.ts'
 import { sharingEmail } from '../entries/users.ts'
 import { type Change, fingerprint } from './change.ts'
 import { diffUser, mayHaveEmail, wishOf } from './diff.ts'
@@ -23,7 +23,7 @@ export function* ruleUserEmails(
   const keepsEmail = (id: string): boolean =>
     refused?.has(id) === true || (!deleted.has(id) && !canMove(id, inputs, selection))
   for (;;) {
-    const rulings = ruleEmails({
+    const rulings = yield* ruleEmails({
       writableUsers: usersWithWritableEmail(sharing.source, inputs, selection),
       holders: sharing.directory,
       directory: directory.users,
@@ -40,7 +40,7 @@ export function* ruleUserEmails(
       return isEmailWithheld(change, wishOf(want, have, rules), withheld)
     }
     // A user whose change is withheld keeps the e-mail, so no other user may get it: rule again.
-    const more = withheld.size === 0 ? [] : [...rulings.movers].filter(isHeld)
+    const more = withheld.size === 0 ? [] : yield* filterInSteps([...rulings.movers], isHeld)
     if (more.length === 0) return rulings
     for (const id of foremost(more, rulings)) held.add(id)
   }

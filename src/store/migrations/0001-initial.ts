@@ -49,6 +49,7 @@ CREATE TABLE dirsyncd.changes (
 ) WITH (fillfactor = 50);
 CREATE INDEX changes_pending ON dirsyncd.changes (run, phase, tail, number) WHERE state = 'pending';
 CREATE INDEX changes_others ON dirsyncd.changes (run, number) WHERE state NOT IN ('pending', 'applied');
+CREATE INDEX changes_of_emails ON dirsyncd.changes (run, entry_id) WHERE phase IN ('free-emails', 'take-emails');
 
 CREATE TABLE dirsyncd.change_texts (
   run integer REFERENCES dirsyncd.runs ON DELETE CASCADE, first integer, PRIMARY KEY (run, first),

@@ -107,7 +107,7 @@ async function claimChanges(
       SELECT number FROM (
         SELECT * FROM dirsyncd.changes WHERE run = ${run} AND number BETWEEN ${first} AND ${last} OFFSET 0
       ) AS c
-      WHERE state = 'pending' AND tail = ${tail} AND refusals < ${MOST_REFUSALS} AND ${isDue}
+      WHERE state = 'pending' AND tail = ${tail} AND refusals < ${MOST_REFUSALS} AND ${isDue(run)}
       ORDER BY number LIMIT ${limit}
     ), opened AS (
       INSERT INTO dirsyncd.chunks (run, first, last, worker)

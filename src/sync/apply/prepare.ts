@@ -41,6 +41,8 @@ export async function prepareTakers(trx: Fenced, run: number, { atEnd }: { atEnd
  * fingerprint. The next run adds those that exist by then.
  */
 export async function prepareMembers(trx: Fenced, run: number): Promise<void> {
+  // PostgreSQL has no statistics of the plan yet, and would compare each user with each group.
+  await sql`SET LOCAL enable_nestloop = off`.execute(trx)
   await sql`WITH renamed AS MATERIALIZED (
       SELECT entry_id, change #> '{want,name}' AS name FROM dirsyncd.changes
       WHERE run = ${run} AND op = 'update-group' AND state IN ('applied', 'found')
@@ -48,21 +50,30 @@ export async function prepareMembers(trx: Fenced, run: number): Promise<void> {
     UPDATE dirsyncd.changes AS members SET change = jsonb_set(members.change, '{name}', renamed.name) FROM renamed
     WHERE members.run = ${run} AND members.op = 'set-members' AND members.state = 'pending'
       AND members.entry_id = renamed.entry_id`.execute(trx)
-  await sql`UPDATE dirsyncd.changes AS members SET tail = true
-    FROM dirsyncd.changes AS awaited
-    WHERE members.run = ${run} AND members.op = 'set-members' AND members.state = 'pending'
-      AND awaited.run = ${run} AND awaited.state = 'pending'
-      AND (awaited.op = 'create-group' AND awaited.entry_id = members.entry_id
-        OR awaited.op = 'create-user' AND members.change -> 'want' ? awaited.entry_id)`.execute(trx)
-  await sql`WITH refused AS (
+  await sql`WITH awaited AS MATERIALIZED (
+      SELECT op, entry_id FROM dirsyncd.changes
+      WHERE run = ${run} AND op IN ('create-group', 'create-user') AND state = 'pending'
+    ), users AS (SELECT entry_id FROM awaited WHERE op = 'create-user')
+    UPDATE dirsyncd.changes SET tail = true
+    WHERE run = ${run} AND op = 'set-members' AND state = 'pending' AND (number IN (${groupsWithUsers(run)})
+      OR entry_id IN (SELECT entry_id FROM awaited WHERE op = 'create-group'))`.execute(trx)
+  await sql`WITH users AS MATERIALIZED (
       SELECT entry_id FROM dirsyncd.changes
       WHERE run = ${run} AND op = 'create-user' AND state IN ('quarantined', 'failed')
     )
     UPDATE dirsyncd.changes AS members
-    SET fingerprint = md5(members.fingerprint || (SELECT string_agg(entry_id, ' ' ORDER BY entry_id) FROM refused)),
+    SET fingerprint = md5(members.fingerprint || (SELECT string_agg(entry_id, ' ' ORDER BY entry_id) FROM users)),
       change = jsonb_set(members.change, '{want}', COALESCE((
         SELECT jsonb_agg(id) FROM jsonb_array_elements_text(members.change -> 'want') AS id
-        WHERE id NOT IN (SELECT entry_id FROM refused)), '[]'))
-    WHERE members.run = ${run} AND members.op = 'set-members' AND members.state = 'pending'
-      AND EXISTS (SELECT FROM refused WHERE members.change -> 'want' ? refused.entry_id)`.execute(trx)
+        WHERE id NOT IN (SELECT entry_id FROM users)), '[]'))
+    WHERE members.run = ${run} AND members.number IN (${groupsWithUsers(run)})`.execute(trx)
+  await sql`SET LOCAL enable_nestloop = on`.execute(trx)
+}
+
+/** The waiting member changes that add or keep one of the `users`, a table of the statement. */
+function groupsWithUsers(run: number) {
+  return sql`SELECT m.number FROM dirsyncd.changes AS m
+      CROSS JOIN LATERAL jsonb_array_elements_text(m.change -> 'want') AS want (id)
+      JOIN users ON users.entry_id = want.id
+    WHERE m.run = ${run} AND m.op = 'set-members' AND m.state = 'pending' AND EXISTS (SELECT FROM users)`
 }

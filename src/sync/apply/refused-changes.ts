@@ -60,7 +60,7 @@ export async function nextProbe(db: Db, run: number, part: Part): Promise<Probe 
   return allWaitingIn(db, run, part)
     .select(['number', 'op', 'attempts'])
     .where('refusals', '<', MOST_REFUSALS)
-    .where(isDue)
+    .where(isDue(run))
     .orderBy('refusals')
     .orderBy('attempts')
     .orderBy('number')

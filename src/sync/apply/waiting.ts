@@ -21,12 +21,15 @@ export interface Part {
 const LONGEST_WAIT = sql`interval '15 minutes'`
 
 /** An e-mail waits until its owner lost it: a lenient service would show it twice. In a circle, none can be first. */
-export const isDue = sql<boolean>`c.chunk IS NULL AND (c.next_at IS NULL
+export function isDue(run: number) {
+  // With `c.run`, PostgreSQL would read the changes of all runs.
+  return sql<boolean>`c.chunk IS NULL AND (c.next_at IS NULL
     OR c.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + ${LONGEST_WAIT})
   AND (c.phase <> 'take-emails' OR c.change #> '{takes,after}' = 'null' OR NOT EXISTS (
     SELECT FROM dirsyncd.changes AS owner
-    WHERE owner.run = c.run AND owner.phase IN ('free-emails', 'take-emails')
+    WHERE owner.run = ${run} AND owner.phase IN ('free-emails', 'take-emails')
       AND owner.state IN ('pending', 'quarantined', 'failed') AND owner.entry_id = c.change #>> '{takes,from}'))`
+}
 
 export async function claimable(
   db: Db,
@@ -37,7 +40,7 @@ export async function claimable(
   return waitingIn(db, run, part)
     .select(['number', 'op'])
     .where('number', '>', after)
-    .where(isDue)
+    .where(isDue(run))
     .orderBy('number')
     .limit(limit)
     .execute()
@@ -66,7 +69,7 @@ export async function markCanary(
   const first = await waitingIn(trx, run, part)
     .select('number')
     .where('op', '=', op)
-    .where(isDue)
+    .where(isDue(run))
     .orderBy('number')
     .limit(most)
     .execute()

@@ -50,7 +50,7 @@ async function explainEntry(
   const explanation = await control.explain({ sync, who, kind }, session.signal)
   const judgement = explanation.result === 'several' ? undefined : judgementOf(explanation)
   if (session.json) session.printJson({ ...explanation, ...judgement })
-  else session.print(...renderExplanation(explanation, session.columns))
+  else for (const line of renderExplanation(explanation, session.columns)) session.print(line)
   const isKnown = explanation.result === 'one' && judgement?.verdict.code.endsWith('-unreadable') === false
   return isKnown ? EXIT.done : EXIT.error
 }

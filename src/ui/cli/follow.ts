@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Control, RunState, RunSummary, RunView } from '../../operations/control.ts'
+import { addAll } from '../../base/lists.ts'
+import type { Notice } from '../../core/notice.ts'
+import type { ChangeView, Control, RunState, RunSummary, RunView } from '../../operations/control.ts'
+import { parts } from '../../operations/parts.ts'
 import { DirsyncdError } from '../../base/errors.ts'
 import type { Session } from './context.ts'
 import { leftBehind, runExitCode } from './exit-code.ts'
@@ -7,7 +10,7 @@ import { createProgress } from './render/progress.ts'
 import { clearLine } from '../../base/terminal/output.ts'
 import { renderReport } from './render/report.ts'
 import { printable } from '../../base/printable.ts'
-import { fold } from '../../base/terminal/wrap.ts'
+import { printLines } from './print-lines.ts'
 
 const POLL_MS = 300
 
@@ -16,7 +19,7 @@ const PATIENCE_MS = 10 * 60_000
 
 /** Enough for some changes of every operation in a usual plan. */
 const SOME = 1000
-export const ALL = 10_000_000
+export const ALL = Number.POSITIVE_INFINITY
 
 const FINAL: ReadonlySet<RunState> = new Set(['planned', 'held', 'done', 'failed'])
 
@@ -34,7 +37,7 @@ export async function followRun(
   const { finished, read } = await endOfRun(session, control, run)
   const view = await read(session.json || options.all ? ALL : detailLimit(finished))
   if (session.json) session.printJson(view)
-  else session.print(...fold(renderReport({ ...view, error: null }, options), session.columns))
+  else printLines(session, renderReport({ ...view, error: null }, options))
   if (view.error !== null) session.stderr.write(`${view.sync}: run ${run} failed: ${printable(view.error)}\n`)
   return runExitCode(view)
 }
@@ -101,9 +104,19 @@ async function pause(signal: AbortSignal, run: number): Promise<void> {
 
 /** Throws `run-unknown`. */
 export async function readRun(control: Control, run: number, limit: number): Promise<RunView> {
-  const view = await control.run(run, { limit })
-  if (view !== undefined) return view
-  throw new DirsyncdError('run-unknown', `There is no run ${run}; dirsyncd runs lists the newest ones.`)
+  const view = await control.run(run, { limit: limit === ALL ? 0 : limit })
+  if (view === undefined)
+    throw new DirsyncdError('run-unknown', `There is no run ${run}; dirsyncd runs lists the newest ones.`)
+  return limit === ALL ? { ...view, ...(await everythingOf(control, run)) } : view
+}
+
+async function everythingOf(control: Control, run: number): Promise<Pick<RunView, 'changes' | 'notices'>> {
+  const changes: ChangeView[] = []
+  for await (const some of parts((place) => control.changes(run, place))) addAll(changes, some)
+  const notices: Notice[] = []
+  for await (const some of parts((place) => control.notices(run, place)))
+    for (const { number: _, ...notice } of some) notices.push(notice)
+  return { changes, notices }
 }
 
 /** All changes and notices where something was not applied, because the report names each. */

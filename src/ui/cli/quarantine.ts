@@ -5,7 +5,7 @@ import { named, repeatedName } from '../../base/terminal/arguments.ts'
 import type { Runner, Session } from './context.ts'
 import { openControl, readStores } from './open-control.ts'
 import { renderQuarantine, renderReleased } from './render/quarantine.ts'
-import { fold } from '../../base/terminal/wrap.ts'
+import { printLines } from './print-lines.ts'
 import { selectSyncs } from './select-syncs.ts'
 import { whoAmI } from './who-am-i.ts'
 
@@ -69,7 +69,7 @@ async function list(session: Session, { sync }: ListOptions): Promise<number> {
     control.quarantine(sync === undefined ? {} : { sync }),
   )
   if (session.json) for (const change of changes) session.printJson(change)
-  else session.print(...fold(renderQuarantine(changes, new Date().toISOString()), session.columns))
+  else printLines(session, renderQuarantine(changes, new Date().toISOString()))
   return 0
 }
 

@@ -5,7 +5,7 @@ import { openControl, readStores } from './open-control.ts'
 import { ALL, detailLimit, readRun } from './follow.ts'
 import { renderReport } from './render/report.ts'
 import { renderRuns } from './render/runs.ts'
-import { fold } from '../../base/terminal/wrap.ts'
+import { printLines } from './print-lines.ts'
 import { selectSyncs } from './select-syncs.ts'
 
 const HELP = `
@@ -44,7 +44,7 @@ async function listRuns(session: Session, { sync, limit }: RunsOptions): Promise
   if (sync !== undefined) selectSyncs(session.config, sync)
   const request = { limit, ...(sync !== undefined && { sync }) }
   const runs = await readStores(session, [], (control) => control.runs(request))
-  if (!session.json) session.print(...fold(renderRuns(runs), session.columns))
+  if (!session.json) printLines(session, renderRuns(runs))
   else for (const run of runs) session.printJson(run)
   return 0
 }
@@ -55,6 +55,6 @@ async function showRun(session: Session, number: number, options: RunsOptions): 
   const summary = await readRun(control, number, 0)
   const view = await readRun(control, number, all || session.json ? ALL : detailLimit(summary))
   if (session.json) session.printJson(view)
-  else session.print(...fold(renderReport(view, { all }), session.columns))
+  else printLines(session, renderReport(view, { all }))
   return 0
 }

@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { type Control, PART_NAMES } from '../../operations/control.ts'
+import { PART } from '../../operations/parts.ts'
 import type { ReloadReport, WrittenSync } from '../../operations/reload.ts'
 import { DirsyncdError } from '../../base/errors.ts'
 import type { Log } from '../../base/log/log.ts'
@@ -52,12 +53,13 @@ const decision = z.strictObject({
   seen: z.enum(['open', 'approved', 'rejected']).optional(),
 })
 const approval = decision.extend({ part: part.optional() })
-// No upper limits: through a daemon, a command must be able to read everything that it could read itself.
 const runFilter = z.strictObject({
   sync: z.string().optional(),
   limit: z.coerce.number().int().min(1).default(20),
 })
-const runDetail = z.strictObject({ limit: z.coerce.number().int().min(0).default(1000) })
+// A daemon makes no answer of any length: that would take its memory, and its event loop.
+const runDetail = z.strictObject({ limit: z.coerce.number().int().min(0).max(PART).default(PART) })
+const place = z.strictObject({ after: z.coerce.number().int().optional() })
 
 const diagnosticsRequest = z.strictObject({ salt: z.string().min(32), shown: z.array(z.string()) })
 
@@ -98,6 +100,11 @@ function addOperations(app: FastifyInstance, control: AdminOptions['control']): 
       throw new DirsyncdError('run-unknown', `There is no run ${run}; see \`dirsyncd runs\`.`)
     return view
   })
+  for (const rows of ['changes', 'notices'] as const)
+    app.get(`/runs/:run/${rows}`, async (request) => {
+      const { after } = read(place, request.query)
+      return control[rows](read(runNumber, request.params).run, after === undefined ? {} : { after })
+    })
   app.post('/runs', async (request) => {
     const { only, ...rest } = read(runRequest, request.body)
     return { run: await control.requestRun({ ...rest, ...(only !== undefined && { only }) }) }

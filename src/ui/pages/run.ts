@@ -1,4 +1,5 @@
-import type { NumberedNotice, ShownRun } from '../../operations/browse.ts'
+import type { ShownRun } from '../../operations/browse.ts'
+import type { NumberedNotice } from '../../operations/control.ts'
 import { pauseText, type RunDetail } from '../../operations/control.ts'
 import { NOTICES, noticeText } from '../messages/notices.ts'
 import { serverText } from '../messages/servers.ts'

@@ -2,7 +2,7 @@ import type { Wait } from '../../notice.ts'
 import type { BlockParams } from '../../block.ts'
 import type { Kind } from '../../entries/entry.ts'
 import type { Sighting } from '../../entries/snapshot.ts'
-import type { Steps } from '../../../base/steps.ts'
+import { filterInSteps, forEachInSteps, type Steps } from '../../../base/steps.ts'
 import { type EmptiedContainer, findEmptied } from '../baseline.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan } from '../changes.ts'
@@ -23,18 +23,21 @@ export function* emptiedContainers(
   for (const kind of ['user', 'group'] as const) {
     const before = baselines[kind]
     if (before === undefined) continue
-    const planned = deletesById(plan, kind)
-    const absent = [...sightings[kind].keys()].filter((id) => ABSENT.has(sightings[kind].get(id)))
+    const planned = yield* deletesById(plan, kind)
+    const isAbsent = (id: string) => ABSENT.has(sightings[kind].get(id))
+    const absent = yield* filterInSteps([...sightings[kind].keys()], isAbsent)
     const emptied = yield* findEmptied(before, (visit) => eachPlace(kind, visit), absent)
     for (const found of emptied) {
-      const ids = found.ids.filter((id) => isUnapproved(planned.get(id), approved))
+      const ids = yield* filterInSteps(found.ids, (id) => isUnapproved(planned.get(id), approved))
       if (ids.length === 0) continue
       const { container, wasFound } = found
       const wait: Wait = { code: 'container-emptied', params: { container, wasFound } }
+      const changes: string[] = []
+      yield* forEachInSteps(ids, (id) => changes.push(planned.get(id) ?? ''))
       findings.push({
         code: 'container-emptied',
-        params: paramsOf(kind, found, sightings[kind]),
-        changes: ids.map((id) => planned.get(id) ?? ''),
+        params: yield* paramsOf(kind, found, sightings[kind]),
+        changes,
         waitsFor: 'person',
         container,
         holds: [{ kind, ids, what: 'delete', wait }],
@@ -44,11 +47,11 @@ export function* emptiedContainers(
   return findings
 }
 
-function paramsOf(
+function* paramsOf(
   kind: Kind,
   { container, ids, wasFound }: EmptiedContainer,
   sightings: ReadonlyMap<string, Sighting>,
-): BlockParams['container-emptied'] {
-  const leftFilter = ids.filter((id) => sightings.get(id) === 'left-filter').length
+): Steps<BlockParams['container-emptied']> {
+  const leftFilter = (yield* filterInSteps(ids, (id) => sightings.get(id) === 'left-filter')).length
   return { kind, container, absent: ids.length, leftFilter, wasFound }
 }

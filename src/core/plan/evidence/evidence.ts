@@ -34,11 +34,12 @@ export interface ProvedPlan {
 }
 
 /** By group, the ids of the members that the plan removes. */
-export function lossesOf({ changes }: Plan): ReadonlyMap<string, readonly string[]> {
+export function* lossesOf({ changes }: Plan): Steps<ReadonlyMap<string, readonly string[]>> {
   const losses = new Map<string, readonly string[]>()
   for (const { change, removes } of changes.of('set-members')) {
     if (change.op !== 'set-members' || removes === 0) continue
     losses.set(change.id, membersDifference(change).removed)
+    yield
   }
   return losses
 }
@@ -51,25 +52,25 @@ export function lossesOf({ changes }: Plan): ReadonlyMap<string, readonly string
  */
 export function* prove(inputs: PlanInputs, first: Plan, evidence: Evidence): Steps<ProvedPlan> {
   if (inputs.waits?.everything !== undefined) return withoutProof(first, evidence)
-  const decided = withLosses(inputs, first, evidence)
+  const decided = yield* withLosses(inputs, first, evidence)
   const plan = decided === inputs ? first : yield* planInSteps(decided)
   const findings = [
     ...(yield* emptiedContainers(decided, plan, evidence)),
-    ...losingGroups(decided, plan, evidence),
+    ...(yield* losingGroups(decided, plan, evidence)),
     ...(yield* reborn(plan, evidence)),
   ]
-  const proved = findings.length === 0 ? plan : yield* planInSteps(without(decided, findings))
+  const proved = findings.length === 0 ? plan : yield* planInSteps(yield* without(decided, findings))
   const breaches = findings.map(({ holds: _held, container: _of, ...breach }) => breach)
   const emptiedOf = (kind: Kind): readonly string[] =>
     findings.filter(({ holds }) => holds[0]?.kind === kind).flatMap(({ container }) => container ?? [])
-  const waitingGroups = waitingGroupsAfter(inputs, proved, findings, evidence)
+  const waitingGroups = yield* waitingGroupsAfter(inputs, proved, findings, evidence)
   return {
     plan: proved,
-    findings: [...breaches, ...unprovedLosses(first, proved, findings)],
+    findings: [...breaches, ...(yield* unprovedLosses(first, proved, findings))],
     emptied: { user: emptiedOf('user'), group: emptiedOf('group') },
     waitingGroups,
-    nesting: nestingAfter(inputs, proved, evidence, waitingGroups),
-    memberLists: memberListsAfter(inputs, proved, evidence, waitingGroups),
+    nesting: yield* nestingAfter(inputs, proved, evidence, waitingGroups),
+    memberLists: yield* memberListsAfter(inputs, proved, evidence, waitingGroups),
   }
 }
 
@@ -86,8 +87,8 @@ function withoutProof(plan: Plan, { waitingGroups, nesting, memberLists }: Evide
 }
 
 /** Adds the rechecks of groups that would lose members; returns the same inputs if every removal is proved. */
-function withLosses(inputs: PlanInputs, first: Plan, { losses, approved }: Evidence): PlanInputs {
-  const prints = fingerprintsById(first, 'set-members')
+function* withLosses(inputs: PlanInputs, first: Plan, { losses, approved }: Evidence): Steps<PlanInputs> {
+  const prints = yield* fingerprintsById(first, 'set-members')
   const deciding = new Map<string, LossLook>()
   for (const [id, look] of losses) {
     // An emptied group is a finding of its own. An approved removal needs no proof.
@@ -99,17 +100,17 @@ function withLosses(inputs: PlanInputs, first: Plan, { losses, approved }: Evide
 }
 
 /** Inputs without the changes that the findings name and what depends on them. */
-function without(inputs: PlanInputs, findings: readonly Finding[]): PlanInputs {
+function* without(inputs: PlanInputs, findings: readonly Finding[]): Steps<PlanInputs> {
   const { waits } = inputs
   const deletes = { user: new Map<string, Wait>(), group: new Map<string, Wait>() }
   const creates = { user: new Set<string>(), group: new Set<string>() }
   const losses = new Map(waits?.losses)
   for (const held of findings.flatMap(({ holds }) => holds)) {
-    for (const id of held.ids) {
+    yield* forEachInSteps(held.ids, (id) => {
       if (held.what === 'delete') deletes[held.kind].set(id, held.wait)
       else if (held.what === 'create') creates[held.kind].add(id)
       else losses.set(id, { stillMembers: losses.get(id)?.stillMembers ?? [], unproved: held.wait })
-    }
+    })
   }
   const whyNotDeleted = (kind: Kind, id: string): DeleteWait | undefined => {
     const wait = deletes[kind].get(id)
@@ -143,16 +144,16 @@ function* reborn(plan: Plan, { deletedLastDay, approved }: Evidence): Steps<Find
 }
 
 /** Groups that keep members after the recheck: the next run rechecks, or an operator approves. */
-function unprovedLosses(first: Plan, { notices }: Plan, findings: readonly Finding[]): Breach[] {
+function* unprovedLosses(first: Plan, { notices }: Plan, findings: readonly Finding[]): Steps<Breach[]> {
   const losing = findings.flatMap(({ holds }) => holds.filter(({ what }) => what === 'members'))
   const named = new Set(losing.flatMap(({ ids }) => ids))
-  const kept = notices.filter(
-    (notice): notice is NoticeOf<'members-kept'> =>
-      notice.code === 'members-kept' && !named.has(notice.id ?? ''),
-  )
+  const kept: NoticeOf<'members-kept'>[] = []
+  yield* forEachInSteps(notices, (notice) => {
+    if (notice.code === 'members-kept' && !named.has(notice.id ?? '')) kept.push(notice)
+  })
   const [example] = kept
   if (example === undefined) return []
-  const prints = fingerprintsById(first, 'set-members')
+  const prints = yield* fingerprintsById(first, 'set-members')
   const changes = kept.flatMap(({ id }) => prints.get(id ?? '') ?? [])
   const params = { groups: kept.length, reason: example.params.reason }
   return [{ code: 'members-unproved', params, changes, waitsFor: 'better-read' }]

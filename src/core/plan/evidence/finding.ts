@@ -1,6 +1,7 @@
 import type { LossLook } from '../../entries/evidence.ts'
 import type { Kind } from '../../entries/entry.ts'
 import type { NoticeCode, UnconfirmedRemoval, Wait } from '../../notice.ts'
+import { forEachInSteps, type Steps } from '../../../base/steps.ts'
 import type { Baseline } from '../baseline.ts'
 import { type Change, deleteFingerprint } from '../change.ts'
 import type { Breach } from '../guards.ts'
@@ -52,16 +53,17 @@ export type Held = { readonly kind: Kind; readonly ids: readonly string[] } & (
 const WAITING: ReadonlySet<NoticeCode> = new Set(['in-grace', 'unproved'])
 
 /** Includes deletes in the grace period: their users leave their groups at once. */
-export function deletesById(plan: Plan, kind: Kind): ReadonlyMap<string, string> {
-  const deletes = new Map(fingerprintsById(plan, `delete-${kind}`))
-  for (const { code, kind: of, id } of plan.notices)
+export function* deletesById(plan: Plan, kind: Kind): Steps<ReadonlyMap<string, string>> {
+  const deletes = yield* fingerprintsById(plan, `delete-${kind}`)
+  yield* forEachInSteps(plan.notices, ({ code, kind: of, id }) => {
     if (WAITING.has(code) && of === kind && id !== undefined) deletes.set(id, deleteFingerprint(kind, id))
+  })
   return deletes
 }
 
-export function fingerprintsById(plan: Plan, op: Change['op']): ReadonlyMap<string, string> {
+export function* fingerprintsById(plan: Plan, op: Change['op']): Steps<Map<string, string>> {
   const prints = new Map<string, string>()
-  for (const { id, fingerprint: print } of plan.changes.headsOf(op)) prints.set(id, print)
+  yield* forEachInSteps(plan.changes.headsOf(op), ({ id, fingerprint }) => prints.set(id, fingerprint))
   return prints
 }
 

@@ -1,7 +1,8 @@
 import { byName } from '../../entries/by-name.ts'
+import { everyInSteps, filterInSteps, forEachInSteps, type Steps } from '../../../base/steps.ts'
 import { membersDifference, type SetMembers } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
-import type { Plan } from '../changes.ts'
+import type { Plan, PlannedChange } from '../changes.ts'
 import { deletesById, type Evidence, type Finding, isUnapproved } from './finding.ts'
 import {
   absentAfter,
@@ -19,17 +20,18 @@ import { hiddenGroups } from './nesting.ts'
  * Groups that lose all their members, or those of a group within them that became unreadable; and all groups where the
  * whole source lists no member. Groups that waited in an earlier run still wait, whatever members are back.
  */
-export function losingGroups(inputs: PlanInputs, plan: Plan, evidence: Evidence): Finding[] {
+export function* losingGroups(inputs: PlanInputs, plan: Plan, evidence: Evidence): Steps<Finding[]> {
   if (inputs.waits?.allButNew !== undefined) return []
-  const losing = [...plan.changes.of('set-members')].filter(
-    (planned): planned is Losing => planned.removes > 0 && !evidence.approved.has(planned.fingerprint),
-  )
+  const losing: Losing[] = []
+  yield* forEachInSteps(plan.changes.of('set-members'), (planned) => {
+    if (isLosing(planned) && !evidence.approved.has(planned.fingerprint)) losing.push(planned)
+  })
   const before = evidence.groupsWithMembers ?? 0
   const found =
     inputs.source.groupsWithMembers === 0 && before > 0 && losing.length > 0
       ? [membersGone(losing, before)]
       : emptiedGroups(inputs, losing, evidence)
-  const deletes = openDeletes(plan, evidence)
+  const deletes = yield* openDeletes(plan, evidence)
   const hidden = hiddenGroups(inputs, plan, losing, deletes, evidence)
   const known = idsOf([...found, ...hidden])
   const silent = silentLists(
@@ -51,8 +53,12 @@ export function isEmptied({ source }: PlanInputs, group: string): boolean {
   return source.groups.get(group)?.members.length === 0
 }
 
-function openDeletes(plan: Plan, { approved }: Evidence): ReadonlyMap<string, string> {
-  const deletes = [...deletesById(plan, 'group')]
+function isLosing(planned: PlannedChange): planned is Losing {
+  return planned.removes > 0
+}
+
+function* openDeletes(plan: Plan, { approved }: Evidence): Steps<ReadonlyMap<string, string>> {
+  const deletes = [...(yield* deletesById(plan, 'group'))]
   return new Map(deletes.filter(([, print]) => isUnapproved(print, approved)))
 }
 
@@ -112,29 +118,37 @@ function stillWaiting(
 }
 
 /** A group waits until a read shows that it loses no member, or the removals were approved. */
-export function waitingGroupsAfter(
+export function* waitingGroupsAfter(
   inputs: PlanInputs,
   plan: Plan,
   found: readonly Finding[],
   { waitingGroups }: Evidence,
-): readonly string[] {
+): Steps<readonly string[]> {
   const holds = found.filter(({ container, waitsFor }) => container === undefined && waitsFor === 'person')
   const waiting = new Set(holds.flatMap((each) => each.holds.flatMap(({ ids }) => ids)))
-  for (const id of groupsOfWaiting(inputs, found)) waiting.add(id)
+  for (const id of yield* groupsOfWaiting(inputs, found)) waiting.add(id)
   const isAbsent = absentAfter(inputs, plan)
-  const open = undecidedGroups(inputs, plan)
+  const open = yield* undecidedGroups(inputs, plan)
   for (const id of waitingGroups) if (decidesNoLoss(inputs) || isAbsent(id) || open.has(id)) waiting.add(id)
   return [...waiting].toSorted()
 }
 
 /** Empty groups that lose no member only because the entries of an unreadable container wait. */
-function groupsOfWaiting({ source, directory }: PlanInputs, found: readonly Finding[]): readonly string[] {
+function* groupsOfWaiting(
+  { source, directory }: PlanInputs,
+  found: readonly Finding[],
+): Steps<readonly string[]> {
   const holds = found.filter(({ container }) => container !== undefined).flatMap((each) => each.holds)
-  const waiting = new Set(holds.filter(({ kind }) => kind === 'user').flatMap(({ ids }) => ids))
+  const waiting = new Set<string>()
+  for (const { ids } of holds.filter(({ kind }) => kind === 'user'))
+    yield* forEachInSteps(ids, (id) => waiting.add(id))
   if (waiting.size === 0) return []
-  const emptied = [...source.groups.values()].filter(({ members }) => members.length === 0)
-  return emptied.flatMap(({ id }) => {
+  const emptied = yield* filterInSteps([...source.groups.values()], ({ members }) => members.length === 0)
+  const groups: string[] = []
+  for (const { id } of emptied) {
     const had = directory.groups.get(id)?.members ?? []
-    return had.length >= MIN_EMPTIED && had.some((member) => waiting.has(member)) ? [id] : []
-  })
+    if (had.length < MIN_EMPTIED) continue
+    if (!(yield* everyInSteps(had, (member) => !waiting.has(member)))) groups.push(id)
+  }
+  return groups
 }

@@ -1,6 +1,7 @@
 import type { Fact } from '../../facts.ts'
 import type { BlockParams, Removals } from '../../block.ts'
 import { examplesOf, type NoticeCode } from '../../notice.ts'
+import { filterInSteps, type Steps } from '../../../base/steps.ts'
 import type { SetMembers } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan, PlannedChange } from '../changes.ts'
@@ -51,8 +52,11 @@ export function removalsOf(losing: readonly Losing[], removals: number): Removal
 }
 
 /** The groups whose removals the plan does not decide, including groups that it does not write at all. */
-export function undecidedGroups({ source }: PlanInputs, { notices }: Plan): ReadonlySet<string | undefined> {
-  const undecided = notices.filter(({ kind, code }) => kind === 'group' && UNDECIDED.has(code))
+export function* undecidedGroups(
+  { source }: PlanInputs,
+  { notices }: Plan,
+): Steps<ReadonlySet<string | undefined>> {
+  const undecided = yield* filterInSteps(notices, ({ kind, code }) => kind === 'group' && UNDECIDED.has(code))
   const unwritten = [...source.seen.group].filter((id) => !source.groups.has(id))
   return new Set([...undecided.map(({ id }) => id), ...unwritten])
 }

@@ -1,6 +1,7 @@
 import type { EmptiedReason } from '../../block.ts'
 import { byName } from '../../entries/by-name.ts'
 import { sortedUnique } from '../../entries/normalize.ts'
+import type { Steps } from '../../../base/steps.ts'
 import type { SourceSnapshot } from '../../entries/snapshot.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan } from '../changes.ts'
@@ -92,16 +93,16 @@ function silentFinding({ dn, attributes, why, losers }: SilentLists): Finding {
 }
 
 /** For the next run. Old lists stay until the removals are decided, and while the directory has an absent group. */
-export function memberListsAfter(
+export function* memberListsAfter(
   inputs: PlanInputs,
   plan: Plan,
   { memberLists: before }: Pick<Evidence, 'memberLists'>,
   waitingGroups: readonly string[],
-): MemberLists {
+): Steps<MemberLists> {
   const { source } = inputs
   const { memberLists: now = new Map<string, readonly string[]>() } = source
   if (before.size === 0) return now
-  const open = new Set([...waitingGroups, ...undecidedGroups(inputs, plan)])
+  const open = new Set([...waitingGroups, ...(yield* undecidedGroups(inputs, plan))])
   const isNothingDecided = decidesNoLoss(inputs)
   const isAbsent = absentAfter(inputs, plan)
   /** For each group with a list, the ids of the groups that have its members. */

@@ -3,6 +3,8 @@ import type { NestedGroupAbsent } from '../../block.ts'
 import { hash } from 'node:crypto'
 import { sortedUnique } from '../../entries/normalize.ts'
 import type { SourceSnapshot } from '../../entries/snapshot.ts'
+import { listAt } from '../../../base/lists.ts'
+import type { Steps } from '../../../base/steps.ts'
 import { membersDifference } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan } from '../changes.ts'
@@ -225,18 +227,17 @@ function groupsListing(
 ): ReadonlyMap<string, readonly string[]> {
   const listing = new Map<string, string[]>()
   for (const id of groups.keys())
-    for (const dn of new Set(strangersWithin?.(id)))
-      if (dns.has(dn)) listing.set(dn, [...(listing.get(dn) ?? []), id])
+    for (const dn of new Set(strangersWithin?.(id))) if (dns.has(dn)) listAt(listing, dn).push(id)
   return listing
 }
 
 /** For the next run. An absent group that the directory still has stays as it was, with its parents' members. */
-export function nestingAfter(
+export function* nestingAfter(
   inputs: PlanInputs,
   plan: Plan,
   { nesting, otherEntries }: Evidence,
   waitingGroups: readonly string[],
-): Nesting {
+): Steps<Nesting> {
   const { source } = inputs
   const isAbsent = absentAfter(inputs, plan)
   const missing = [...nesting.ids].filter(([dn]) => source.nestedGroups?.has(dn) !== true)
@@ -244,7 +245,7 @@ export function nestingAfter(
   // A group outside of the filter is in no directory; while it is listed, it may come back.
   const outside = missing.filter(([, id]) => id === '')
   const listed = outside.length === 0 ? new Map() : groupsListing(new Set(outside.map(([dn]) => dn)), source)
-  const open = new Set([...waitingGroups, ...undecidedGroups(inputs, plan)])
+  const open = new Set([...waitingGroups, ...(yield* undecidedGroups(inputs, plan))])
   const isOpen = decidesNoLoss(inputs) || absent.some(([, id]) => open.has(id))
   const changed = absent.length + outside.length === 0 ? [] : changedParents(source, nesting, otherEntries)
   const undecided = changed.filter(({ around }) => isOpen || around.some((id) => open.has(id)))

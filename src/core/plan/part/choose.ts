@@ -1,5 +1,6 @@
 import { canonicalEmail, sortedUnique } from '../../entries/normalize.ts'
-import { forEachInSteps, type Steps } from '../../../base/steps.ts'
+import { listAt } from '../../../base/lists.ts'
+import { filterInSteps, forEachInSteps, type Steps } from '../../../base/steps.ts'
 import { type Change, fingerprint, membersDifference, type SetMembers } from '../change.ts'
 import type { PlannedChange, PlannedChanges } from '../changes.ts'
 import { isInPart, isMembershipInPart, type Part } from './part.ts'
@@ -53,10 +54,11 @@ function* chooseUsers(changes: PlannedChanges, part: Part, mayMake: MayMake): St
       if (isInPart(part, change)) wanted.push(change.id)
     },
   )
-  const chosen = new Set<string>()
-  yield* forEachInSteps(wanted, (id) => {
-    const all = withNeeds(id, needs)
-    if ([...all].every((needed) => possible.has(needed))) for (const needed of all) chosen.add(needed)
+  const impossible = yield* withImpossibleNeeds(needs, possible)
+  const chosen = new Set(yield* filterInSteps(wanted, (id) => possible.has(id) && !impossible.has(id)))
+  // The set grows during the loop.
+  yield* forEachInSteps(chosen, (id) => {
+    for (const needed of needs.get(id) ?? []) chosen.add(needed)
   })
   return { chosen, created, deleted }
 }
@@ -67,7 +69,7 @@ function* emailNeeds(changes: PlannedChanges): Steps<ReadonlyMap<string, readonl
   yield* forEachInSteps(changes.of('delete-user'), ({ change }) => {
     if (change.op !== 'delete-user' || !change.have.email) return
     const email = canonicalEmail(change.have.email)
-    freed.set(email, [...(freed.get(email) ?? []), change.id])
+    listAt(freed, email).push(change.id)
   })
   const needs = new Map<string, readonly string[]>()
   yield* forEachInSteps(changes.of('create-user', 'update-user'), ({ change }) => {
@@ -80,11 +82,25 @@ function* emailNeeds(changes: PlannedChanges): Steps<ReadonlyMap<string, readonl
   return needs
 }
 
-/** The user and all users it needs, one after the other, also in a circle. */
-function withNeeds(id: string, needs: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
-  const all = new Set([id])
-  for (const each of all) for (const needed of needs.get(each) ?? []) all.add(needed)
-  return all
+/** The users who need one whose change may not be made, directly or through others, also in a circle. */
+function* withImpossibleNeeds(
+  needs: ReadonlyMap<string, readonly string[]>,
+  possible: ReadonlySet<string>,
+): Steps<ReadonlySet<string>> {
+  const neededBy = new Map<string, string[]>()
+  const impossible = new Set<string>()
+  yield* forEachInSteps(needs, ([id, all]) => {
+    for (const needed of all) {
+      listAt(neededBy, needed).push(id)
+      if (!possible.has(needed)) impossible.add(needed)
+    }
+    if (!possible.has(id)) impossible.add(id)
+  })
+  // The set grows during the loop.
+  yield* forEachInSteps(impossible, (id) => {
+    for (const user of neededBy.get(id) ?? []) impossible.add(user)
+  })
+  return impossible
 }
 
 interface ChosenGroups {

@@ -2,7 +2,7 @@ import type { DirectoryGroup, DirectoryUser, GroupEntry, Kind, UserEntry } from 
 import { canonicalName, sortedUnique } from '../../entries/normalize.ts'
 import type { DirectorySnapshot, Ids, Sighting, SourceSnapshot } from '../../entries/snapshot.ts'
 import { type ChangedSince, examplesOf, type Notice, type NotRestored } from '../../notice.ts'
-import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../../base/steps.ts'
+import { filterInSteps, forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../../base/steps.ts'
 import type { SourceUsers } from '../../entries/users.ts'
 import {
   type Change,
@@ -55,6 +55,8 @@ export class UndoDraft {
   readonly #groups = new Map<string, { name: string; members: readonly string[] }>()
   readonly #memberChanges = new Map<string, SetMembers>()
   readonly #memberships = new Memberships()
+  /** By group, for groups of deleted users. */
+  readonly #membersNow = new Map<string, ReadonlySet<string>>()
 
   constructor(facts: UndoFacts) {
     this.#facts = facts
@@ -122,11 +124,11 @@ export class UndoDraft {
         users: this.#facts.users,
         groups,
         covers: { groups: true, members: true },
-        seen: { user: this.#seen('user'), group: this.#seen('group') },
+        seen: { user: yield* this.#seen('user'), group: yield* this.#seen('group') },
         unreadable: 0,
         notices: this.#notices,
       },
-      sightings: { user: gone(this.#deletes.user), group: gone(this.#deletes.group) },
+      sightings: { user: yield* gone(this.#deletes.user), group: yield* gone(this.#deletes.group) },
     }
   }
 
@@ -281,7 +283,10 @@ export class UndoDraft {
   }
 
   #isMember(group: string, user: string): boolean {
-    return this.#facts.directory.groups.get(group)?.members.includes(user) ?? false
+    let members = this.#membersNow.get(group)
+    members ??= new Set(this.#facts.directory.groups.get(group)?.members)
+    this.#membersNow.set(group, members)
+    return members.has(user)
   }
 
   #wantAsIs(id: string): void {
@@ -323,20 +328,20 @@ export class UndoDraft {
     this.#notices.push({ kind, id, code: 'not-restored', params: { run: this.#facts.run, ...rest } })
   }
 
-  #seen(kind: Kind): Ids {
+  *#seen(kind: Kind): Steps<Ids> {
     const { directory, users } = this.#facts
     const entries = kind === 'user' ? directory.users : directory.groups
     const deletes = this.#deletes[kind]
-    const created = kind === 'user' ? users : this.#groups
-    const isNew = (id: string) => !entries.has(id)
+    const wanted = kind === 'user' ? users : this.#groups
+    const created = yield* filterInSteps([...wanted.keys()], (id) => !entries.has(id))
     return {
       has: (id) => !deletes.has(id),
       get size() {
-        return entries.size - deletes.size + [...created.keys()].filter(isNew).length
+        return entries.size - deletes.size + created.length
       },
       *[Symbol.iterator]() {
         for (const id of entries.keys()) if (!deletes.has(id)) yield id
-        yield* [...created.keys()].filter(isNew)
+        yield* created
       },
     }
   }
@@ -346,6 +351,8 @@ function sizeOfChange({ have, want }: SetMembers): number {
   return have.length + want.length
 }
 
-function gone(ids: ReadonlySet<string>): ReadonlyMap<string, Sighting> {
-  return new Map(Array.from(ids, (id) => [id, 'gone'] as const))
+function* gone(ids: ReadonlySet<string>): Steps<ReadonlyMap<string, Sighting>> {
+  const sightings = new Map<string, Sighting>()
+  yield* forEachInSteps(ids, (id) => sightings.set(id, 'gone'))
+  return sightings
 }

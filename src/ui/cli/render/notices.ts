@@ -23,7 +23,7 @@ export function renderNotices(
       continue
     }
     lines.push(heading)
-    lines.push(...group.slice(0, shown).map((notice) => `  ${renderNotice(notice)}`))
+    for (const notice of group.slice(0, shown)) lines.push(`  ${renderNotice(notice)}`)
     if (total > shown)
       lines.push(`  … and ${digits(total - Math.min(shown, group.length))} more, --all shows them`)
     if (remedy !== undefined) lines.push(`  ${remedy}`)

@@ -139,9 +139,8 @@ function changeLines(view: RunView, shown: number): string[] {
   for (const op of OPS) {
     const all = Math.max(counts?.planned[op] ?? 0, byOp.get(op)?.length ?? 0)
     const group = (byOp.get(op) ?? []).slice(0, shown)
-    lines.push(
-      ...group.map((change) => renderChange(NOT_APPLIED.has(change.state) ? withoutDetail(change) : change)),
-    )
+    for (const change of group)
+      lines.push(renderChange(NOT_APPLIED.has(change.state) ? withoutDetail(change) : change))
     named += all
     if (all > group.length) lines.push(`  … and ${digits(all - group.length)} more, --all shows them`)
   }

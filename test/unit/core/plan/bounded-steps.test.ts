@@ -1,12 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { DirectoryUser, UserEntry } from '../../../../src/core/entries/entry.ts'
-import { PART, type Steps } from '../../../../src/base/steps.ts'
+import { forEachInSteps, PART, type Steps } from '../../../../src/base/steps.ts'
+import { useWorkCounter } from '../../../support/work-counter.ts'
 import { TextArena } from '../../../../src/core/entries/text-arena.ts'
 import { UserTable } from '../../../../src/core/entries/user-table.ts'
 import { DirectoryUsers, SourceUsers } from '../../../../src/core/entries/users.ts'
 import type { Plan } from '../../../../src/core/plan/changes.ts'
 import { prove } from '../../../../src/core/plan/evidence/evidence.ts'
-import { checkGuards } from '../../../../src/core/plan/guards.ts'
+import {
+  type EachPlace,
+  findEmptied,
+  stillEmptied,
+  takeBaseline,
+} from '../../../../src/core/plan/baseline.ts'
+import { decidedChanges, holdAfter } from '../../../../src/core/plan/decide.ts'
+import { checkGuards, heldChanges, isApproved } from '../../../../src/core/plan/guards.ts'
+import { heldRows } from '../../../../src/store/held-changes.ts'
 import type { PlanInputs } from '../../../../src/core/plan/inputs.ts'
 import { deleteCandidates, planInSteps } from '../../../../src/core/plan/plan.ts'
 import { directoryOf, haveGroup, haveUser, NO_EVIDENCE, sourceOf, wantGroup, wantUser } from './build.ts'
@@ -19,6 +28,13 @@ const PEOPLE = 24 * PART
 const MOST_READS = 18 * PART
 
 let reads = 0
+
+/**
+ * Where no text is read, entries are looked up in collections: an unbounded step does so for each of them at least, and
+ * one that is bounded some times for each entry of its part.
+ */
+const MOST_LOOKUPS = 20 * PART
+const collections = useWorkCounter()
 
 const READING = ['textAt', 'has', 'isSame', 'compare'] as const
 type Reading = Record<(typeof READING)[number], (...given: unknown[]) => unknown>
@@ -42,7 +58,9 @@ function measure<T>(steps: Steps<T>): { readonly result: T; readonly most: numbe
   let [most, all] = [0, 0]
   for (;;) {
     reads = 0
+    const before = collections.count
     const step = steps.next()
+    expect(collections.count - before).toBeLessThan(MOST_LOOKUPS)
     most = Math.max(most, reads)
     all += reads
     if (step.done === true) return { result: step.value, most, all }
@@ -139,3 +157,52 @@ test.each<[string, Listed, number]>([
     expect(planned.all).toBeGreaterThan(PEOPLE)
   },
 )
+
+test('no step of a run in which all people wait handles more than a part of them', () => {
+  const at = '2026-11-21T07:29:03.000Z'
+  const wait = { code: 'in-grace', params: { since: at, until: at } } as const
+  const inputs = { ...inputsOf([], had), waits: { whyNotDeleted: () => wait } }
+  const planned = measure(planInSteps(inputs))
+  expect(planned.result.notices).toHaveLength(PEOPLE)
+  const proved = measure(prove(inputs, planned.result, EVIDENCE)).result
+  measure(guardsOfPlan(proved.plan, inputs))
+})
+
+const REJECTION = { by: 'bo', at: '2026-11-21T07:29:03.000Z', run: 1, release: null }
+
+test('no step of a run in which each of all people gets the e-mail of the next one handles more than a part', () => {
+  const next = ids.map((id, place) => wantUser(id, `Name ${id}`, `${ids[(place + 1) % PEOPLE]}@example.org`))
+  const inputs = inputsOf(next, had)
+  const withheld = { code: 'rejected', params: REJECTION } as const
+  const planned = measure(planInSteps({ ...inputs, withheld: new Map([['another change', withheld]]) }))
+  expect(planned.result.changes.length).toBe(PEOPLE)
+})
+
+const eachPlace: EachPlace = (visit) => forEachInSteps(ids, (id) => visit(id, 'ou=all,dc=org'))
+const nobody: EachPlace = () => forEachInSteps([], () => undefined)
+
+test('no step of a look at the containers of all people handles more than a part of them', () => {
+  const before = measure(takeBaseline(eachPlace)).result
+  expect(measure(findEmptied(before, nobody, ids)).result).toMatchObject([{ container: 'ou=all,dc=org' }])
+  const emptied = { ...before, emptied: ['ou=all,dc=org'] }
+  expect(measure(stillEmptied(emptied, ids)).result).toEqual(['ou=all,dc=org'])
+  measure(takeBaseline(nobody, { absent: ids, before }))
+})
+
+const UNDO_DELETES = { code: 'undo-deletes', params: { run: 1, users: 1, groups: 0 } } as const
+
+test('no step of a decision about all people handles more than a part of them', () => {
+  const breaches = [
+    { ...UNDO_DELETES, changes: ids },
+    { ...UNDO_DELETES, changes: half },
+  ]
+  const all = new Set(ids)
+  const hold = { state: 'held', hold: 'open', breaches }
+  expect(measure(isApproved(breaches, all)).result).toBe(true)
+  expect(measure(heldChanges(breaches)).result).toHaveLength(PEOPLE)
+  expect(measure(decidedChanges(hold, 'approved', breaches.slice(0, 1))).result).toHaveLength(PEOPLE / 2)
+  expect(measure(holdAfter(hold, (id) => all.has(id))).result).toBe('approved')
+  const rows = measure(heldRows(breaches)).result
+  expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(PEOPLE)
+  expect(new Set(rows.map(({ breaches: places }) => places.join()))).toEqual(new Set(['0', '0,1']))
+})

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { atOnce } from '../../../../src/base/steps.ts'
 import {
   type BreachSummary,
   choices,
@@ -27,9 +28,9 @@ function decideOneByOne(decisions: readonly Decided[]) {
   for (const [decision, name] of decisions) {
     const before = { state: 'held', hold, breaches }
     const chosen = choices(before, decision, true).filter(({ code }) => code === GUARDS[name].code)
-    for (const change of decidedChanges(before, decision, chosen)) made.set(change, decision)
+    for (const change of atOnce(decidedChanges(before, decision, chosen))) made.set(change, decision)
     breaches = breaches.map((breach) => (chosen.includes(breach) ? { ...breach, decided: decision } : breach))
-    hold = holdAfter({ state: 'held', hold, breaches }, (change) => made.has(change))
+    hold = atOnce(holdAfter({ state: 'held', hold, breaches }, (change) => made.has(change)))
   }
   return { hold, made: Object.fromEntries([...made].toSorted()) }
 }
@@ -99,7 +100,7 @@ test('whoever rejects a held plan rejects what was approved of it, too, and of a
 test('a guard whose changes are all decided keeps no hold open', () => {
   const all = { ...HIGH, changes: ['a', 'b', 'c'], decided: 'rejected' } as const
   const hold = { state: 'held', hold: 'open', breaches: [all, LOW] }
-  expect(holdAfter(hold, (change) => all.changes.includes(change as 'a'))).toBe('rejected')
+  expect(atOnce(holdAfter(hold, (change) => all.changes.includes(change as 'a')))).toBe('rejected')
 })
 
 test('only what waits and has changes can be decided on', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { atOnce } from '../../../../src/base/steps.ts'
 import {
   type GuardFacts,
   type GuardLimits,
@@ -18,6 +19,9 @@ import {
   wantUser,
   guardsOf,
 } from './build.ts'
+
+const heldIn = (...given: Parameters<typeof heldChanges>) => atOnce(heldChanges(...given))
+const areApproved = (...given: Parameters<typeof isApproved>) => atOnce(isApproved(...given))
 
 const KIND = {
   maxDeletes: 50,
@@ -161,8 +165,8 @@ test('an empty source is held whatever the plan does', () => {
 test('an empty source holds every change by name, so no older approval releases it', () => {
   const plan = planOf(sourceOf([], [wantGroup('g', 'G'), wantGroup('h', 'H')]), directoryOf([]))
   const breaches = guardsOf(plan, facts(0, 0), LIMITS)
-  expect(heldChanges(breaches)).toEqual([...plan.changes].map((planned) => planned.fingerprint).toSorted())
-  expect(isApproved(breaches, new Set())).toBe(false)
+  expect(heldIn(breaches)).toEqual([...plan.changes].map((planned) => planned.fingerprint).toSorted())
+  expect(areApproved(breaches, new Set())).toBe(false)
 })
 
 test('a directory that shows nothing, and no total, after a good run holds everything', () => {
@@ -170,7 +174,7 @@ test('a directory that shows nothing, and no total, after a good run holds every
   const given = facts(2, 0, { lastGood: { users: 2, groups: 0 }, unprovedEmpty: ['user', 'group'] })
   const breaches = guardsOf(plan, given, LIMITS)
   expect(breaches).toMatchObject([{ code: 'empty-directory-users', params: { kind: 'user', before: 2 } }])
-  expect(heldChanges(breaches)).toHaveLength(2)
+  expect(heldIn(breaches)).toHaveLength(2)
   expect(guardsOf(plan, facts(2, 0, { lastGood: undefined, unprovedEmpty: ['user'] }), LIMITS)).toEqual([])
 })
 
@@ -263,7 +267,7 @@ describe('after a change of the configuration', () => {
   test('deletes and updates are held by name, and the changed options are named', () => {
     const plan = changing(15, 10, 100)
     const [breach] = guardsAfter(plan, { users: 100 })
-    expect(heldChanges([breach!])).toEqual([...plan.changes].map((planned) => planned.fingerprint).toSorted())
+    expect(heldIn([breach!])).toEqual([...plan.changes].map((planned) => planned.fingerprint).toSorted())
     const counts = { kind: 'users', deletes: 15, of: 100, leftFilter: 0, newIds: 0, updates: 10, limit: 20 }
     expect(breach?.params).toEqual({ ...CHANGE, ...counts, isLater: false })
   })
@@ -278,7 +282,7 @@ describe('after a change of the configuration', () => {
     expect(linesOf(plan)).toEqual([])
     const breaches = guardsAfter(plan, { users: 10 })
     expect(guards(breaches)).toEqual(['configuration-changed'])
-    expect(heldChanges(breaches)).toHaveLength(3)
+    expect(heldIn(breaches)).toHaveLength(3)
     expect(breaches[0]?.params).toMatchObject({ deletes: 3, of: 10, isLater: true })
   })
 
@@ -308,17 +312,17 @@ describe('approval', () => {
   const breaches = guardsOf(losing(60, 100).plan, facts(40, 100), LIMITS)
 
   test('covers the changes that were held', () => {
-    expect(isApproved(breaches, new Set(heldChanges(breaches)))).toBe(true)
+    expect(areApproved(breaches, new Set(heldIn(breaches)))).toBe(true)
   })
 
   test('covers a later plan that holds fewer of them', () => {
     const fewer = guardsOf(losing(59, 100).plan, facts(41, 100), LIMITS)
-    expect(isApproved(fewer, new Set(heldChanges(breaches)))).toBe(true)
+    expect(areApproved(fewer, new Set(heldIn(breaches)))).toBe(true)
   })
 
   test('does not cover a single change more', () => {
     const more = guardsOf(losing(61, 100).plan, facts(39, 100), LIMITS)
-    expect(isApproved(more, new Set(heldChanges(breaches)))).toBe(false)
+    expect(areApproved(more, new Set(heldIn(breaches)))).toBe(false)
   })
 
   test('of one breach does not release the changes of another one', () => {
@@ -329,7 +333,7 @@ describe('approval', () => {
     const directory = { users: 2, groups: 2, memberships: 0 }
     const both = guardsOf(plan, facts(1, 2, { directory }), LIMITS)
     expect(guards(both)).toEqual(['max-delete-percent-users', 'max-delete-percent-groups'])
-    for (const breach of both) expect(isApproved(both, new Set(breach.changes))).toBe(false)
-    expect(isApproved(both, new Set(heldChanges(both)))).toBe(true)
+    for (const breach of both) expect(areApproved(both, new Set(breach.changes))).toBe(false)
+    expect(areApproved(both, new Set(heldIn(both)))).toBe(true)
   })
 })

@@ -135,7 +135,7 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
   }
   const rules = { policy: 'mirror', membership: 'write', allowedDomains: [] } as const
   const inputs: PlanInputs = { source, directory, sightings, rules, withheld: new Map() }
-  const losses = lookAtLosses(truth, lack, lossesOf(makePlan(inputs)))
+  const losses = lookAtLosses(truth, lack, atOnce(lossesOf(makePlan(inputs))))
   const { plan, findings, emptied, waitingGroups } = atOnce(
     prove(inputs, makePlan(inputs), {
       baselines: world.baselines,
@@ -154,7 +154,7 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
     const entries = kind === 'user' ? world.users : world.groups
     const left = absent[kind].filter((id) => entries.has(id))
     const before = world.baselines[kind]
-    const still = before === undefined ? [] : stillEmptied(before, left)
+    const still = before === undefined ? [] : atOnce(stillEmptied(before, left))
     const steps = takeBaseline((visit) => source.eachPlace!(kind, visit), {
       absent: left,
       before,

@@ -129,6 +129,20 @@ function scriptedControl(
       const view = states[Math.min(poll, states.length - 1)]
       return Promise.resolve(view && { ...view, changes: view.changes.slice(0, detail?.limit ?? 1000) })
     },
+    changes: (number, { after = 0 }) =>
+      Promise.resolve(
+        script
+          .runs![number]!.at(-1)!
+          .changes.filter((change) => change.number > after)
+          .slice(0, 1000),
+      ),
+    notices: (number, { after = 0 }) =>
+      Promise.resolve(
+        script
+          .runs![number]!.at(-1)!
+          .notices.slice(after, after + 1000)
+          .map((notice, place) => ({ ...notice, number: after + place + 1 })),
+      ),
     runs: ({ sync }) =>
       Promise.resolve(
         Object.values(script.runs ?? {})
@@ -622,3 +636,17 @@ test.each(EMPTY_NAMES.map((argv) => ({ argv })))(
     expect(stderr).toMatch(/ is invalid[^.]*\. It must not be empty; see dirsyncd( \w+)* --help\.\n$/)
   },
 )
+
+test('a run with more changes than a call may have arguments is shown in full', async () => {
+  const changes = Array.from({ length: 140_000 }, (_, index) =>
+    changeOf(createUser(`u${index}`), { number: index + 1 }),
+  )
+  const notice = { kind: 'user', id: 'u1', code: 'no-email', params: { from: 'a file' } } as const
+  const run = runOf({ run: 12, changes, totalChanges: changes.length, notices: changes.map(() => notice) })
+  const script = { runs: { 12: [run] } }
+  const shown = await dirsyncd(['runs', '12', '--all'], script)
+  expect(shown.stderr).toBe('')
+  expect(shown.stdout.split('\n').length).toBeGreaterThan(280_000)
+  const { stdout } = await dirsyncd(['runs', '12', '--json'], script)
+  expect(stdout === `${JSON.stringify(run)}\n`).toBe(true)
+})

@@ -9,6 +9,14 @@ const control = {
     asked.push(args)
     return { run: args[0] }
   },
+  changes: async (...args: unknown[]) => {
+    asked.push(['changes', ...args])
+    return []
+  },
+  notices: async (...args: unknown[]) => {
+    asked.push(['notices', ...args])
+    return []
+  },
   approve: async (...args: unknown[]) => asked.push(['approve', ...args]),
   reject: async (...args: unknown[]) => asked.push(['reject', ...args]),
   resume: async (...args: unknown[]) => {
@@ -39,10 +47,14 @@ afterEach(() => {
   asked.length = 0
 })
 
-test('a command may ask for every change of a run', async () => {
-  const answer = await app.inject({ url: '/runs/7?limit=10000000' })
-  expect(answer.json()).toEqual({ run: 7 })
-  expect(asked).toEqual([[7, { limit: 10_000_000 }]])
+test('a command may ask for every change of a run, but not in one answer', async () => {
+  expect((await app.inject({ url: '/runs/7?limit=1001' })).statusCode).toBe(400)
+  expect((await app.inject({ url: '/runs/7/changes?after=1000' })).json()).toEqual([])
+  expect((await app.inject({ url: '/runs/7/notices' })).json()).toEqual([])
+  expect(asked).toEqual([
+    ['changes', 7, { after: 1000 }],
+    ['notices', 7, {}],
+  ])
 })
 
 test('a request that is not understood is refused with a sentence', async () => {

@@ -3,7 +3,8 @@ import { buildPages } from '../../../../src/ui/pages/pages.ts'
 import { signIn } from '../../../../src/ui/http/session.ts'
 import type { SignInCode } from '../../../../src/ui/http/sign-in-code.ts'
 import type { Watching } from '../../../../src/ui/http/watching.ts'
-import type { ChangePage, NumberedNotice, ShownRun } from '../../../../src/operations/browse.ts'
+import type { ChangePage, ShownRun } from '../../../../src/operations/browse.ts'
+import type { NumberedNotice } from '../../../../src/operations/control.ts'
 import type {
   ChangeView,
   PauseRequest,
@@ -92,6 +93,8 @@ export function buildPagesForTests(shown: Shown) {
   const app = buildPages({
     control: {
       run: find,
+      changes: async () => [],
+      notices: async () => [],
       runs: async ({ sync }) => runs.filter((each) => sync === undefined || each.sync === sync),
       quarantine: async () => quarantine,
       explain: async () => explanation!,

@@ -1,0 +1,18 @@
+/** The most rows of one answer. */
+export const PART = 1000
+
+export interface After {
+  /** The number of the last row before. */
+  readonly after?: number
+}
+
+/** Reads rows of any number, a part at a time. */
+export async function* parts<T extends { readonly number: number }>(
+  read: (place: After) => Promise<readonly T[]>,
+): AsyncGenerator<readonly T[], undefined> {
+  for (let rows = await read({}); rows.length > 0; rows = await read({ after: rows.at(-1)!.number })) {
+    yield rows
+    if (rows.length < PART) return undefined
+  }
+  return undefined
+}

@@ -1,0 +1,103 @@
+import { type Kysely, sql } from 'kysely'
+import { beforeAll, expect, test } from 'vitest'
+import type { Tables } from '../../src/store/tables.ts'
+import { refusedInLastRun } from '../../src/store/plans.ts'
+import { addRun } from '../../src/store/runs.ts'
+import type { Fenced } from '../../src/store/fenced-run.ts'
+import { prepareMembers } from '../../src/sync/apply/prepare.ts'
+import { claimable } from '../../src/sync/apply/waiting.ts'
+import { TARGET, useTestStore } from '../support/test-store.ts'
+
+const bed = useTestStore()
+const ROWS = 60_000
+/** More than a query needs of these rows, and far fewer than there are. */
+const FEW = 500
+
+const SYNC = 'queried'
+let runs: readonly number[]
+
+beforeAll(async () => {
+  const { db } = bed
+  runs = [await newRun(), await newRun()]
+  for (const run of runs) {
+    await sql`INSERT INTO dirsyncd.changes (run, number, phase, op, entry_id, fingerprint, change, removes, state)
+      SELECT ${run}::integer, n, 'users', 'update-user', 'u' || n, md5(n::text), '{}', 0, 'applied'
+      FROM generate_series(1, ${ROWS}::integer) AS n`.execute(db)
+    await addTakers(run, ROWS + 1, 20)
+  }
+  await sql`UPDATE dirsyncd.changes SET refusals = 1, state = CASE number WHEN 7 THEN 'pending' ELSE 'unknown' END
+    WHERE run = ${runs[1]} AND number IN (7, 8)`.execute(db)
+  // Outside of a transaction, and of a table that autovacuum may not have seen.
+  await sql`VACUUM ANALYZE dirsyncd.changes`.execute(db)
+})
+
+async function newRun(): Promise<number> {
+  const run = await addRun(bed.db, { sync: SYNC, target: TARGET, mode: 'sync', trigger: 'schedule' })
+  await sql`UPDATE dirsyncd.runs SET state = 'done', stored_changes = ${ROWS}, finished_at = now()
+    WHERE run = ${run}`.execute(bed.db)
+  return run
+}
+
+/** Users who each get the e-mail of the next one. */
+async function addTakers(run: number, first: number, count: number): Promise<void> {
+  await sql`INSERT INTO dirsyncd.changes (run, number, phase, op, entry_id, fingerprint, change, removes)
+    SELECT ${run}::integer, n, 'take-emails', 'update-user', 'taker' || n, md5(n::text),
+      jsonb_build_object('takes', jsonb_build_object('from', 'taker' || (n + 1), 'after', 1)), 0
+    FROM generate_series(${first}::integer, ${first + count - 1}::integer) AS n`.execute(bed.db)
+}
+
+/** What the work returns, and how many rows of `changes` it reads. */
+function reading<T>(work: (trx: Kysely<Tables>) => Promise<T>): Promise<{ result: T; rows: number }> {
+  return bed.db.transaction().execute(async (trx) => {
+    // The rows that others read for this transaction are counted as theirs.
+    await sql`SET LOCAL max_parallel_workers_per_gather = 0`.execute(trx)
+    const result = await work(trx)
+    const { rows } = await sql<{ rows: string }>`SELECT seq_tup_read + idx_tup_fetch AS rows
+      FROM pg_stat_xact_user_tables WHERE schemaname = 'dirsyncd' AND relname = 'changes'`.execute(trx)
+    return { result, rows: Number(rows[0]!.rows) }
+  })
+}
+
+test('which changes of the last run were refused is asked without reading those that were applied', async () => {
+  const { result, rows } = await reading((trx) => refusedInLastRun(trx, { sync: SYNC, target: TARGET }))
+  expect(result).toEqual(new Set(['u7', 'u8']))
+  expect(rows).toBeLessThan(FEW)
+})
+
+test('which e-mails are free is asked without reading changes of other phases or runs', async () => {
+  const part = { phase: 'take-emails', tail: false } as const
+  const { result, rows } = await reading((trx) => claimable(trx, runs[1]!, part, { after: 0, limit: 100 }))
+  // The last one takes the e-mail of a user whom no change concerns.
+  expect(result.map(({ number }) => number)).toEqual([ROWS + 20])
+  expect(rows).toBeLessThan(FEW)
+})
+
+/** Milliseconds of the fastest of three attempts, each undone. */
+async function timeOfPreparing(groups: number): Promise<number> {
+  const run = await newRun()
+  await sql`INSERT INTO dirsyncd.changes (run, number, phase, op, entry_id, fingerprint, change, removes)
+    SELECT ${run}::integer, n, 'users', 'create-user', 'new' || n, md5(n::text), '{}', 0
+    FROM generate_series(1, ${groups}::integer) AS n`.execute(bed.db)
+  await sql`INSERT INTO dirsyncd.changes (run, number, phase, op, entry_id, fingerprint, change, removes)
+    SELECT ${run}::integer, ${groups}::integer + n, 'members', 'set-members', 'g' || n, md5(n::text), jsonb_build_object(
+      'want', (SELECT jsonb_agg('u' || m) FROM generate_series(1, 200) AS m), 'have', '[]'::jsonb), 0
+    FROM generate_series(1, ${groups}::integer) AS n`.execute(bed.db)
+  const times: number[] = []
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const undone = bed.db.transaction().execute(async (trx) => {
+      const begun = performance.now()
+      await prepareMembers(trx as Fenced, run)
+      times.push(performance.now() - begun)
+      throw new Error('undone')
+    })
+    await expect(undone).rejects.toThrow('undone')
+  }
+  return Math.min(...times)
+}
+
+test('looking for new users in groups takes as long as there are members, not times as many users', async () => {
+  const few = await timeOfPreparing(150)
+  const many = await timeOfPreparing(600)
+  // Four times as many groups of four times as many users: 4 where each member is looked up, 16 where each is compared.
+  expect(many / few).toBeLessThan(9)
+})
