@@ -1,6 +1,6 @@
 import type { LossLook, PreferredServer } from '../core/entries/evidence.ts'
 import type { Kind } from '../core/entries/entry.ts'
-import type { Sighting, SourceSnapshot } from '../core/entries/snapshot.ts'
+import type { Recheck, SourceSnapshot } from '../core/entries/snapshot.ts'
 import type { UserTable } from '../core/entries/user-table.ts'
 import type { TraceStep } from './mapping/trace.ts'
 
@@ -18,8 +18,8 @@ export interface ReadOptions {
 export interface Source {
   /** A complete snapshot, never a part. Throws `source-unreachable`, `source-refused` or `source-incomplete`. */
   read(signal: AbortSignal, options?: ReadOptions): Promise<SourceSnapshot>
-  /** The recheck, ignoring the sync's filter. The result has an entry for each of the ids. Throws like `read`. */
-  lookAgain(kind: Kind, ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Sighting>>
+  /** Rechecks ids, ignoring the sync's filter. The result has an entry for each of them. Throws like `read`. */
+  readIds(kind: Kind, ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Recheck>>
   /**
    * Rechecks groups that would lose members, because users may have been renamed while users and groups were read one
    * after the other. The result has an entry for each of the groups. Throws like `read`. A source that reads everything

@@ -74,7 +74,7 @@ export interface RunDeps {
   /** An operator asked for the run, not the schedule. */
   readonly isAsked: boolean
   readonly table: UserTable
-  readonly source: Pick<Source, 'read' | 'lookAgain' | 'lookAtLosses' | 'idsAt'>
+  readonly source: Pick<Source, 'read' | 'readIds' | 'lookAtLosses' | 'idsAt'>
   readonly readDirectory: (signal: AbortSignal, table: UserTable) => Promise<DirectorySnapshot>
   readonly rules: PlanRules
   readonly limits: GuardLimits
@@ -109,7 +109,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   )
   await deps.enter('planning')
   const absent = await inTurns(deleteCandidates(source, listed), signal)
-  const sightings = await lookAgain(deps, source, absent, signal)
+  const sightings = await recheck(deps, source, absent, signal)
   const memory = await deps.recall()
   const directory = doubtIfShort(listed, memory)
   const server = judge(deps, source, memory)
@@ -279,7 +279,7 @@ async function evidenceOf(
 }
 
 /** Rechecks every entry that the plan might delete; none where the policy or the first read forbids deletes. */
-async function lookAgain(
+async function recheck(
   deps: RunDeps,
   source: SourceSnapshot,
   candidates: Planned['absent'],
@@ -289,7 +289,8 @@ async function lookAgain(
   if (deps.rules.policy !== 'mirror' || source.unreadable > 0) return sightings
   for (const kind of ['user', 'group'] as const) {
     if (candidates[kind].length === 0) continue
-    sightings[kind] = await deps.source.lookAgain(kind, candidates[kind], signal)
+    const rechecks = await deps.source.readIds(kind, candidates[kind], signal)
+    sightings[kind] = new Map([...rechecks].map(([id, { state }]) => [id, state]))
   }
   return sightings
 }

@@ -307,20 +307,20 @@ describe('grace', () => {
     expect((await seen()).users).not.toContain('o1')
   })
 
-  test.each(['present', 'gone'] as const)(
+  test.each(['present', 'absent'] as const)(
     'restarts for a user whom the recheck found (%s)',
     async (sighting) => {
-      let found: Sighting = 'gone'
+      let found: Sighting = 'absent'
       const harness = await start({
         grace: { deleteAfter: { user: { runs: 3 } } },
-        lookAgain: () => found,
+        recheck: () => found,
       })
       await harness.sync()
       lose('o1')
       await harness.sync()
       found = sighting
       await harness.sync()
-      found = 'gone'
+      found = 'absent'
       await harness.sync()
       await harness.sync()
       expect((await seen()).users.includes('o1')).toBe(sighting === 'present')
@@ -405,7 +405,7 @@ describe('a server', () => {
   })
 
   test('that is older, and catches up before the second look, is no incomplete read', async () => {
-    const harness = await start({ lookAgain: () => 'present' })
+    const harness = await start({ recheck: () => 'present' })
     server = at({ a: '20' })
     await harness.sync()
     const everybody = await seen()

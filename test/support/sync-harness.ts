@@ -63,7 +63,7 @@ export interface SyncHarnessOptions {
   /** Changes what a read of the source shows. */
   readonly asRead?: (snapshot: SourceSnapshot) => SourceSnapshot
   /** What the second look at the source finds of each id; nothing by default. */
-  readonly lookAgain?: (id: string) => Sighting
+  readonly recheck?: (id: string) => Sighting
   /** The most entries that one request creates; 1 by default. */
   readonly createBatch?: number
   /** Called after each read of the directory, before the planning. */
@@ -268,7 +268,7 @@ function commandsOn(
 }
 
 /** Reads the company anew each time. */
-function memorySource({ company, onRead, asRead, lookAgain = () => 'gone' }: SyncHarnessOptions): Source {
+function memorySource({ company, onRead, asRead, recheck = () => 'absent' }: SyncHarnessOptions): Source {
   return {
     read: async (signal, how) => {
       await onRead?.(signal, how)
@@ -276,7 +276,7 @@ function memorySource({ company, onRead, asRead, lookAgain = () => 'gone' }: Syn
       const snapshot = snapshotOf(company)
       return asRead === undefined ? snapshot : asRead(snapshot)
     },
-    lookAgain: async (_kind, ids) => new Map(ids.map((id) => [id, lookAgain(id)])),
+    readIds: async (_kind, ids) => new Map(ids.map((id) => [id, { state: recheck(id) }])),
     probe: async () => [],
     find: () => Promise.reject(new Error('nobody is looked for in memory')),
   }

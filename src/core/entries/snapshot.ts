@@ -61,8 +61,10 @@ export interface DirectorySnapshot {
   readonly unprovedEmpty: readonly Kind[]
 }
 
-/**
- * The recheck of an id that the first read did not show: no entry (`gone`), an entry outside the sync's filter, a
- * disabled account that the sync treats as gone, or an entry within the filter (`present`).
- */
-export type Sighting = 'gone' | 'left-filter' | 'disabled' | 'present'
+/** What a second read shows of an id. */
+export interface Recheck {
+  readonly state: Sighting
+}
+
+/** No entry, one outside the sync's filter, a disabled account that counts as gone, or an entry within the filter. */
+export type Sighting = 'absent' | 'out-of-scope' | 'disabled' | 'present'

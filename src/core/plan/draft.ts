@@ -301,7 +301,8 @@ export class Draft {
   #whyDeleted(kind: Kind, id: string): DeleteReason {
     if (this.#inputs.whyDeleted !== undefined) return this.#inputs.whyDeleted
     const sighting = this.#inputs.sightings[kind].get(id)
-    return sighting === undefined || sighting === 'present' ? 'gone' : sighting
+    if (sighting === 'disabled') return sighting
+    return sighting === 'out-of-scope' ? 'left-filter' : 'gone'
   }
 
   /** A user still wants an e-mail that it cannot get now, so decisions about that stay. */

@@ -100,7 +100,7 @@ function sightingsOf(
   { entries }: Found,
   members: MembersInQuestion | undefined,
 ): PlanInputs['sightings'] {
-  const users = new Map<string, Sighting>(members?.ids.map((member) => [member, 'gone']))
+  const users = new Map<string, Sighting>(members?.ids.map((member) => [member, 'absent']))
   const groups = new Map<string, Sighting>()
   const own = kind === 'user' ? users : groups
   own.set(id, sightingOf(entries))
@@ -111,7 +111,7 @@ function sightingsOf(
 function sightingOf(entries: readonly FoundEntry[]): Sighting {
   const standings = entries.map(({ standing }) => standing).filter((standing) => standing?.inBase === true)
   if (standings.some((standing) => standing?.disabled !== undefined)) return 'disabled'
-  return standings.some((standing) => standing?.inFilter === false) ? 'left-filter' : 'gone'
+  return standings.some((standing) => standing?.inFilter === false) ? 'out-of-scope' : 'absent'
 }
 
 /** A lagging server shows users that this sync has just deleted. */

@@ -9,7 +9,7 @@ import { lookupIn } from './entry.ts'
 import { find } from './find/find.ts'
 import { ABOUT_CATALOGS, globalCatalogOf, requireInCatalog } from './global-catalog.ts'
 import type { LdapImage } from './image.ts'
-import { idsAt, lookAgain } from './look-again.ts'
+import { idsAt, readIds } from './recheck.ts'
 import { lookAtLosses } from './losses/look-at-losses.ts'
 import type { LdapSourceOptions } from './options.ts'
 import { readWithEvidence } from './position/position.ts'
@@ -60,10 +60,10 @@ export function createLdapSource(options: LdapSourceOptions, log: Log, shared: L
         how,
       )
     },
-    async lookAgain(kind, ids, signal) {
+    async readIds(kind, ids, signal) {
       if (ids.length === 0) return new Map()
       using connection = await servers.openAgain(signal)
-      return await lookAgain(connection, compileFor(connection), kind, ids)
+      return await readIds(connection, compileFor(connection), kind, ids)
     },
     async lookAtLosses(snapshot, lost, signal) {
       const image = images.get(snapshot)

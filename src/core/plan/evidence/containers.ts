@@ -9,7 +9,7 @@ import type { Plan } from '../changes.ts'
 import { deletesById, type Evidence, type Finding, isUnapproved } from './finding.ts'
 
 /** An unreadable entry looks gone, or outside of a filter whose attributes are hidden. */
-const ABSENT: ReadonlySet<Sighting | undefined> = new Set(['gone', 'left-filter'])
+const ABSENT: ReadonlySet<Sighting | undefined> = new Set(['absent', 'out-of-scope'])
 
 /** Absent entries of an OU that lost all its entries: a revoked read right looks the same. */
 export function* emptiedContainers(
@@ -49,6 +49,6 @@ function paramsOf(
   { container, ids, wasFound }: EmptiedContainer,
   sightings: ReadonlyMap<string, Sighting>,
 ): BlockParams['container-emptied'] {
-  const leftFilter = ids.filter((id) => sightings.get(id) === 'left-filter').length
+  const leftFilter = ids.filter((id) => sightings.get(id) === 'out-of-scope').length
   return { kind, container, absent: ids.length, leftFilter, wasFound }
 }

@@ -347,5 +347,5 @@ function sizeOfChange({ have, want }: SetMembers): number {
 }
 
 function gone(ids: ReadonlySet<string>): ReadonlyMap<string, Sighting> {
-  return new Map(Array.from(ids, (id) => [id, 'gone'] as const))
+  return new Map(Array.from(ids, (id) => [id, 'absent'] as const))
 }

@@ -1,6 +1,6 @@
 import type { LossLook } from '../../../core/entries/evidence.ts'
 import type { CompiledOptions } from '../compile.ts'
-import { requireLookup } from '../look-again.ts'
+import { requireLookup } from '../recheck.ts'
 import type { Reading } from '../read-place.ts'
 import type { Losses } from './second-look.ts'
 import { judge } from './judge.ts'

@@ -101,7 +101,7 @@ function inTable({ source, directory }: PlanInputs): Pick<PlanInputs, 'source' |
 }
 
 function allGone(ids: Iterable<string>): Map<string, Sighting> {
-  return new Map([...ids].map((id) => [id, 'gone']))
+  return new Map([...ids].map((id) => [id, 'absent']))
 }
 
 /** Nothing is known of earlier runs. */

@@ -57,7 +57,7 @@ function inputsOf(source: SourceSnapshot, more: Partial<PlanInputs> = {}): PlanI
   return {
     source,
     directory,
-    sightings: { user: new Map(gone.map((id) => [id, 'gone'])), group: new Map() },
+    sightings: { user: new Map(gone.map((id) => [id, 'absent'])), group: new Map() },
     rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
     withheld: new Map(),
     ...more,
@@ -148,7 +148,7 @@ describe('an OU that lost all its users', () => {
   })
 
   test('counts users whom the filter does not select any more, because its attributes may be hidden', () => {
-    const user = new Map(SALES.map((id) => [id, id === 's1' ? 'gone' : 'left-filter'] as const))
+    const user = new Map(SALES.map((id) => [id, id === 's1' ? 'absent' : 'out-of-scope'] as const))
     const { guards, findings } = proved(
       { ...inputs, sightings: { user, group: new Map() } },
       { baselines: before },
@@ -275,7 +275,7 @@ describe('a group whose removals were blocked in an earlier run', () => {
       everybody.map((id) => wantUser(id)),
       [wantGroup('few', 'Few', ['o1', 'o2'])],
     )
-    const sightings = { user: new Map(), group: new Map([['g', 'gone']] as const) }
+    const sightings = { user: new Map(), group: new Map([['g', 'absent']] as const) }
     const inputs = inputsOf(read, { sightings })
     expect(proved(inputs).lines).toEqual(['delete-group g'])
     const { lines, guards, ...kept } = proved(inputs, { waitingGroups })
@@ -320,7 +320,7 @@ describe('a group within another one that is absent, and still listed there', ()
     everybody.map((id) => haveUser(id)),
     groups,
   )
-  const sightings = { user: new Map(), group: new Map([['sales', 'gone']] as const) }
+  const sightings = { user: new Map(), group: new Map([['sales', 'absent']] as const) }
   const inputs = inputsOf(read, { directory, sightings })
   const nesting = nestingOf({ 'cn=sales,dc=org': 'sales' })
 
@@ -382,7 +382,7 @@ describe('a group within another one that is absent, where that one lists others
   const [OLD, NEW, GUEST] = ['cn=sales,ou=teams', 'cn=sales,ou=squads', 'cn=guest,ou=other']
   const groups = [haveGroup('g', 'Everybody', everybody), haveGroup('sales', 'Sales', SALES)]
   const users = everybody.map((id) => haveUser(id))
-  const sightings = { user: new Map(), group: new Map([['sales', 'gone']] as const) }
+  const sightings = { user: new Map(), group: new Map([['sales', 'absent']] as const) }
 
   /** The last good read, where the group sales was a group of the directory or one outside of the filter. */
   function goodRead(id = 'sales'): PlanInputs {
@@ -504,7 +504,7 @@ describe('a group within another one that is absent, where that one lists others
               eachPlace: placesOf(OTHERS),
             },
           ),
-          sightings: { user: new Map(SALES.map((id) => [id, 'gone'] as const)), group: sightings.group },
+          sightings: { user: new Map(SALES.map((id) => [id, 'absent'] as const)), group: sightings.group },
         },
         { nesting, baselines: before },
         ['g', 'sales'],

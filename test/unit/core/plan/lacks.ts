@@ -90,7 +90,7 @@ function look(truth: Truth, lack: Lack): SourceSnapshot {
 /** The second look has the rights of the first one, and misses no page. */
 function lookAgain(truth: Truth, lack: Lack, ids: readonly string[]): Map<string, Sighting> {
   const isSeen = (id: string): boolean => truth.units.has(id) && !isHidden(truth, lack, id)
-  return new Map(ids.map((id) => [id, isSeen(id) ? 'present' : 'gone']))
+  return new Map(ids.map((id) => [id, isSeen(id) ? 'present' : 'absent']))
 }
 
 function lookAtLosses(
@@ -125,7 +125,7 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
   const absent = atOnce(deleteCandidates(source, directory))
   const sightings = {
     user: lookAgain(truth, lack, absent.user),
-    group: new Map(absent.group.map((id) => [id, truth.groups.has(id) ? 'present' : 'gone'] as const)),
+    group: new Map(absent.group.map((id) => [id, truth.groups.has(id) ? 'present' : 'absent'] as const)),
   }
   try {
     refuseIncompleteRead(source, sightings)

@@ -1,5 +1,5 @@
 import type { Kind } from '../../core/entries/entry.ts'
-import type { Sighting } from '../../core/entries/snapshot.ts'
+import type { Recheck, Sighting } from '../../core/entries/snapshot.ts'
 import { DirsyncdError } from '../../base/errors.ts'
 import type { CompiledOptions, DisabledRule, GroupPlace, UserPlace } from './compile.ts'
 import type { LdapConnection } from './connection/connection.ts'
@@ -19,25 +19,25 @@ type Place = (UserPlace | GroupPlace) & Pick<CompiledOptions, 'pageSize'>
 
 /**
  * The recheck: which of these ids the server has, which of those are within the filter, and which are disabled accounts
- * that the options treat as gone. A base that does not exist is an error, and never "gone".
+ * that the options treat as gone. A base that does not exist is an error, and never "absent".
  */
-export async function lookAgain(
+export async function readIds(
   connection: LdapConnection,
   { users, groups, pageSize }: CompiledOptions,
   kind: Kind,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, Sighting>> {
+): Promise<ReadonlyMap<string, Recheck>> {
   const chosen = kind === 'user' ? users : groups
   // Without groups in the options the source does not cover them, so it proves none of them absent.
-  if (chosen === undefined) return new Map(ids.map((id) => [id, 'present']))
+  if (chosen === undefined) return new Map(ids.map((id) => [id, { state: 'present' }]))
   const place: Place = { ...chosen, pageSize }
   const disabled = kind === 'user' && users.disabled?.action === 'delete' ? users.disabled : undefined
   await requireLookup(connection, place)
   const asksForClass = /objectclass/i.test(place.filterText)
-  const answer = new Map<string, Sighting>(ids.map((id) => [id, 'gone']))
+  const answer = new Map<string, Sighting>(ids.map((id) => [id, 'absent']))
   for (let at = 0; at < ids.length; at += IDS_PER_SEARCH) {
     const found = await findIds(connection, place, ids.slice(at, at + IDS_PER_SEARCH))
-    for (const id of found.keys()) answer.set(id, 'left-filter')
+    for (const id of found.keys()) answer.set(id, 'out-of-scope')
     const within = await findIds(connection, place, [...found.keys()], place)
     for (const id of within.keys()) answer.set(id, 'present')
     if (disabled !== undefined) {
@@ -47,7 +47,7 @@ export async function lookAgain(
     if (asksForClass)
       for (const [id, entries] of found) if (entries.some(hidesClass)) answer.set(id, 'present')
   }
-  return answer
+  return new Map([...answer].map(([id, state]) => [id, { state }]))
 }
 
 /** See `Source.idsAt`. */
