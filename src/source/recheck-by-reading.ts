@@ -1,6 +1,7 @@
 import { DirsyncdError } from '../base/errors.ts'
 import type { Kind } from '../core/entries/entry.ts'
-import type { Recheck, SourceSnapshot } from '../core/entries/snapshot.ts'
+import type { Recheck } from '../core/entries/recheck.ts'
+import type { SourceSnapshot } from '../core/entries/snapshot.ts'
 import { isNotice } from '../core/notice.ts'
 
 /** The recheck of a source without a filter. Throws where an entry was unreadable, because it may be any of these. */

@@ -96,7 +96,7 @@ export async function rememberRun(
     // Blocked entries must not look as if the source had lost them before.
     users: source.seen.user.size + waiting.user.length,
     groups: source.seen.group.size + waiting.group.length,
-    groupsWithMembers: source.groupsWithMembers,
+    groupsWithMembers: source.lists?.withMembers,
     nesting: planned.nesting,
     memberLists: planned.memberLists,
     waitingGroups: new Set(planned.waitingGroups),
@@ -235,14 +235,14 @@ function awaitingDelete(plan: Plan, absent: Planned['absent']): Record<Kind, rea
 async function rememberPlaces(
   db: Db,
   run: RunRecord,
-  { source: { eachPlace }, plan, emptied }: Planned,
+  { source: { places }, plan, emptied }: Planned,
   kind: Kind,
   absent: readonly string[],
 ): Promise<void> {
-  if (eachPlace === undefined) return
+  if (places === undefined) return
   const before = absent.length === 0 ? undefined : await findBaseline(db, run, kind)
   const still = before === undefined ? [] : stillEmptied(before, undecided(plan, kind, absent))
-  const steps = takeBaseline((visit) => eachPlace(kind, visit), {
+  const steps = takeBaseline((visit) => places[kind].each(visit), {
     absent,
     before,
     emptied: [...new Set([...emptied[kind], ...still])].toSorted(),

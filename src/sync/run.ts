@@ -1,7 +1,8 @@
 import type { Wait } from '../core/notice.ts'
 import type { LossLook, PreferredServer } from '../core/entries/evidence.ts'
 import type { Kind } from '../core/entries/entry.ts'
-import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../core/entries/snapshot.ts'
+import type { Sighting } from '../core/entries/recheck.ts'
+import type { DirectorySnapshot, SourceSnapshot } from '../core/entries/snapshot.ts'
 import type { Steps } from '../base/steps.ts'
 import type { UserTable } from '../core/entries/user-table.ts'
 import type { Baseline } from '../core/plan/baseline.ts'
@@ -9,6 +10,7 @@ import { deleteFingerprint } from '../core/plan/change.ts'
 import { changeSince, type ConfigurationChange, type Options } from '../core/plan/configuration.ts'
 import type { RecordedBreach } from '../core/plan/decide.ts'
 import { type Evidence, lossesOf, prove, type ProvedPlan } from '../core/plan/evidence/evidence.ts'
+import { MOST_UNKNOWN } from '../core/plan/evidence/losses/members-now.ts'
 import { doubtfulDns, entriesOfOthers } from '../core/plan/evidence/nesting.ts'
 import { type Absences, type Grace, whyDeleteWaits } from '../core/plan/grace.ts'
 import {
@@ -30,6 +32,7 @@ import { judgeServer, serverFindings, type ServerJudgement, type ServerMemory } 
 import type { Source } from '../source/source.ts'
 import { inTurns } from '../base/turns.ts'
 import { bothOrNeither } from './both.ts'
+import { recheckLosses } from './recheck-losses.ts'
 
 export interface Memory extends Pick<GuardFacts, 'deletedLastDay'> {
   readonly withheld: ReadonlyMap<string, Withheld>
@@ -74,7 +77,7 @@ export interface RunDeps {
   /** An operator asked for the run, not the schedule. */
   readonly isAsked: boolean
   readonly table: UserTable
-  readonly source: Pick<Source, 'read' | 'readIds' | 'lookAtLosses' | 'idsAt'>
+  readonly source: Pick<Source, 'read' | 'readIds' | 'readDns'>
   readonly readDirectory: (signal: AbortSignal, table: UserTable) => Promise<DirectorySnapshot>
   readonly rules: PlanRules
   readonly limits: GuardLimits
@@ -232,21 +235,12 @@ async function planAndProve(
   const doubts = server === undefined ? [] : serverFindings(server)
   const first = await inTurns(planInSteps(inputs), signal)
   const losses =
-    server?.scope === 'nothing' ? new Map() : await lookAtLosses(deps, inputs.source, first, signal)
+    server?.scope === 'nothing'
+      ? new Map()
+      : await recheckLosses(deps.source, inputs.source, lossesOf(first), signal)
   const evidence = await evidenceOf(deps, inputs, { memory, losses }, signal)
   const proved = await inTurns(prove(inputs, first, evidence), signal)
   return { ...proved, findings: [...doubts, ...proved.findings] }
-}
-
-async function lookAtLosses(
-  { source }: RunDeps,
-  snapshot: SourceSnapshot,
-  plan: Plan,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, LossLook>> {
-  const losses = lossesOf(plan)
-  if (losses.size === 0 || source.lookAtLosses === undefined) return new Map()
-  return source.lookAtLosses(snapshot, losses, signal)
 }
 
 async function evidenceOf(
@@ -261,9 +255,11 @@ async function evidenceOf(
   const { source, sightings } = inputs
   const nesting = lastGood?.nesting ?? { ids: new Map(), strangers: new Map() }
   const doubtful = doubtfulDns(inputs, nesting)
-  const shown = doubtful.length === 0 ? undefined : await deps.source.idsAt?.(doubtful, signal)
+  // Of more than one run looks up, none is known to be another entry.
+  const isLookedUp = doubtful.length > 0 && doubtful.length <= MOST_UNKNOWN
+  const shown = isLookedUp ? await deps.source.readDns?.(doubtful, signal) : undefined
   const baselineOf = async (kind: Kind): Promise<Baseline | undefined> =>
-    source.eachPlace !== undefined && sightings[kind].size > 0 ? deps.recallBaseline(kind) : undefined
+    source.places !== undefined && sightings[kind].size > 0 ? deps.recallBaseline(kind) : undefined
   return {
     baselines: { user: await baselineOf('user'), group: await baselineOf('group') },
     groupsWithMembers: lastGood?.groupsWithMembers,

@@ -4,7 +4,8 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { runExitCode } from '../../src/ui/cli/exit-code.ts'
 import type { ServerEvidence } from '../../src/core/entries/evidence.ts'
 import { forEachInSteps } from '../../src/base/steps.ts'
-import type { Sighting, SourceSnapshot } from '../../src/core/entries/snapshot.ts'
+import type { Sighting } from '../../src/core/entries/recheck.ts'
+import type { Places, SourceSnapshot } from '../../src/core/entries/snapshot.ts'
 import { absencesOf } from '../../src/store/absences.ts'
 import { findBaseline } from '../../src/store/baselines.ts'
 import { claim } from '../../src/sync/apply/claim.ts'
@@ -42,15 +43,21 @@ function lose(...ids: readonly string[]): void {
 }
 
 /** Users whose id begins with `s` are in the unit sales, unless they were moved. */
+function placesOf(ids: Iterable<string>): Places {
+  return {
+    each: (visit) =>
+      forEachInSteps(ids, (id) =>
+        visit(id, `ou=${places.get(id) ?? (id.startsWith('s') ? 'sales' : 'labs')},dc=org`),
+      ),
+  }
+}
+
 function withEvidence(snapshot: SourceSnapshot): SourceSnapshot {
   return {
     ...snapshot,
     server,
     unreadable,
-    eachPlace: (kind, visit) =>
-      forEachInSteps(snapshot.seen[kind], (id) =>
-        visit(id, `ou=${places.get(id) ?? (id.startsWith('s') ? 'sales' : 'labs')},dc=org`),
-      ),
+    places: { user: placesOf(snapshot.seen.user), group: placesOf(snapshot.seen.group) },
   }
 }
 

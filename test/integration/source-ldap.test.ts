@@ -12,6 +12,7 @@ import { makeCertificates } from '../support/certificates.ts'
 import { ldif, person, personGroup } from '../support/people.ts'
 import { BASE, type BindUser, type Slapd, startSlapd, peopleSections } from '../support/slapd.ts'
 import { statesOf } from '../support/states-of.ts'
+import { createWithin } from '../../src/core/entries/groups.ts'
 
 const PEOPLE = 10_000
 const GROUPS = 200
@@ -168,14 +169,13 @@ describe('a read', () => {
     const members = ['outer', 'posix', 'unique'].map((id) => snapshot.groups.get(id)?.members)
     const uuids = [1, 2, 3, 4, 5].map((index) => person(index, BASE).entryUuid)
     expect(members).toEqual([5, 4, 2].map((count) => uuids.slice(0, count).toSorted()))
-    expect(snapshot.memberLists).toEqual(
-      new Map([
-        ['posix', ['memberUid']],
-        ['outer', ['memberUid']],
-        ['unique', ['uniqueMember']],
-      ]),
-    )
-    expect(snapshot.listsWithin?.('outer').map(({ key }) => key)).toEqual(['outer', 'posix'])
+    const { groups: listed } = snapshot.lists!
+    expect([...listed.values()].map(({ id, lists }) => [id, lists.map((list) => list.attribute)])).toEqual([
+      ['posix', ['memberUid']],
+      ['outer', ['memberUid']],
+      ['unique', ['uniqueMember']],
+    ])
+    expect(createWithin(snapshot.lists)('outer').map(({ id }) => id)).toEqual(['outer', 'posix'])
   })
 
   test.each([
@@ -228,7 +228,7 @@ describe('a read', () => {
     expect([...byName.users.values()].map(({ name }) => name)).toContain('a')
   })
 
-  test('compares with the time at which it began, and so does its second look', async () => {
+  test('compares with the time at which it began, and so does its second look; a search compares with its own', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())
     const filter = '(&(sn=same)(createTimestamp<=now()))'
@@ -243,6 +243,8 @@ describe('a read', () => {
     vi.setSystemTime('2001-01-01')
     expect((await statesOf(some.readIds('user', ['one'], NEVER))).get('one')).toBe('present')
     expect((await statesOf(locking.readIds('user', ['one'], NEVER))).get('one')).toBe('disabled')
+    const { entries } = await some.find({ who: 'one', kinds: ['user'] }, NEVER)
+    expect(entries.map(({ standing }) => standing?.inFilter)).toEqual([false])
     expect([...(await some.read(NEVER)).users.keys()]).toEqual([])
     expect([...(await locking.read(NEVER)).users.keys()]).toEqual(['one', 'two'])
   })

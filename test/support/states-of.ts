@@ -1,4 +1,4 @@
-import type { Recheck } from '../../src/core/entries/snapshot.ts'
+import type { Recheck } from '../../src/core/entries/recheck.ts'
 
 /** The states of rechecked entries alone. */
 export async function statesOf(

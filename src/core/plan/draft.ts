@@ -1,7 +1,7 @@
 import type { Fact } from '../facts.ts'
 import type { GroupEntry, Kind, UserEntry } from '../entries/entry.ts'
 import { byCodeUnit } from '../../base/order.ts'
-import { type Sighting } from '../entries/snapshot.ts'
+import type { Sighting } from '../entries/recheck.ts'
 import { compareNotices, type Notice, type NoticeParams, type Rejection } from '../notice.ts'
 import { sortInSteps } from '../entries/sorting.ts'
 import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../base/steps.ts'

@@ -1,5 +1,6 @@
 import type { DirectoryGroup, DirectoryUser, Kind } from '../../core/entries/entry.ts'
-import type { Sighting, SourceSnapshot } from '../../core/entries/snapshot.ts'
+import type { Sighting } from '../../core/entries/recheck.ts'
+import type { SourceSnapshot } from '../../core/entries/snapshot.ts'
 import { isNotice, type Notice } from '../../core/notice.ts'
 import { type Change, deleteFingerprint, fingerprint } from '../../core/plan/change.ts'
 import { type Grace, whyDeleteWaits } from '../../core/plan/grace.ts'

@@ -86,7 +86,7 @@ async function readAll(
   const { users, groups, members, groupColumn } = compiled
   const state = {
     collector,
-    members: createMemberTable(collector.knowsUser),
+    members: createMemberTable((id) => collector.knowsUser(id)),
     doubts: [],
     signal,
     log,

@@ -1,7 +1,7 @@
 import type { Wait } from '../../notice.ts'
 import type { BlockParams } from '../../block.ts'
 import type { Kind } from '../../entries/entry.ts'
-import type { Sighting } from '../../entries/snapshot.ts'
+import type { Sighting } from '../../entries/recheck.ts'
 import type { Steps } from '../../../base/steps.ts'
 import { type EmptiedContainer, findEmptied } from '../baseline.ts'
 import type { PlanInputs } from '../inputs.ts'
@@ -17,15 +17,15 @@ export function* emptiedContainers(
   plan: Plan,
   { baselines, approved }: Evidence,
 ): Steps<Finding[]> {
-  const { eachPlace } = source
-  if (eachPlace === undefined || waits?.allButNew !== undefined) return []
+  const { places } = source
+  if (places === undefined || waits?.allButNew !== undefined) return []
   const findings: Finding[] = []
   for (const kind of ['user', 'group'] as const) {
     const before = baselines[kind]
     if (before === undefined) continue
     const planned = deletesById(plan, kind)
     const absent = [...sightings[kind].keys()].filter((id) => ABSENT.has(sightings[kind].get(id)))
-    const emptied = yield* findEmptied(before, (visit) => eachPlace(kind, visit), absent)
+    const emptied = yield* findEmptied(before, (visit) => places[kind].each(visit), absent)
     for (const found of emptied) {
       const ids = found.ids.filter((id) => isUnapproved(planned.get(id), approved))
       if (ids.length === 0) continue

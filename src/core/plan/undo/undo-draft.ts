@@ -1,6 +1,7 @@
 import type { DirectoryGroup, DirectoryUser, GroupEntry, Kind, UserEntry } from '../../entries/entry.ts'
 import { canonicalName, sortedUnique } from '../../entries/normalize.ts'
-import type { DirectorySnapshot, Ids, Sighting, SourceSnapshot } from '../../entries/snapshot.ts'
+import type { Sighting } from '../../entries/recheck.ts'
+import type { DirectorySnapshot, Ids, SourceSnapshot } from '../../entries/snapshot.ts'
 import { type ChangedSince, examplesOf, type Notice, type NotRestored } from '../../notice.ts'
 import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../../base/steps.ts'
 import type { SourceUsers } from '../../entries/users.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Sighting } from '../../../../src/core/entries/snapshot.ts'
+import type { Sighting } from '../../../../src/core/entries/recheck.ts'
 import {
   incompleteDirectory,
   isShorter,
