@@ -60,8 +60,8 @@ export interface GroupCandidate extends Candidate {
 /** The same rules for every source. The order of the entries changes neither the snapshot nor its notices. */
 export class Collector {
   readonly #covers: Coverage
-  readonly #users: EntriesById<UserEntry, SourceUsers, number>
-  readonly #groups: EntriesById<GroupEntry, Map<string, GroupEntry>, unknown>
+  readonly #users: UsersById
+  readonly #groups = new GroupsById('group', new Map<string, GroupEntry>())
   readonly #notices: Notice[] = []
   readonly #withId = { user: 0, group: 0 }
   readonly #withoutId = { user: 0, group: 0 }
@@ -73,12 +73,7 @@ export class Collector {
   constructor(covers: Coverage = { groups: true, members: true }, table = new UserTable()) {
     this.#covers = covers
     this.table = table
-    const users = new SourceUsers(table)
-    const groups = new Map<string, GroupEntry>()
-    this.#users = createEntriesById('user', users, (user: UserEntry) => users.add(user))
-    this.#groups = createEntriesById('group', groups, (group: GroupEntry) =>
-      groups.has(group.id) ? undefined : groups.set(group.id, group),
-    )
+    this.#users = new UsersById('user', new SourceUsers(table))
   }
 
   addUser(user: UserCandidate): AddedUser | undefined {
@@ -150,7 +145,9 @@ export class Collector {
   }
 
   /** Skipped users count too. */
-  readonly knowsUser = (id: string): boolean => this.#users.seen.has(id)
+  knowsUser(id: string): boolean {
+    return this.#users.has(id)
+  }
 
   snapshot(): SourceSnapshot {
     const withoutId = this.#withoutId
@@ -163,17 +160,14 @@ export class Collector {
       users: users.unique,
       groups: groups.unique,
       covers: this.#covers,
-      seen: { user: users.seen, group: groups.seen },
+      seen: { user: users, group: groups },
       unreadable: this.#unreadable,
       notices: sortedWithoutRepeats([...users.duplicates(), ...groups.duplicates(), ...this.#notices]),
     }
   }
 
   /** The usable id of a candidate. Every id value counts as seen, because unseen ids may be deleted. */
-  #identify(
-    known: Pick<EntriesById<UserEntry, SourceUsers, number>, 'kind' | 'addUnusable'>,
-    candidate: Candidate,
-  ): string | undefined {
+  #identify(known: UsersById | GroupsById, candidate: Candidate): string | undefined {
     const { kind } = known
     const { ids, idName, from } = candidate
     const counted = ids.length === 0 ? this.#withoutId : this.#withId
@@ -238,83 +232,103 @@ interface Unwritten extends LocatedEntry {
   readonly unwritten: true
 }
 
-/**
- * The entries of one kind by id. Entries that share an id are all dropped, because choosing one could give one user's
- * data to another. An entry that was read twice with different values is dropped too; the next read gets it whole.
- */
-interface EntriesById<E extends LocatedEntry, Kept extends KeptEntries<E>, Place> {
-  readonly kind: Kind
-  readonly seen: Ids
-  readonly unique: Kept
-  /** `undefined` when the id is not new. */
-  add(entry: E): Place | undefined
-  addUnwritten(id: string, from: string): void
-  addUnusable(id: string): void
-  duplicates(): Notice[]
-}
-
 interface KeptEntries<E> extends ReadonlyMap<string, E> {
   delete(id: string): unknown
 }
 
-/** @param keep adds an entry, unless its id exists */
-function createEntriesById<E extends LocatedEntry, Kept extends KeptEntries<E>, Place>(
-  kind: Kind,
-  entries: Kept,
-  keep: (entry: E) => Place | undefined,
-): EntriesById<E, Kept, Place> {
-  const unwritten = new Map<string, Unwritten>()
-  const conflicts = new Map<string, Set<string>>()
-  const unusable = new Set<string>()
-  const hasEntry = (id: string) => entries.has(id) || unwritten.has(id) || conflicts.has(id)
-  const others = () => [...unusable].filter((id) => !hasEntry(id))
+/**
+ * The entries of one kind by id. Entries that share an id are all dropped, because choosing one could give one user's
+ * data to another. An entry that was read twice with different values is dropped too; the next read gets it whole. All
+ * ids that were seen are in it: a set of its own would hold each of a million ids a second time.
+ */
+abstract class EntriesById<E extends LocatedEntry, Kept extends KeptEntries<E>, Place> implements Ids {
+  readonly kind: Kind
+  readonly unique: Kept
+  readonly #unwritten = new Map<string, Unwritten>()
+  readonly #conflicts = new Map<string, Set<string>>()
+  readonly #unusable = new Set<string>()
+
+  constructor(kind: Kind, unique: Kept) {
+    this.kind = kind
+    this.unique = unique
+  }
+
+  /** Adds an entry, unless its id exists. */
+  protected abstract keep(entry: E): Place | undefined
+
+  has(id: string): boolean {
+    return this.#hasEntry(id) || this.#unusable.has(id)
+  }
+
+  get size(): number {
+    return this.unique.size + this.#unwritten.size + this.#conflicts.size + this.#others().length
+  }
+
+  *[Symbol.iterator](): Generator<string, undefined> {
+    yield* this.unique.keys()
+    yield* this.#unwritten.keys()
+    yield* this.#conflicts.keys()
+    yield* this.#others()
+    return undefined
+  }
+
+  /** `undefined` when the id is not new. */
+  add(entry: E): Place | undefined {
+    // While no id is special, checking first would look up each of a million ids twice.
+    if (this.#conflicts.size + this.#unwritten.size > 0 && !this.#isNew(entry)) return undefined
+    const place = this.keep(entry)
+    if (place === undefined) this.#isNew(entry)
+    return place
+  }
+
+  addUnwritten(id: string, from: string): void {
+    const entry: Unwritten = { id, from, unwritten: true }
+    if (this.#isNew(entry)) this.#unwritten.set(id, entry)
+  }
+
+  addUnusable(id: string): void {
+    this.#unusable.add(id)
+  }
+
+  duplicates(): Notice[] {
+    return [...this.#conflicts].flatMap(([id, origins]) => duplicateNotices(this.kind, id, origins))
+  }
+
+  #hasEntry(id: string): boolean {
+    return this.unique.has(id) || this.#unwritten.has(id) || this.#conflicts.has(id)
+  }
+
+  #others(): readonly string[] {
+    return [...this.#unusable].filter((id) => !this.#hasEntry(id))
+  }
 
   /** Notes a conflict where the id is not new. A server may send one entry twice in one read. */
-  function isNew(entry: E | Unwritten): boolean {
+  #isNew(entry: E | Unwritten): boolean {
     const { id, from } = entry
-    const origins = conflicts.get(id)
+    const origins = this.#conflicts.get(id)
     if (origins !== undefined) {
       origins.add(from)
       return false
     }
-    const first = entries.get(id) ?? unwritten.get(id)
+    const first = this.unique.get(id) ?? this.#unwritten.get(id)
     if (first === undefined) return true
     if (isDeepStrictEqual(first, entry)) return false
-    conflicts.set(id, new Set([first.from, from]))
-    entries.delete(id)
-    unwritten.delete(id)
+    this.#conflicts.set(id, new Set([first.from, from]))
+    this.unique.delete(id)
+    this.#unwritten.delete(id)
     return false
   }
+}
 
-  return {
-    kind,
-    // A set of its own would hold each of a million ids a second time.
-    seen: {
-      has: (id) => hasEntry(id) || unusable.has(id),
-      get size() {
-        return entries.size + unwritten.size + conflicts.size + others().length
-      },
-      *[Symbol.iterator]() {
-        yield* entries.keys()
-        yield* unwritten.keys()
-        yield* conflicts.keys()
-        yield* others()
-      },
-    },
-    add(entry) {
-      // While no id is special, checking first would look up each of a million ids twice.
-      if (conflicts.size + unwritten.size > 0 && !isNew(entry)) return undefined
-      const place = keep(entry)
-      if (place === undefined) isNew(entry)
-      return place
-    },
-    addUnwritten(id, from) {
-      const entry: Unwritten = { id, from, unwritten: true }
-      if (isNew(entry)) unwritten.set(id, entry)
-    },
-    addUnusable: (id) => unusable.add(id),
-    unique: entries,
-    duplicates: () => [...conflicts].flatMap(([id, origins]) => duplicateNotices(kind, id, origins)),
+class UsersById extends EntriesById<UserEntry, SourceUsers, number> {
+  keep(user: UserEntry): number | undefined {
+    return this.unique.add(user)
+  }
+}
+
+class GroupsById extends EntriesById<GroupEntry, Map<string, GroupEntry>, unknown> {
+  keep(group: GroupEntry): unknown {
+    return this.unique.has(group.id) ? undefined : this.unique.set(group.id, group)
   }
 }
 

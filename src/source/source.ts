@@ -1,6 +1,7 @@
-import type { LossLook, PreferredServer } from '../core/entries/evidence.ts'
+import type { PreferredServer } from '../core/entries/evidence.ts'
 import type { Kind } from '../core/entries/entry.ts'
-import type { Sighting, SourceSnapshot } from '../core/entries/snapshot.ts'
+import type { EntryNow, Recheck } from '../core/entries/recheck.ts'
+import type { SourceSnapshot } from '../core/entries/snapshot.ts'
 import type { UserTable } from '../core/entries/user-table.ts'
 import type { TraceStep } from './mapping/trace.ts'
 
@@ -18,25 +19,13 @@ export interface ReadOptions {
 export interface Source {
   /** A complete snapshot, never a part. Throws `source-unreachable`, `source-refused` or `source-incomplete`. */
   read(signal: AbortSignal, options?: ReadOptions): Promise<SourceSnapshot>
-  /** The recheck, ignoring the sync's filter. The result has an entry for each of the ids. Throws like `read`. */
-  lookAgain(kind: Kind, ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Sighting>>
+  /** Rechecks ids, ignoring the sync's filter. The result has an entry for each of them. Throws like `read`. */
+  readIds(kind: Kind, ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Recheck>>
   /**
-   * Rechecks groups that would lose members, because users may have been renamed while users and groups were read one
-   * after the other. The result has an entry for each of the groups. Throws like `read`. A source that reads everything
-   * at one moment does not have it.
-   * @param snapshot the result of `read` with the removals
-   * @param losses for each id of a group, the ids of the users that it would lose
+   * The entries at these normal DNs, without those that the source does not show. Throws like `read`. Only sources
+   * whose groups list DNs have it.
    */
-  lookAtLosses?(
-    snapshot: SourceSnapshot,
-    losses: ReadonlyMap<string, readonly string[]>,
-    signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, LossLook>>
-  /**
-   * The ids of the entries at these DNs, read as ids of groups; without DNs whose entry or id the source does not show.
-   * Reads a thousand at most: of more, none are in the result. Throws like `read`.
-   */
-  idsAt?(dns: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>
+  readDns?(dns: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, EntryNow>>
   /** The facts that `dirsyncd check` shows: connection, identity and limits, each with a level. */
   probe(signal: AbortSignal): Promise<readonly ProbeLine[]>
   /** Looks for entries also outside of the sync's filter. Throws like `read`. */

@@ -118,7 +118,7 @@ export async function memoryOfRun(
     // Blocked entries must not look as if the source had lost them before.
     users: source.seen.user.size + waiting.user.length,
     groups: source.seen.group.size + waiting.group.length,
-    groupsWithMembers: source.groupsWithMembers,
+    groupsWithMembers: source.lists?.withMembers,
     nesting: planned.nesting,
     memberLists: planned.memberLists,
     waitingGroups: new Set(planned.waitingGroups),
@@ -329,17 +329,17 @@ function* awaitingDelete(plan: Plan, absent: Planned['absent']): Steps<Record<Ki
 async function baselineOf(
   db: Db,
   run: RunRecord,
-  { source: { eachPlace }, plan, emptied }: Planned,
+  { source: { places }, plan, emptied }: Planned,
   kind: Kind,
   absent: readonly string[],
 ): Promise<Baseline | undefined> {
-  if (eachPlace === undefined) return undefined
+  if (places === undefined) return undefined
   const before = absent.length === 0 ? undefined : await findBaseline(db, run, kind)
   const still =
     before === undefined
       ? []
       : await inTurns(stillEmptied(before, await inTurns(undecided(plan, kind, absent))))
-  const steps = takeBaseline((visit) => eachPlace(kind, visit), {
+  const steps = takeBaseline((visit) => places[kind].each(visit), {
     absent,
     before,
     emptied: [...new Set([...emptied[kind], ...still])].toSorted(),

@@ -1,7 +1,8 @@
 import type { Wait } from '../core/notice.ts'
 import type { LossLook, PreferredServer } from '../core/entries/evidence.ts'
 import type { Kind } from '../core/entries/entry.ts'
-import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../core/entries/snapshot.ts'
+import type { Sighting } from '../core/entries/recheck.ts'
+import type { DirectorySnapshot, SourceSnapshot } from '../core/entries/snapshot.ts'
 import { forEachInSteps, type Steps } from '../base/steps.ts'
 import type { UserTable } from '../core/entries/user-table.ts'
 import type { Baseline } from '../core/plan/baseline.ts'
@@ -9,6 +10,7 @@ import { deleteFingerprint } from '../core/plan/change.ts'
 import { changeSince, type ConfigurationChange, type Options } from '../core/plan/configuration.ts'
 import type { RecordedBreach } from '../core/plan/decide.ts'
 import { type Evidence, lossesOf, prove, type ProvedPlan } from '../core/plan/evidence/evidence.ts'
+import { MOST_UNKNOWN } from '../core/plan/evidence/losses/members-now.ts'
 import { doubtfulDns, entriesOfOthers } from '../core/plan/evidence/nesting.ts'
 import { type Absences, type Grace, whyDeleteWaits } from '../core/plan/grace.ts'
 import {
@@ -29,6 +31,7 @@ import { judgeServer, serverFindings, type ServerJudgement, type ServerMemory } 
 import type { Source } from '../source/source.ts'
 import { inTurns } from '../base/turns.ts'
 import { bothOrNeither } from './both.ts'
+import { recheckLosses } from './recheck-losses.ts'
 
 export interface Memory extends Pick<GuardFacts, 'deletedLastDay'> {
   readonly withheld: ReadonlyMap<string, Withheld>
@@ -73,7 +76,7 @@ export interface RunDeps {
   /** An operator asked for the run, not the schedule. */
   readonly isAsked: boolean
   readonly table: UserTable
-  readonly source: Pick<Source, 'read' | 'lookAgain' | 'lookAtLosses' | 'idsAt'>
+  readonly source: Pick<Source, 'read' | 'readIds' | 'readDns'>
   readonly readDirectory: (signal: AbortSignal, table: UserTable) => Promise<DirectorySnapshot>
   readonly rules: PlanRules
   readonly limits: GuardLimits
@@ -108,7 +111,7 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   )
   await deps.enter('planning')
   const absent = await inTurns(deleteCandidates(source, listed), signal)
-  const sightings = await lookAgain(deps, source, absent, signal)
+  const sightings = await recheck(deps, source, absent, signal)
   const memory = await deps.recall()
   const directory = doubtIfShort(listed, memory)
   const server = judge(deps, source, memory)
@@ -237,21 +240,12 @@ async function planAndProve(
   const doubts = server === undefined ? [] : serverFindings(server)
   const first = await inTurns(planInSteps(inputs), signal)
   const losses =
-    server?.scope === 'nothing' ? new Map() : await lookAtLosses(deps, inputs.source, first, signal)
+    server?.scope === 'nothing'
+      ? new Map()
+      : await recheckLosses(deps.source, inputs.source, await inTurns(lossesOf(first), signal), signal)
   const evidence = await evidenceOf(deps, inputs, { memory, losses }, signal)
   const proved = await inTurns(prove(inputs, first, evidence), signal)
   return { ...proved, findings: [...doubts, ...proved.findings] }
-}
-
-async function lookAtLosses(
-  { source }: RunDeps,
-  snapshot: SourceSnapshot,
-  plan: Plan,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, LossLook>> {
-  const losses = await inTurns(lossesOf(plan), signal)
-  if (losses.size === 0 || source.lookAtLosses === undefined) return new Map()
-  return source.lookAtLosses(snapshot, losses, signal)
 }
 
 async function evidenceOf(
@@ -266,9 +260,11 @@ async function evidenceOf(
   const { source, sightings } = inputs
   const nesting = lastGood?.nesting ?? { ids: new Map(), strangers: new Map() }
   const doubtful = doubtfulDns(inputs, nesting)
-  const shown = doubtful.length === 0 ? undefined : await deps.source.idsAt?.(doubtful, signal)
+  // Of more than one run looks up, none is known to be another entry.
+  const isLookedUp = doubtful.length > 0 && doubtful.length <= MOST_UNKNOWN
+  const shown = isLookedUp ? await deps.source.readDns?.(doubtful, signal) : undefined
   const baselineOf = async (kind: Kind): Promise<Baseline | undefined> =>
-    source.eachPlace !== undefined && sightings[kind].size > 0 ? deps.recallBaseline(kind) : undefined
+    source.places !== undefined && sightings[kind].size > 0 ? deps.recallBaseline(kind) : undefined
   return {
     baselines: { user: await baselineOf('user'), group: await baselineOf('group') },
     groupsWithMembers: lastGood?.groupsWithMembers,
@@ -284,7 +280,7 @@ async function evidenceOf(
 }
 
 /** Rechecks every entry that the plan might delete; none where the policy or the first read forbids deletes. */
-async function lookAgain(
+async function recheck(
   deps: RunDeps,
   source: SourceSnapshot,
   candidates: Planned['absent'],
@@ -294,7 +290,8 @@ async function lookAgain(
   if (deps.rules.policy !== 'mirror' || source.unreadable > 0) return sightings
   for (const kind of ['user', 'group'] as const) {
     if (candidates[kind].length === 0) continue
-    sightings[kind] = await deps.source.lookAgain(kind, candidates[kind], signal)
+    const rechecks = await deps.source.readIds(kind, candidates[kind], signal)
+    sightings[kind] = new Map([...rechecks].map(([id, { state }]) => [id, state]))
   }
   return sightings
 }

@@ -195,9 +195,7 @@ describe('users that leave the source', () => {
     expect(writes.map(({ method }) => method)).toEqual(expected.map(() => 'DELETE'))
     const { stdout } = await site.run('runs', `${run.run}`)
     expect(stdout).toMatch(/- delete user .*u000020@.* \(outside the sync's filter\)/)
-    expect(stdout).toMatch(
-      /- delete user .*u000030@.* \(not in the source, or outside base and filter\)/,
-    )
+    expect(stdout).toMatch(/- delete user .*u000030@.* \(not in the source, or outside base and filter\)/)
     await expectEqualToSource()
   })
 })

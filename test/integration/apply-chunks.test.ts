@@ -488,7 +488,7 @@ test.each([
     const setup: SyncSetup = {
       name: sync,
       target,
-      source: { read, find: read, lookAgain: async () => new Map(), probe: async () => [] },
+      source: { read, find: read, readIds: async () => new Map(), probe: async () => [] },
       readDirectory: read,
       rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
       limits: NO_LIMITS,

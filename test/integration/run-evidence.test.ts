@@ -4,7 +4,8 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { runExitCode } from '../../src/ui/cli/exit-code.ts'
 import type { ServerEvidence } from '../../src/core/entries/evidence.ts'
 import { forEachInSteps } from '../../src/base/steps.ts'
-import type { Sighting, SourceSnapshot } from '../../src/core/entries/snapshot.ts'
+import type { Sighting } from '../../src/core/entries/recheck.ts'
+import type { Places, SourceSnapshot } from '../../src/core/entries/snapshot.ts'
 import { absencesOf } from '../../src/store/absences.ts'
 import { findBaseline } from '../../src/store/baselines.ts'
 import { claim } from '../../src/sync/apply/claim.ts'
@@ -42,15 +43,21 @@ function lose(...ids: readonly string[]): void {
 }
 
 /** Users whose id begins with `s` are in the unit sales, unless they were moved. */
+function placesOf(ids: Iterable<string>): Places {
+  return {
+    each: (visit) =>
+      forEachInSteps(ids, (id) =>
+        visit(id, `ou=${places.get(id) ?? (id.startsWith('s') ? 'sales' : 'labs')},dc=org`),
+      ),
+  }
+}
+
 function withEvidence(snapshot: SourceSnapshot): SourceSnapshot {
   return {
     ...snapshot,
     server,
     unreadable,
-    eachPlace: (kind, visit) =>
-      forEachInSteps(snapshot.seen[kind], (id) =>
-        visit(id, `ou=${places.get(id) ?? (id.startsWith('s') ? 'sales' : 'labs')},dc=org`),
-      ),
+    places: { user: placesOf(snapshot.seen.user), group: placesOf(snapshot.seen.group) },
   }
 }
 
@@ -307,20 +314,20 @@ describe('grace', () => {
     expect((await seen()).users).not.toContain('o1')
   })
 
-  test.each(['present', 'gone'] as const)(
+  test.each(['present', 'absent'] as const)(
     'restarts for a user whom the recheck found (%s)',
     async (sighting) => {
-      let found: Sighting = 'gone'
+      let found: Sighting = 'absent'
       const harness = await start({
         grace: { deleteAfter: { user: { runs: 3 } } },
-        lookAgain: () => found,
+        recheck: () => found,
       })
       await harness.sync()
       lose('o1')
       await harness.sync()
       found = sighting
       await harness.sync()
-      found = 'gone'
+      found = 'absent'
       await harness.sync()
       await harness.sync()
       expect((await seen()).users.includes('o1')).toBe(sighting === 'present')
@@ -405,7 +412,7 @@ describe('a server', () => {
   })
 
   test('that is older, and catches up before the second look, is no incomplete read', async () => {
-    const harness = await start({ lookAgain: () => 'present' })
+    const harness = await start({ recheck: () => 'present' })
     server = at({ a: '20' })
     await harness.sync()
     const everybody = await seen()

@@ -10,6 +10,7 @@ import { createCommandSource } from '../../src/source/command/command-source.ts'
 import type { CommandSourceOptions } from '../../src/source/command/options.ts'
 import type { Source } from '../../src/source/source.ts'
 import { type TempDir, tempDir } from '../support/temp.ts'
+import { statesOf } from '../support/states-of.ts'
 
 const NEVER = new AbortController().signal
 let dir: TempDir
@@ -343,40 +344,40 @@ describe('the second look', () => {
       echo '{"complete": true, "users": 1}'`
     const changing = shell(script)
     expect([...(await changing.read(NEVER)).seen.user]).toEqual(['u1'])
-    expect(await changing.lookAgain('user', ['u1', 'u2', 'u3'], NEVER)).toEqual(
+    expect(await statesOf(changing.readIds('user', ['u1', 'u2', 'u3'], NEVER))).toEqual(
       new Map([
-        ['u1', 'gone'],
+        ['u1', 'absent'],
         ['u2', 'present'],
-        ['u3', 'gone'],
+        ['u3', 'absent'],
       ]),
     )
   })
 
   test('keeps users and groups apart, and ids byte for byte', async () => {
     const printed = await printing([ada, team, end(1, 1)])
-    expect(await printed.lookAgain('group', ['g1', 'u1', 'G1'], NEVER)).toEqual(
+    expect(await statesOf(printed.readIds('group', ['g1', 'u1', 'G1'], NEVER))).toEqual(
       new Map([
         ['g1', 'present'],
-        ['u1', 'gone'],
-        ['G1', 'gone'],
+        ['u1', 'absent'],
+        ['G1', 'absent'],
       ]),
     )
-    expect(await printed.lookAgain('user', [], NEVER)).toEqual(new Map())
+    expect(await statesOf(printed.readIds('user', [], NEVER))).toEqual(new Map())
   })
 
   test('proves no group absent where the source is not asked for groups', async () => {
     await printing([ada, end(1)])
     const { groups: _, ...withoutGroups } = optionsOf(['cat', 'output'])
     const usersOnly = createCommandSource(withoutGroups, silentLog())
-    expect(await usersOnly.lookAgain('group', ['g1'], NEVER)).toEqual(new Map([['g1', 'present']]))
+    expect(await statesOf(usersOnly.readIds('group', ['g1'], NEVER))).toEqual(new Map([['g1', 'present']]))
   })
 
   test('proves nobody absent when it is not complete', async () => {
     const cut = await printing([ada, end(2)])
-    expect(await refusalOf(cut.lookAgain('user', ['u9'], NEVER))).toMatchObject({ code: 'source-incomplete' })
+    expect(await refusalOf(cut.readIds('user', ['u9'], NEVER))).toMatchObject({ code: 'source-incomplete' })
     const nameless = await printing([ada, { user: { mail: 'x@example.org' } }, end(2)])
-    const error = await refusalOf(nameless.lookAgain('user', ['u9'], NEVER))
-    expect(error.message).toContain('nobody can be proved absent, because cat, line 2 has 0 values of "id"')
+    const error = await refusalOf(nameless.readIds('user', ['u9'], NEVER))
+    expect(error.message).toContain('nobody can be proved absent, because of cat, line 2: there is no id')
   })
 })
 

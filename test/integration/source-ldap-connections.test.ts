@@ -29,6 +29,7 @@ const passTime = useTimeOfSilence()
 const PEOPLE = 120
 const NEVER = new AbortController().signal
 const DEAD = 'ldap://127.0.0.1:1'
+import { statesOf } from '../support/states-of.ts'
 
 let slapd: Slapd
 let first: LdapProxy
@@ -349,16 +350,16 @@ describe('several servers', () => {
 
   test('the second look asks the server that was read, and another one only when that is gone', async () => {
     const id = person(1, BASE).entryUuid
-    const look = () => reader.lookAgain('user', [id], NEVER)
+    const look = () => reader.readIds('user', [id], NEVER)
     const reader = source({ url: [first.url, second.url] })
     first.setFault({ kind: 'at', step: 'bind', action: 52 })
     await expectWhole(reader)
     first.setFault({ kind: 'none' })
     const before = [first.connections, second.connections] as const
-    expect(await look()).toEqual(new Map([[id, 'present']]))
+    expect(await statesOf(look())).toEqual(new Map([[id, 'present']]))
     expect([first.connections, second.connections]).toEqual([before[0], before[1] + 1])
     second.setFault({ kind: 'at', step: 'bind', action: 52 })
-    expect(await look()).toEqual(new Map([[id, 'present']]))
+    expect(await statesOf(look())).toEqual(new Map([[id, 'present']]))
     expect(first.connections).toBe(before[0] + 1)
     // The next read begins with the first one again.
     await expectWhole(reader)
@@ -465,7 +466,7 @@ test.each<[string, (impatient: Slapd) => Partial<LdapSourceOptions>]>([
   const idle = connect(impatient.port, '127.0.0.1').on('error', () => undefined)
   await once(idle.resume(), 'close')
   await expectWhole(reader)
-  expect(await reader.lookAgain('user', [person(1, BASE).entryUuid], NEVER)).toEqual(
+  expect(await statesOf(reader.readIds('user', [person(1, BASE).entryUuid], NEVER))).toEqual(
     new Map([[person(1, BASE).entryUuid, 'present']]),
   )
 })

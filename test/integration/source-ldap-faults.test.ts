@@ -132,6 +132,6 @@ test.each<LdapFault>([
   { kind: 'result', page: 2, code: 51 },
   { kind: 'result', page: 3, code: 3 },
 ])('a second look that meets $kind says "gone" of nobody', async (fault) => {
-  const looking = source(fault).lookAgain('user', ['x', person(1, BASE).entryUuid], NEVER)
+  const looking = source(fault).readIds('user', ['x', person(1, BASE).entryUuid], NEVER)
   await expect(looking).rejects.toMatchObject({ code: 'source-incomplete' })
 })

@@ -6,6 +6,7 @@ import type { LdapGroupOptions, LdapSourceOptions, LdapUserOptions } from '../..
 import type { SourceSnapshot } from '../../src/core/entries/snapshot.ts'
 import { ldif } from '../support/people.ts'
 import { BASE, type Slapd, startSlapd } from '../support/slapd.ts'
+import { statesOf } from '../support/states-of.ts'
 
 const NEVER = new AbortController().signal
 const ORG = `ou=org,${BASE}`
@@ -160,7 +161,7 @@ describe('disabled accounts', () => {
     expect(membersOf(snapshot, 'direct')).toEqual(['ann', 'dan'])
     const notice = snapshot.notices.find(({ code }) => code === 'disabled')
     expect(notice).toMatchObject({ kind: 'user', id: 'dan', params: { from: userDn('dan') } })
-    expect(await skipping.lookAgain('user', ['dan'], NEVER)).toEqual(new Map([['dan', 'present']]))
+    expect(await statesOf(skipping.readIds('user', ['dan'], NEVER))).toEqual(new Map([['dan', 'present']]))
   })
 
   test('are gone, and the second look says why', async () => {
@@ -168,11 +169,11 @@ describe('disabled accounts', () => {
     const snapshot = await deleting.read(NEVER)
     expect([snapshot.users.has('dan'), snapshot.seen.user.has('dan')]).toEqual([false, false])
     expect(membersOf(snapshot, 'direct')).toEqual(['ann'])
-    expect(await deleting.lookAgain('user', ['ann', 'dan', 'ghost'], NEVER)).toEqual(
+    expect(await statesOf(deleting.readIds('user', ['ann', 'dan', 'ghost'], NEVER))).toEqual(
       new Map([
         ['ann', 'present'],
         ['dan', 'disabled'],
-        ['ghost', 'gone'],
+        ['ghost', 'absent'],
       ]),
     )
   })
@@ -189,7 +190,7 @@ describe('somebody who came back and has a disabled account of the same id too',
     expect([...snapshot.seen.user]).toEqual(['7'])
     const notices = snapshot.notices.filter(({ kind }) => kind === 'user')
     expect(notices.map(({ code, id }) => `${code} ${id}`)).toEqual(['disabled 7', 'disabled 8'])
-    expect(await coming('delete').lookAgain('user', ['7', '8'], NEVER)).toEqual(
+    expect(await statesOf(coming('delete').readIds('user', ['7', '8'], NEVER))).toEqual(
       new Map([
         ['7', 'present'],
         ['8', 'disabled'],
@@ -262,11 +263,11 @@ describe('bases', () => {
     const several = source({ users, options: { pageSize: 1000 } })
     const snapshot = await several.read(NEVER)
     expect([snapshot.users.size, snapshot.notices.filter(({ kind }) => kind === 'user')]).toEqual([1205, []])
-    expect(await several.lookAgain('user', ['ann', 'u000001', 'nobody'], NEVER)).toEqual(
+    expect(await statesOf(several.readIds('user', ['ann', 'u000001', 'nobody'], NEVER))).toEqual(
       new Map([
         ['ann', 'present'],
         ['u000001', 'present'],
-        ['nobody', 'gone'],
+        ['nobody', 'absent'],
       ]),
     )
   })

@@ -394,7 +394,7 @@ describe('a request', () => {
     const groups = { base: BASE, scope: 'sub', map: { external_id: 'cn', name: 'cn' } } as const
     const source = createLdapSource(options(server.url, { groups }), silentLog())
     expect((await source.read(NEVER)).groups.get('g')?.members).toEqual(['a'])
-    await source.lookAgain('user', ['a', 'b'], NEVER)
+    await source.readIds('user', ['a', 'b'], NEVER)
     await source.probe(NEVER)
     await source.find({ who: 'a', kinds: ['user', 'group'] }, NEVER)
     expect(server.searches.length).toBeGreaterThan(12)

@@ -11,6 +11,8 @@ import type { Source } from '../../src/source/source.ts'
 import { makeCertificates } from '../support/certificates.ts'
 import { ldif, person, personGroup } from '../support/people.ts'
 import { BASE, type BindUser, type Slapd, startSlapd, peopleSections } from '../support/slapd.ts'
+import { statesOf } from '../support/states-of.ts'
+import { createWithin } from '../../src/core/entries/groups.ts'
 
 const PEOPLE = 10_000
 const GROUPS = 200
@@ -167,14 +169,13 @@ describe('a read', () => {
     const members = ['outer', 'posix', 'unique'].map((id) => snapshot.groups.get(id)?.members)
     const uuids = [1, 2, 3, 4, 5].map((index) => person(index, BASE).entryUuid)
     expect(members).toEqual([5, 4, 2].map((count) => uuids.slice(0, count).toSorted()))
-    expect(snapshot.memberLists).toEqual(
-      new Map([
-        ['posix', ['memberUid']],
-        ['outer', ['memberUid']],
-        ['unique', ['uniqueMember']],
-      ]),
-    )
-    expect(snapshot.listsWithin?.('outer').map(({ key }) => key)).toEqual(['outer', 'posix'])
+    const { groups: listed } = snapshot.lists!
+    expect([...listed.values()].map(({ id, lists }) => [id, lists.map((list) => list.attribute)])).toEqual([
+      ['posix', ['memberUid']],
+      ['outer', ['memberUid']],
+      ['unique', ['uniqueMember']],
+    ])
+    expect(createWithin(snapshot.lists)('outer').map(({ id }) => id)).toEqual(['outer', 'posix'])
   })
 
   test.each([
@@ -227,7 +228,7 @@ describe('a read', () => {
     expect([...byName.users.values()].map(({ name }) => name)).toContain('a')
   })
 
-  test('compares with the time at which it began, and so does its second look', async () => {
+  test('compares with the time at which it began, and so does its second look; a search compares with its own', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())
     const filter = '(&(sn=same)(createTimestamp<=now()))'
@@ -240,8 +241,10 @@ describe('a read', () => {
     expect([...(await some.read(NEVER)).users.keys()]).toEqual(['one', 'two'])
     expect([...(await locking.read(NEVER)).users.keys()]).toEqual([])
     vi.setSystemTime('2001-01-01')
-    expect((await some.lookAgain('user', ['one'], NEVER)).get('one')).toBe('present')
-    expect((await locking.lookAgain('user', ['one'], NEVER)).get('one')).toBe('disabled')
+    expect((await statesOf(some.readIds('user', ['one'], NEVER))).get('one')).toBe('present')
+    expect((await statesOf(locking.readIds('user', ['one'], NEVER))).get('one')).toBe('disabled')
+    const { entries } = await some.find({ who: 'one', kinds: ['user'] }, NEVER)
+    expect(entries.map(({ standing }) => standing?.inFilter)).toEqual([false])
     expect([...(await some.read(NEVER)).users.keys()]).toEqual([])
     expect([...(await locking.read(NEVER)).users.keys()]).toEqual(['one', 'two'])
   })
@@ -312,7 +315,7 @@ describe('a bind user', () => {
     const hidden = person(3, BASE).entryUuid
     const snapshot = await blind.read(NEVER)
     expect(snapshot.seen.user.has(hidden)).toBe(false)
-    expect(await blind.lookAgain('user', [hidden], NEVER)).toEqual(new Map([[hidden, 'gone']]))
+    expect(await statesOf(blind.readIds('user', [hidden], NEVER))).toEqual(new Map([[hidden, 'absent']]))
   })
 
   test.each([
@@ -337,49 +340,47 @@ describe('the second look', () => {
   test('tells gone, outside of the filter and present apart', async () => {
     const [inside, outside] = [person(1, BASE).entryUuid, person(5000, BASE).entryUuid]
     const ids = [inside, outside, '00000000-0000-4000-8000-000000000000', '__proto__', '*)(uid=*']
-    const answer = await usersOnly({ filter }).lookAgain('user', ids, NEVER)
-    expect([...answer.values()]).toEqual(['present', 'left-filter', 'gone', 'gone', 'gone'])
+    const answer = await statesOf(usersOnly({ filter }).readIds('user', ids, NEVER))
+    expect([...answer.values()]).toEqual(['present', 'out-of-scope', 'absent', 'absent', 'absent'])
     expect([...answer.keys()]).toEqual(ids)
   })
 
   test('asks for more ids than fit into one search', async () => {
     const ids = Array.from({ length: 250 }, (_, index) => person(index * 40, BASE).entryUuid)
-    const answer = await source({ pageSize: 30 }).lookAgain('user', [...ids, 'nobody'], NEVER)
+    const answer = await statesOf(source({ pageSize: 30 }).readIds('user', [...ids, 'nobody'], NEVER))
     expect([...answer.values()].filter((sighting) => sighting === 'present')).toHaveLength(250)
-    expect(answer.get('nobody')).toBe('gone')
+    expect(answer.get('nobody')).toBe('absent')
   })
 
   test('compares ids byte for byte, although the server does not', async () => {
-    const answer = await usersOnly({ map: { external_id: 'uid' } }).lookAgain(
-      'user',
-      ['u000001', 'U000001'],
-      NEVER,
+    const answer = await statesOf(
+      usersOnly({ map: { external_id: 'uid' } }).readIds('user', ['u000001', 'U000001'], NEVER),
     )
-    expect([...answer.values()]).toEqual(['present', 'gone'])
+    expect([...answer.values()]).toEqual(['present', 'absent'])
   })
 
   test('finds ids with the characters of filters', async () => {
     const users = { base: `ou=odd,${BASE}`, filter: '(objectClass=person)', map: { external_id: 'sn' } }
     const id = 'M\u00fcller \\ (*)'
-    expect(await usersOnly(users).lookAgain('user', [id], NEVER)).toEqual(new Map([[id, 'present']]))
+    expect(await statesOf(usersOnly(users).readIds('user', [id], NEVER))).toEqual(new Map([[id, 'present']]))
   })
 
   test('of groups looks where groups are', async () => {
     const id = personGroup(1, BASE, PEOPLE).entryUuid
-    expect(await source().lookAgain('group', [id, person(1, BASE).entryUuid], NEVER)).toEqual(
+    expect(await statesOf(source().readIds('group', [id, person(1, BASE).entryUuid], NEVER))).toEqual(
       new Map([
         [id, 'present'],
-        [person(1, BASE).entryUuid, 'gone'],
+        [person(1, BASE).entryUuid, 'absent'],
       ]),
     )
   })
 
   test('of groups, at a source that has none, proves none of them absent', async () => {
-    expect(await usersOnly({}).lookAgain('group', ['x'], NEVER)).toEqual(new Map([['x', 'present']]))
+    expect(await statesOf(usersOnly({}).readIds('group', ['x'], NEVER))).toEqual(new Map([['x', 'present']]))
   })
 
   test('at a base that is gone is an error and never "gone"', async () => {
-    const looking = usersOnly({ base: `ou=moved,${BASE}` }).lookAgain('user', ['x'], NEVER)
+    const looking = usersOnly({ base: `ou=moved,${BASE}` }).readIds('user', ['x'], NEVER)
     await expect(looking).rejects.toMatchObject({ code: 'source-refused' })
     await expect(looking).rejects.toThrow(`has no entry "ou=moved,${BASE}"`)
   })
@@ -396,7 +397,7 @@ describe('the second look', () => {
     await slapd.modify(photo)
     try {
       const users = { base: `ou=odd,${BASE}`, filter: '(jpegPhoto=*)', map: { external_id: 'jpegPhoto' } }
-      const looking = usersOnly(users).lookAgain('user', ['00'], NEVER)
+      const looking = usersOnly(users).readIds('user', ['00'], NEVER)
       await expect(looking).rejects.toMatchObject({ code: 'source-incomplete' })
       await expect(looking).rejects.toThrow('nothing can be proved absent')
     } finally {

@@ -4,7 +4,8 @@ import type { ApproveRequest } from '../../src/operations/control.ts'
 import { createLocalControl } from '../../src/operations/local.ts'
 import { Executor, type ExecutorDeps } from '../../src/sync/executor.ts'
 import type { SyncSetup } from '../../src/sync/pass.ts'
-import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../../src/core/entries/snapshot.ts'
+import type { Sighting } from '../../src/core/entries/recheck.ts'
+import type { DirectorySnapshot, SourceSnapshot } from '../../src/core/entries/snapshot.ts'
 import { createLog } from '../../src/base/log/log.ts'
 import type { Grace } from '../../src/core/plan/grace.ts'
 import type { Options } from '../../src/core/plan/configuration.ts'
@@ -65,7 +66,7 @@ export interface SyncHarnessOptions {
   /** Changes what a read of the source shows. */
   readonly asRead?: (snapshot: SourceSnapshot) => SourceSnapshot
   /** What the second look at the source finds of each id; nothing by default. */
-  readonly lookAgain?: (id: string) => Sighting
+  readonly recheck?: (id: string) => Sighting
   /** The most entries that one request creates; 1 by default. */
   readonly createBatch?: number
   /** Called after each read of the directory, before the planning. */
@@ -275,7 +276,7 @@ function commandsOn(
 }
 
 /** Reads the company anew each time. */
-function memorySource({ company, onRead, asRead, lookAgain = () => 'gone' }: SyncHarnessOptions): Source {
+function memorySource({ company, onRead, asRead, recheck = () => 'absent' }: SyncHarnessOptions): Source {
   return {
     read: async (signal, how) => {
       await onRead?.(signal, how)
@@ -283,10 +284,10 @@ function memorySource({ company, onRead, asRead, lookAgain = () => 'gone' }: Syn
       const snapshot = snapshotOf(company)
       return asRead === undefined ? snapshot : asRead(snapshot)
     },
-    lookAgain: async (_kind, ids) => {
-      const sightings = new Map<string, Sighting>()
-      await inTurns(forEachInSteps(ids, (id) => sightings.set(id, lookAgain(id))))
-      return sightings
+    readIds: async (_kind, ids) => {
+      const found = new Map<string, { readonly state: Sighting }>()
+      await inTurns(forEachInSteps(ids, (id) => found.set(id, { state: recheck(id) })))
+      return found
     },
     probe: async () => [],
     find: () => Promise.reject(new Error('nobody is looked for in memory')),

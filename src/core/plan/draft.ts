@@ -2,7 +2,7 @@ import type { Fact } from '../facts.ts'
 import type { GroupEntry, Kind, UserEntry } from '../entries/entry.ts'
 import { addAll } from '../../base/lists.ts'
 import { byCodeUnit } from '../../base/order.ts'
-import { type Sighting } from '../entries/snapshot.ts'
+import type { Sighting } from '../entries/recheck.ts'
 import { compareNotices, type Notice, type NoticeParams, type Rejection } from '../notice.ts'
 import { sortedUniqueInSteps, sortInSteps } from '../entries/sorting.ts'
 import {
@@ -319,7 +319,8 @@ export class Draft {
   #whyDeleted(kind: Kind, id: string): DeleteReason {
     if (this.#inputs.whyDeleted !== undefined) return this.#inputs.whyDeleted
     const sighting = this.#inputs.sightings[kind].get(id)
-    return sighting === undefined || sighting === 'present' ? 'gone' : sighting
+    if (sighting === 'disabled') return sighting
+    return sighting === 'out-of-scope' ? 'left-filter' : 'gone'
   }
 
   /** A user still wants an e-mail that it cannot get now, so decisions about that stay. */

@@ -1,5 +1,6 @@
 import type { Kind } from '../entries/entry.ts'
-import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../entries/snapshot.ts'
+import type { Sighting } from '../entries/recheck.ts'
+import type { DirectorySnapshot, SourceSnapshot } from '../entries/snapshot.ts'
 import { amount } from '../../base/wording.ts'
 import type { Notice } from '../notice.ts'
 import { DirsyncdError } from '../../base/errors.ts'

@@ -1,5 +1,6 @@
 import type { DirectoryGroup, DirectoryUser, Kind } from '../../core/entries/entry.ts'
-import type { Sighting, SourceSnapshot } from '../../core/entries/snapshot.ts'
+import type { Sighting } from '../../core/entries/recheck.ts'
+import type { SourceSnapshot } from '../../core/entries/snapshot.ts'
 import { isNotice, type Notice } from '../../core/notice.ts'
 import { type Change, deleteFingerprint, fingerprint } from '../../core/plan/change.ts'
 import { type Grace, whyDeleteWaits } from '../../core/plan/grace.ts'
@@ -100,7 +101,7 @@ function sightingsOf(
   { entries }: Found,
   members: MembersInQuestion | undefined,
 ): PlanInputs['sightings'] {
-  const users = new Map<string, Sighting>(members?.ids.map((member) => [member, 'gone']))
+  const users = new Map<string, Sighting>(members?.ids.map((member) => [member, 'absent']))
   const groups = new Map<string, Sighting>()
   const own = kind === 'user' ? users : groups
   own.set(id, sightingOf(entries))
@@ -111,7 +112,7 @@ function sightingsOf(
 function sightingOf(entries: readonly FoundEntry[]): Sighting {
   const standings = entries.map(({ standing }) => standing).filter((standing) => standing?.inBase === true)
   if (standings.some((standing) => standing?.disabled !== undefined)) return 'disabled'
-  return standings.some((standing) => standing?.inFilter === false) ? 'left-filter' : 'gone'
+  return standings.some((standing) => standing?.inFilter === false) ? 'out-of-scope' : 'absent'
 }
 
 /** A lagging server shows users that this sync has just deleted. */

@@ -1,15 +1,15 @@
 import type { Log } from '../../base/log/log.ts'
-import type { Kind } from '../../core/entries/entry.ts'
-import type { Coverage, Sighting, SourceSnapshot } from '../../core/entries/snapshot.ts'
+import type { Coverage, SourceSnapshot } from '../../core/entries/snapshot.ts'
 import { Collector } from '../collect.ts'
 import { compileGroupMap, compileUserMap, type GroupMapping, type UserMapping } from '../mapping.ts'
 import { DirsyncdError } from '../../base/errors.ts'
 import { type Finder, findInRead } from '../find.ts'
+import { recheckByReading } from '../recheck-by-reading.ts'
 import type { Source } from '../source.ts'
 import type { CommandSourceOptions } from './options.ts'
 import { type Printed, readOutput } from './output.ts'
 import { probe } from './probe.ts'
-import { commandError, nameOf } from './program.ts'
+import { nameOf } from './program.ts'
 
 interface Maps {
   readonly user: UserMapping
@@ -19,9 +19,11 @@ interface Maps {
 /** Throws `config-invalid`, naming the key, when the options cannot be used. */
 export function createCommandSource(options: CommandSourceOptions, log: Log): Source {
   const maps = compileMaps(options)
+  const read: Source['read'] = (signal, how) =>
+    readAll(options, maps, new Collector(coversOf(maps), how?.table), signal, log)
   return {
-    read: (signal, how) => readAll(options, maps, new Collector(coversOf(maps), how?.table), signal, log),
-    lookAgain: (kind, ids, signal) => lookAgain(options, maps, kind, ids, signal),
+    read,
+    readIds: (kind, ids, signal) => recheckByReading(kind, ids, () => read(signal)),
     probe: () => probe(options),
     find: (wanted, signal) =>
       findInRead(wanted, `in what ${nameOf(options)} prints`, (finder) =>
@@ -98,31 +100,6 @@ function printedGroup(
   const group = { ids: notBlank(lookup(map.id)), idName: map.id, from, ...map.fieldsOf(lookup) }
   finder?.seeGroup({ ...group, lookup, members: members.length }, map)
   return { ...group, members }
-}
-
-/** Runs the program again. It has no filter, so what it prints is present. Throws for an entry without a single id. */
-async function lookAgain(
-  options: CommandSourceOptions,
-  maps: Maps,
-  kind: Kind,
-  ids: readonly string[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, Sighting>> {
-  const map = maps[kind]
-  if (ids.length === 0) return new Map()
-  // Without groups in the options, groups are unknown, so none may be called gone.
-  if (map === undefined) return new Map(ids.map((id) => [id, 'present']))
-  const answer = new Map<string, Sighting>(ids.map((id) => [id, 'gone']))
-  await readOutput(options, signal, (entry) => {
-    if (entry.kind !== kind) return
-    const found = notBlank(entry.lookup(map.id))
-    if (found.length !== 1) {
-      const why = `${entry.from} has ${found.length} values of "${map.id}"`
-      throw commandError(options, `nobody can be proved absent, because ${why} instead of one`)
-    }
-    for (const id of found) if (answer.has(id)) answer.set(id, 'present')
-  })
-  return answer
 }
 
 /** Ids are never trimmed, but a blank one does not count. */

@@ -3,14 +3,15 @@ import { basename } from 'node:path'
 import { DirsyncdError } from '../../base/errors.ts'
 import type { Log } from '../../base/log/log.ts'
 import type { Kind } from '../../core/entries/entry.ts'
-import type { Coverage, Sighting, SourceSnapshot } from '../../core/entries/snapshot.ts'
+import type { Coverage, SourceSnapshot } from '../../core/entries/snapshot.ts'
 import type { Notice } from '../../core/notice.ts'
 import { Collector } from '../collect.ts'
 import { type Finder, findInRead } from '../find.ts'
+import { recheckByReading } from '../recheck-by-reading.ts'
 import type { Lookup } from '../mapping.ts'
 import type { Source } from '../source.ts'
 import { type Compiled, compileOptions } from './compile.ts'
-import { patternsOf, readSettled } from './files.ts'
+import { changedPath, type Fingerprint, fingerprint, patternsOf, readSettled } from './files.ts'
 import { addGroupsOfColumn, groupsOf } from './group-column.ts'
 import type { CsvInput, CsvListener } from './input.ts'
 import { createMemberTable, type MemberTable } from './member-table.ts'
@@ -25,24 +26,38 @@ export function createCsvSource(options: CsvSourceOptions, log: Log): Source {
   const compiled = compileOptions(options)
   const inputs = inputsOf(compiled)
   const { settleMs } = compiled
+  let last: LastRead | undefined
+  const read: Source['read'] = async (signal, { isForDisplay = false, table } = {}) => {
+    last = undefined
+    const files = await fingerprint(inputs)
+    const snapshot = await readSettled(inputs, isForDisplay ? 0 : settleMs, signal, () =>
+      readAll(compiled, new Collector(coversOf(compiled), table), signal, log),
+    )
+    last = { files, snapshot: new WeakRef(snapshot) }
+    return snapshot
+  }
+  const unchanged = async (): Promise<SourceSnapshot | undefined> => {
+    const before = last
+    if (before === undefined || changedPath(before.files, await fingerprint(inputs)) !== undefined) return
+    return before.snapshot.deref()
+  }
   return {
-    read: (signal, { isForDisplay = false, table } = {}) =>
-      readSettled(inputs, isForDisplay ? 0 : settleMs, signal, () =>
-        readAll(compiled, new Collector(coversOf(compiled), table), signal, log),
-      ),
-    lookAgain: (kind, ids, signal) => {
-      const at = idColumn(compiled, kind)
-      if (ids.length === 0) return Promise.resolve(new Map())
-      // Without groups in the options, groups are unknown, so none may be called gone.
-      if (at === undefined) return Promise.resolve(new Map(ids.map((id) => [id, 'present'])))
-      return readSettled([at.input], settleMs, signal, () => lookAgain(at, ids, signal))
-    },
+    read,
+    readIds: (kind, ids, signal) =>
+      recheckByReading(kind, ids, async () => (await unchanged()) ?? read(signal)),
     probe: (signal) => probe(inputs, settleMs, signal),
     find: (wanted, signal) =>
       findInRead(wanted, searchedIn(compiled), (finder) =>
         readAll(compiled, new Collector(coversOf(compiled)), signal, log, finder),
       ),
   }
+}
+
+/** The same files hold the same entries, so a recheck need not wait until they settle again. */
+interface LastRead {
+  readonly files: Fingerprint
+  /** Weak, because a source outlives its runs. */
+  readonly snapshot: WeakRef<SourceSnapshot>
 }
 
 interface ReadState {
@@ -71,7 +86,7 @@ async function readAll(
   const { users, groups, members, groupColumn } = compiled
   const state = {
     collector,
-    members: createMemberTable(collector.knowsUser),
+    members: createMemberTable((id) => collector.knowsUser(id)),
     doubts: [],
     signal,
     log,
@@ -166,49 +181,6 @@ function refuseBadRows({ unreadable, notices }: SourceSnapshot): void {
   const rows = unreadable === 1 ? 'a row' : `${digits(unreadable)} rows`
   const message = `${rows} cannot be understood, and badRows is refuse: ${first?.params.from}: ${first?.params.fault}`
   throw new DirsyncdError('source-incomplete', message)
-}
-
-interface IdColumn {
-  readonly input: CsvInput
-  readonly column: string
-  readonly idsOf: (cells: Lookup) => readonly string[]
-  /** Whether a row may have no id, as a user without groups; otherwise it is an entry whose id is missing. */
-  readonly mayBeEmpty: boolean
-}
-
-function idColumn({ users, groups, groupColumn }: Compiled, kind: Kind): IdColumn | undefined {
-  if (kind === 'group' && groupColumn !== undefined) {
-    const { column } = groupColumn
-    const idsOf = (cells: Lookup) => groupsOf(groupColumn, cells)
-    return { input: { ...users, columns: [column] }, column, idsOf, mayBeEmpty: true }
-  }
-  const input = kind === 'user' ? users : groups
-  if (input === undefined) return undefined
-  const column = input.map.id
-  const idsOf = (cells: Lookup) => notBlank(cells(column))
-  return { input: { ...input, columns: [column] }, column, idsOf, mayBeEmpty: false }
-}
-
-/** A file has no filter, so every id in it is present. Throws for a row whose id is unknown: it may be a wanted one. */
-async function lookAgain(
-  { input, column, idsOf, mayBeEmpty }: IdColumn,
-  ids: readonly string[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, Sighting>> {
-  const answer = new Map<string, Sighting>(ids.map((id) => [id, 'gone']))
-  await readCsv(input, signal, {
-    onUnreadable: ({ from, fault }) => failSecondLook(`${from}: ${fault}`),
-    onRow: ({ from, cells }) => {
-      const found = idsOf(cells)
-      if (found.length === 0 && !mayBeEmpty) failSecondLook(`${from()}: column "${column}" is empty`)
-      for (const id of found) if (answer.has(id)) answer.set(id, 'present')
-    },
-  })
-  return answer
-}
-
-function failSecondLook(detail: string): never {
-  throw new DirsyncdError('source-incomplete', `nobody can be proved absent, because of ${detail}`)
 }
 
 function inputsOf({ users, groups, members }: Compiled): CsvInput[] {

@@ -6,8 +6,7 @@ import { normalizeDn } from './dn.ts'
 import { isGlobalCatalog } from './connection/endpoint.ts'
 import { type LdapEntry, lookupIn } from './entry.ts'
 import { anyOf, attributesOf, bothOf } from './filter.ts'
-import type { GroupRecord } from './image.ts'
-import type { MemberIndex } from './membership/members.ts'
+import type { WhyUnknown } from './image.ts'
 import { Records } from './records.ts'
 import { searchAll } from './search.ts'
 
@@ -58,19 +57,11 @@ class CatalogRecords extends Records {
     return [...super.groupAttributes, GROUP_TYPE]
   }
 
-  override groupOf(entry: LdapEntry, index: MemberIndex): GroupRecord {
-    return this.#marked(super.groupOf(entry, index), entry)
-  }
-
-  /** Among those that name groups are other things than groups. */
-  override otherOf(entry: LdapEntry, index: MemberIndex): GroupRecord {
-    const record = super.otherOf(entry, index)
-    return lookupIn(entry)(GROUP_TYPE).length === 0 ? record : this.#marked(record, entry)
-  }
-
-  #marked(record: GroupRecord, entry: LdapEntry): GroupRecord {
-    const isKnown = !this.#coversMembers || record.whyUnknown !== undefined || this.#hasMembersOf(entry)
-    return isKnown ? record : { ...record, whyUnknown: 'catalog' }
+  /** Among the entries that name groups are other things than groups. */
+  override whyUnknown(entry: LdapEntry, isGroup: boolean): WhyUnknown {
+    const isOther = !isGroup && lookupIn(entry)(GROUP_TYPE).length === 0
+    const isKnown = !this.#coversMembers || isOther || this.#hasMembersOf(entry)
+    return super.whyUnknown(entry, isGroup) ?? (isKnown ? undefined : 'catalog')
   }
 
   #hasMembersOf(entry: LdapEntry): boolean {

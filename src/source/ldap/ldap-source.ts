@@ -8,14 +8,12 @@ import type { LdapConnection } from './connection/connection.ts'
 import { lookupIn } from './entry.ts'
 import { find } from './find/find.ts'
 import { ABOUT_CATALOGS, globalCatalogOf, requireInCatalog } from './global-catalog.ts'
-import type { LdapImage } from './image.ts'
-import { idsAt, lookAgain } from './look-again.ts'
-import { lookAtLosses } from './losses/look-at-losses.ts'
 import type { LdapSourceOptions } from './options.ts'
 import { readWithEvidence } from './position/position.ts'
 import { probe } from './probe.ts'
 import { readImage } from './read-image.ts'
 import type { Reading } from './read-place.ts'
+import { Rereading } from './recheck.ts'
 import { snapshotOf } from './snapshot-of.ts'
 import type { Logins } from './connection/logins.ts'
 import { createServers } from './connection/servers.ts'
@@ -39,43 +37,37 @@ export interface LdapShared {
  */
 export function createLdapSource(options: LdapSourceOptions, log: Log, shared: LdapShared = {}): Source {
   const servers = createServers(checkOptions(options), options, { log, ...shared })
-  const images = new WeakMap<SourceSnapshot, LdapImage>()
-  // The value of `now()` in filters: the same from a read to its last recheck.
-  let now = new Date()
-  const compileFor = (connection: LdapConnection) =>
+  let last: LastRead = { now: new Date(), primaryNames: [], referred: new Set() }
+  const compileFor = (connection: LdapConnection, now = new Date()) =>
     compileOptions(options, profileOf(connection, options), now)
+  const reread = (connection: LdapConnection) => {
+    const compiled = compileFor(connection, last.now)
+    const reading = { ...readingOf(connection, compiled, log), referred: last.referred }
+    return new Rereading(reading, compiled, last.primaryNames)
+  }
   return {
     read: (signal, how) => {
-      now = new Date()
+      const now = new Date()
       return servers.withOne(
         async (connection) => {
-          const compiled = compileFor(connection)
+          const compiled = compileFor(connection, now)
           const read = () => readAll(connection, compiled, log, how?.table)
-          const [{ snapshot, image }, server] = await readWithEvidence(connection, compiled, read)
-          const proved = { ...snapshot, server }
-          images.set(proved, image)
-          return proved
+          const [{ snapshot, ...facts }, server] = await readWithEvidence(connection, compiled, read)
+          last = { now, ...facts }
+          return { ...snapshot, server }
         },
         signal,
         how,
       )
     },
-    async lookAgain(kind, ids, signal) {
+    async readIds(kind, ids, signal) {
       if (ids.length === 0) return new Map()
       using connection = await servers.openAgain(signal)
-      return await lookAgain(connection, compileFor(connection), kind, ids)
+      return await reread(connection).readIds(kind, ids)
     },
-    async lookAtLosses(snapshot, lost, signal) {
-      const image = images.get(snapshot)
-      if (image === undefined) throw new Error('the snapshot is not of this source')
-      if (lost.size === 0) return new Map()
+    async readDns(dns, signal) {
       using connection = await servers.openAgain(signal)
-      const compiled = compileFor(connection)
-      return await lookAtLosses(readingOf(connection, compiled, log), compiled, { image, snapshot, lost })
-    },
-    async idsAt(dns, signal) {
-      using connection = await servers.openAgain(signal)
-      return await idsAt(connection, compileFor(connection), dns)
+      return await reread(connection).readDns(dns)
     },
     async probe(signal) {
       using connection = await servers.open(signal, ASKED)
@@ -90,6 +82,14 @@ export function createLdapSource(options: LdapSourceOptions, log: Log, shared: L
   }
 }
 
+/** What holds from a read to its last recheck. */
+interface LastRead extends Pick<Reading, 'referred'> {
+  /** In filters. */
+  readonly now: Date
+  /** What users call their primary groups. */
+  readonly primaryNames: readonly string[]
+}
+
 /** A server without a readable root DSE is of an unknown vendor. */
 function profileOf({ rootDse }: LdapConnection, { vendor }: LdapSourceOptions): VendorProfile {
   if (vendor !== undefined) return PROFILES[vendor]
@@ -101,7 +101,7 @@ async function readAll(
   compiled: CompiledOptions,
   log: Log,
   table: UserTable | undefined,
-): Promise<{ readonly snapshot: SourceSnapshot; readonly image: LdapImage }> {
+): Promise<{ readonly snapshot: SourceSnapshot } & Omit<LastRead, 'now'>> {
   const { url } = connection.endpoint
   log.debug({ url, vendor: compiled.profile.vendor }, 'reading the source')
   const reading = readingOf(connection, compiled, log)
@@ -110,7 +110,8 @@ async function readAll(
     await requireInCatalog(connection, compiled)
   }
   const image = await readImage(reading, compiled, new Collector(coversOf(compiled), table))
-  return { snapshot: await inTurns(snapshotOf(image, compiled)), image }
+  const snapshot = await inTurns(snapshotOf(image, compiled))
+  return { snapshot, primaryNames: image.users.primaryNames(), referred: reading.referred }
 }
 
 function coversOf({ groups }: Pick<CompiledOptions, 'groups'>): Coverage {

@@ -3,40 +3,33 @@ import type { CompiledOptions, GroupPlace } from './compile.ts'
 import { dnKey, normalizeDn } from './dn.ts'
 import type { LdapEntry } from './entry.ts'
 import { anyPresent, bothOf } from './filter.ts'
-import type { GroupRecord, LdapImage } from './image.ts'
+import type { GroupRecord, GroupRecords } from './image.ts'
 import { createChain } from './membership/in-chain.ts'
-import type { MemberIndex } from './membership/members.ts'
 import { MEMBER_OF } from './membership/names.ts'
 import { type Reading, readPlace } from './read-place.ts'
 import type { Records } from './records.ts'
 import { reportUnseen } from './unseen.ts'
+import type { ReadUsers } from './users.ts'
 
 interface Context extends Pick<CompiledOptions, 'users'> {
   readonly groups: GroupPlace
   readonly records: Records
-  readonly index: MemberIndex
+  readonly names: ReadUsers
 }
 
-/**
- * Reads the groups; the users must have been read, because members are looked up in them. Throws like `readPlace`.
- * @param primaryNames what users call their primary groups, each once
- */
-export async function readGroups(
-  reading: Reading,
-  context: Context,
-  primaryNames: () => readonly string[],
-): Promise<Pick<LdapImage, 'groups' | 'others'>> {
-  const { users, groups: place, records } = context
+/** Reads the groups; the users must have been read, because members are looked up in them. Throws like `readPlace`. */
+export async function readGroups(reading: Reading, context: Context): Promise<GroupRecords> {
+  const { users, groups: place, records, names } = context
   const groups = await readInFilter(reading, context)
   const others = place.nested === 'flatten' ? await readOthers(reading, context, groups) : []
   if (place.nested !== 'in-chain') return { groups, others }
-  const chain = await createChain(reading, users, place, records.primary, primaryNames())
+  const chain = await createChain(reading, users, place, records.primary, names.primaryNames())
   const chained: GroupRecord[] = []
   for (const group of groups) chained.push(withChain(group, await chain(group.dn)))
   return { groups: chained, others }
 }
 
-export function withChain(
+function withChain(
   group: GroupRecord,
   chain: Awaited<ReturnType<Awaited<ReturnType<typeof createChain>>>>,
 ): GroupRecord {
@@ -45,7 +38,7 @@ export function withChain(
 
 async function readInFilter(
   reading: Reading,
-  { groups: place, records, index }: Context,
+  { groups: place, records, names }: Context,
 ): Promise<GroupRecord[]> {
   const { map } = place
   const watched = map.attributes.filter((name) => !map.members.includes(name) || records.listed.length > 0)
@@ -54,7 +47,7 @@ async function readInFilter(
   const attributes = [...new Set([...watched, ...records.groupAttributes])]
   await readPlace(reading, place, attributes, (entry) => {
     for (const name of unseen) if (entry.attributes.has(name.toLowerCase())) unseen.delete(name)
-    groups.push(records.groupOf(entry, index))
+    groups.push(records.groupOf(entry, names))
   })
   // Of several attributes with members, one is enough.
   const listsSome = map.members.some((name) => !unseen.has(name))
@@ -69,13 +62,13 @@ async function readOthers(
   context: Context,
   groups: readonly GroupRecord[],
 ): Promise<readonly GroupRecord[]> {
-  const { groups: place, records, index } = context
+  const { groups: place, records, names } = context
   const others = new Map<string, GroupRecord>()
   const inside = new Set(groups.map(({ dn }) => dnKey(dn)))
   const isKnown = (dn: string) => inside.has(dn) || others.has(dn)
   function add(entry: LdapEntry): void {
     const key = dnKey(entry.dn)
-    if (!isKnown(key)) others.set(key, records.otherOf(entry, index))
+    if (!isKnown(key)) others.set(key, records.otherOf(entry, names))
   }
   if (place.membersFrom === 'memberOf') {
     const isOutside = [...records.named()].some((dn) => !inside.has(dn))
@@ -85,7 +78,10 @@ async function readOthers(
     const dn = normalizeDn(value)
     return dn !== undefined && !isKnown(dn)
   }
-  if (place.map.members.length > 0 && groups.some(({ nonUsers }) => nonUsers.some(nests)))
+  if (
+    place.map.members.length > 0 &&
+    groups.some(({ lists }) => lists.some(({ nonUsers }) => nonUsers.some(nests)))
+  )
     await readOtherGroups(reading, place, records, isKnown, add)
   return [...others.values()]
 }

@@ -1,18 +1,17 @@
 import type { UserPlace } from './compile.ts'
 import { type LdapEntry, lookupIn } from './entry.ts'
 import { bothOf } from './filter.ts'
-import type { MemberIndex } from './membership/members.ts'
 import { type Reading, readPlace } from './read-place.ts'
 import type { Records } from './records.ts'
 import { reportUnseen } from './unseen.ts'
 import type { ReadUsers } from './users.ts'
 
-/** Reads the users, into the index too. Throws like `readPlace`. */
+/** Reads the users. Throws like `readPlace`. */
 export async function readUsers(
   reading: Reading,
   place: UserPlace,
   records: Records,
-  { users, index }: { readonly users: ReadUsers; readonly index: MemberIndex },
+  users: ReadUsers,
 ): Promise<void> {
   const { map, disabled } = place
   const disabledUsers = await readDisabled(reading, place)
@@ -22,8 +21,7 @@ export async function readUsers(
   let entries = 0
 
   function take(entry: LdapEntry, isDisabled: boolean): void {
-    const user = records.userOf(entry, isDisabled ? disabled?.action : undefined)
-    index.addUser(users.add(user), user)
+    users.add(records.userOf(entry, isDisabled ? disabled?.action : undefined))
   }
 
   const sort = createSorting(disabledUsers, (entry) => lookupIn(entry)(map.id), take)

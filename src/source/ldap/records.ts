@@ -1,11 +1,12 @@
 import { DirsyncdError } from '../../base/errors.ts'
+import type { MemberNames } from '../../core/entries/groups.ts'
 import { usableId } from '../collect.ts'
 import type { GroupFields, Lookup, UserFields } from '../mapping.ts'
 import type { CompiledOptions, DisabledRule } from './compile.ts'
 import { dnKey } from './dn.ts'
 import { type LdapEntry, lookupIn, textIn } from './entry.ts'
-import type { GroupRecord, ImageUsers, UserRecord } from './image.ts'
-import { createMemberIndex, isMemberUid, type MemberIndex, membersIn } from './membership/members.ts'
+import type { GroupRecord, RecordList, UserRecord, WhyUnknown } from './image.ts'
+import { isMemberUid, membersIn, resolveMembers } from './membership/members.ts'
 import { createInterner, MEMBER_OF } from './membership/names.ts'
 import { type PrimaryGroupRule, primaryGroupRule } from './membership/primary-group.ts'
 
@@ -75,31 +76,37 @@ export class Records {
       disabled,
       uids: this.#byUid ? lookup('uid') : NO_VALUES,
       memberOf: this.#usersNameGroups && id !== undefined ? lookup(MEMBER_OF).map(this.#dns.of) : NO_VALUES,
-      primaryGroup: this.#primaryGroupOf(lookup),
+      primaryGroup: this.primaryGroupIn(lookup),
     }
   }
 
-  /** The users must be in the index. Throws `source-incomplete` for a torn entry, where no members are read. */
-  groupOf(entry: LdapEntry, index: MemberIndex): GroupRecord {
+  /** The users must have been read. Throws `source-incomplete` for a torn entry, where no members are read. */
+  groupOf(entry: LdapEntry, names: Pick<MemberNames, 'idOf'>): GroupRecord {
     if (entry.isTorn && this.#groups?.membersFrom === undefined) throw torn(entry)
     const lookup = lookupIn(entry)
-    return this.#recordOf(
-      entry,
-      lookup,
-      index,
-      this.#groups?.map.fieldsOf(textIn(entry, lookup)) ?? NO_GROUP_FIELDS,
-    )
+    const fields = this.#groups?.map.fieldsOf(textIn(entry, lookup)) ?? NO_GROUP_FIELDS
+    return { ...this.#recordOf(entry, lookup, names, fields), whyUnknown: this.whyUnknown(entry, true) }
   }
 
   /** A group outside of the sync's filter, read without its mapping. */
-  otherOf(entry: LdapEntry, index: MemberIndex): GroupRecord {
-    const lookup = lookupIn(entry)
-    return this.#recordOf(entry, lookup, index, NO_GROUP_FIELDS)
+  otherOf(entry: LdapEntry, names: Pick<MemberNames, 'idOf'>): GroupRecord {
+    const record = this.#recordOf(entry, lookupIn(entry), names, NO_GROUP_FIELDS)
+    return { ...record, whyUnknown: this.whyUnknown(entry, false) }
   }
 
-  /** @param users the users behind the numbers of the index */
-  createIndex(users: Pick<ImageUsers, 'idOf' | 'dnOf'>): MemberIndex {
-    return createMemberIndex(this.listed, users)
+  /** Why the members of this entry are unknown. @param _isGroup whether it is certainly a group */
+  whyUnknown({ isTorn }: LdapEntry, _isGroup: boolean): WhyUnknown {
+    return isTorn && this.#groups?.membersFrom !== undefined ? 'changing' : undefined
+  }
+
+  /** What a group lists, and the groups that an entry names as its parents. */
+  listsIn(lookup: Lookup): readonly { readonly attribute: string; readonly members: readonly string[] }[] {
+    const shown = this.listed.filter((attribute) => lookup(attribute).length > 0)
+    return shown.map((attribute) => ({ attribute, members: membersIn(attribute, lookup) }))
+  }
+
+  parentsIn(lookup: Lookup): readonly string[] {
+    return this.#groupsNameParents ? lookup(MEMBER_OF).map(this.#dns.of) : NO_VALUES
   }
 
   /** The groups that any record names as its own, by normal DN. */
@@ -107,28 +114,30 @@ export class Records {
     return this.#dns.forms()
   }
 
-  #primaryGroupOf(lookup: Lookup): string | undefined {
+  primaryGroupIn(lookup: Lookup): string | undefined {
     const name = this.primary.nameIn(lookup)
     return name && this.#primaryNames.of(name)
   }
 
-  #recordOf(entry: LdapEntry, lookup: Lookup, index: MemberIndex, fields: GroupFields): GroupRecord {
-    const groups = this.#groups
-    const { users, nonUsers, shared } = index.resolve(membersIn(this.listed, lookup))
+  #recordOf(
+    { dn }: LdapEntry,
+    lookup: Lookup,
+    names: Pick<MemberNames, 'idOf'>,
+    fields: GroupFields,
+  ): Omit<GroupRecord, 'whyUnknown'> {
+    const listOf = (attribute: string, members: readonly string[]): RecordList => ({
+      attribute,
+      ...resolveMembers(members, names),
+    })
     return {
       name: fields.name,
       faults: fields.faults,
-      ids: groups === undefined ? NO_VALUES : lookup(groups.map.id),
-      dn: entry.dn,
-      users,
-      nonUsers,
-      shared,
-      lists:
-        this.listed.length > 1 ? this.listed.filter((attribute) => lookup(attribute).length > 0) : undefined,
-      memberOf: this.#groupsNameParents ? lookup(MEMBER_OF).map(this.#dns.of) : NO_VALUES,
+      ids: this.#groups === undefined ? NO_VALUES : lookup(this.#groups.map.id),
+      dn,
+      lists: this.listsIn(lookup).map(({ attribute, members }) => listOf(attribute, members)),
+      memberOf: this.parentsIn(lookup),
       primaryNames: this.primary.namesOf(lookup),
       chained: NO_VALUES,
-      whyUnknown: entry.isTorn && this.#groups?.membersFrom !== undefined ? 'changing' : undefined,
     }
   }
 }

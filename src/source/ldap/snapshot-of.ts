@@ -1,125 +1,91 @@
+import { flatten, groupsWithin, type GroupLists } from '../../core/entries/groups.ts'
+import { sortedUnique } from '../../core/entries/normalize.ts'
 import { examplesOf, type NoticeParams } from '../../core/notice.ts'
 import type { SourceSnapshot } from '../../core/entries/snapshot.ts'
 import { sortedUniqueInSteps } from '../../core/entries/sorting.ts'
-import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../base/steps.ts'
-import { type Collector, usableId } from '../collect.ts'
+import { forEachOfSizeInSteps, type Steps } from '../../base/steps.ts'
 import type { CompiledOptions, GroupPlace } from './compile.ts'
-import { Containers } from './containers.ts'
-import { dnKey } from './dn.ts'
-import type { GroupRecord, LdapImage } from './image.ts'
-import type { ReadImage } from './read-image.ts'
-import { type Membership, membershipOf } from './membership/membership.ts'
+import { normalizeDn } from './dn.ts'
+import type { GroupRecord } from './image.ts'
+import { type GroupOfRead, listGroups } from './membership/list-groups.ts'
+import type { LdapImage } from './read-image.ts'
+import { GroupPlaces } from './users.ts'
 
 /** The collector has the users, and gets the groups. Throws `source-incomplete` when none of many entries has an id. */
 export function* snapshotOf(
-  image: ReadImage,
+  image: LdapImage,
   { groups }: Pick<CompiledOptions, 'groups'>,
 ): Steps<SourceSnapshot> {
-  const { collector } = image.users
-  const membership = groups && membershipOf(image, groups)
-  if (groups !== undefined && membership !== undefined) {
-    yield* forEachOfSizeInSteps(image.groups, membersIn, (group) =>
-      addGroup(collector, groups, membership, group),
+  const { users } = image
+  const lists = groups && (yield* addGroups(image, groups))
+  users.endRead()
+  return {
+    ...users.collector.snapshot(),
+    ...(groups?.membersFrom !== undefined && { lists, names: users }),
+    places: { user: users, group: new GroupPlaces(image.groups) },
+  }
+}
+
+function* addGroups(image: LdapImage, place: GroupPlace): Steps<GroupLists> {
+  const { map, nested, membersFrom } = place
+  const all = yield* listGroups(image, place)
+  const groups = new Map(all.map(({ dn, listed }) => [dn, listed]))
+  const records = new Map(all.map(({ record, listed }) => [listed, record]))
+  const inFilter = all.slice(image.others.length)
+  yield* forEachOfSizeInSteps(inFilter, membersIn, function* (group) {
+    const within = groupsWithin(groups, group.listed)
+    const why = whyUnknown(
+      group.record.dn,
+      within.flatMap((each) => records.get(each) ?? []),
     )
-  }
-  return {
-    ...collector.snapshot(),
-    ...(groups?.membersFrom !== undefined && membership && evidenceOf(image, groups, membership)),
-    *eachPlace(kind, visit) {
-      if (kind === 'user') return yield* image.users.eachPlace(visit)
-      const containers = new Containers()
-      return yield* forEachInSteps(image.groups, ({ ids, dn }) => {
-        for (const id of ids) visit(id, containers.of(dn))
-      })
-    },
-  }
-}
-
-function membersIn({ users }: GroupRecord): number {
-  return users.length
-}
-
-/** For the comparison with later reads, and for judging doubts. */
-function evidenceOf(
-  { groups, others }: LdapImage,
-  { map }: GroupPlace,
-  membership: Membership,
-): Pick<
-  SourceSnapshot,
-  | 'groupsWithMembers'
-  | 'nestedGroups'
-  | 'nestingGroups'
-  | 'strangersOf'
-  | 'strangersWithin'
-  | 'memberAttributes'
-  | 'memberLists'
-  | 'listsWithin'
-> {
-  const nested = [...membership.nested()].map(([dn, { ids }]) => [dn, usableId({ ids }) ?? ''] as const)
-  const keyOf = (dn: string): string => {
-    const group = membership.known.get(dn)
-    return group === undefined ? dn : keyIn(group)
-  }
-  let dns: ReadonlyMap<string, string> | undefined
-  let byId: ReadonlyMap<string | undefined, GroupRecord> | undefined
-  const groupOf = (id: string): GroupRecord | undefined => {
-    byId ??= new Map(groups.map((group) => [usableId(group), group]))
-    return byId.get(id)
-  }
-  const lists = [...groups, ...others].flatMap((group) =>
-    group.lists === undefined ? [] : [[keyIn(group), group.lists] as const],
-  )
-  return {
-    groupsWithMembers: groups.filter(membership.hasListed).length,
-    nestedGroups: new Map(nested),
-    nestingGroups: membership.nesting().map(keyOf),
-    strangersOf(key) {
-      dns ??= new Map([...membership.known.keys()].map((dn) => [keyOf(dn), dn]))
-      const dn = dns.get(key)
-      return dn === undefined ? undefined : membership.strangersOf(dn)
-    },
-    strangersWithin(id) {
-      const group = groupOf(id)
-      return group === undefined ? [] : membership.strangersWithin(group)
-    },
-    memberAttributes: map.members,
-    memberLists: lists.length === 0 ? undefined : new Map(lists),
-    listsWithin(id) {
-      const group = groupOf(id)
-      const within = group === undefined ? [] : membership.within(group)
-      return within.map((each) => ({ key: keyIn(each), dn: each.dn }))
-    },
-  }
-}
-
-function keyIn(group: GroupRecord): string {
-  return usableId(group) ?? dnKey(group.dn)
-}
-
-function* addGroup(
-  collector: Collector,
-  { map }: GroupPlace,
-  membership: Membership,
-  group: GroupRecord,
-): Steps<undefined> {
-  const { ids, dn: from, name, faults } = group
-  const candidate = { ids, idName: map.id, from }
-  const why = whyUnknown(from, membership.within(group))
-  if (why !== undefined) {
-    collector.addGroupWithUnknownMembers({ ...candidate, why })
+    const { ids, dn: from, name, faults } = group.record
+    const candidate = { ids, idName: map.id, from }
+    if (why !== undefined) {
+      image.users.collector.addGroupWithUnknownMembers({ ...candidate, why })
+      return undefined
+    }
+    const members = yield* sortedUniqueInSteps(flatten(groups, group.listed))
+    image.users.collector.addGroup({
+      ...candidate,
+      name,
+      faults,
+      members,
+      ...unknownMembers(group, nested, groups),
+    })
     return undefined
-  }
-  const members = yield* sortedUniqueInSteps(membership.membersOf(group))
-  collector.addGroup({
-    ...candidate,
-    name,
-    faults,
-    members,
-    unknownMembers: membership.strangersIn(group),
-    nestedGroups: membership.nestedIn(group),
-    sharedNames: group.shared,
   })
-  return undefined
+  return {
+    groups,
+    withMembers: inFilter.filter((group) => hasListed(image, place, group)).length,
+    asked: map.members,
+    read: membersFrom === 'member' && nested !== 'in-chain' ? map.members : [],
+    isFlat: nested === 'flatten',
+    isByUsers: membersFrom === 'memberOf',
+  }
+}
+
+function membersIn({ listed }: GroupOfRead): number {
+  return listed.lists.reduce((sum, { users }) => sum + users.length, 0)
+}
+
+/** Whether the group has members, apart from users whose primary group it is. */
+function hasListed({ users }: LdapImage, { nested }: GroupPlace, { record, dn }: GroupOfRead): boolean {
+  const isListing = record.lists.some((list) => list.users.length + list.nonUsers.length > 0)
+  return isListing || record.chained.length > 0 || (nested !== 'in-chain' && users.isNamed(dn))
+}
+
+function unknownMembers(
+  { record: { lists } }: GroupOfRead,
+  nested: GroupPlace['nested'],
+  groups: GroupLists['groups'],
+) {
+  const isGroup = (value: string): boolean => groups.has(normalizeDn(value) ?? '')
+  const nonUsers = sortedUnique(lists.flatMap((list) => list.nonUsers))
+  return {
+    unknownMembers: nested === 'flatten' ? nonUsers.filter((value) => !isGroup(value)) : nonUsers,
+    nestedGroups: nested === 'direct' ? nonUsers.filter(isGroup).length : 0,
+    sharedNames: sortedUnique(lists.flatMap(({ shared }) => shared)),
+  }
 }
 
 function whyUnknown(

@@ -1,13 +1,15 @@
-import { PART, type Steps } from '../../base/steps.ts'
+import type { MemberNames } from '../../core/entries/groups.ts'
+import type { Places } from '../../core/entries/snapshot.ts'
+import { forEachInSteps, PART, type Steps } from '../../base/steps.ts'
 import type { Collector } from '../collect.ts'
 import { Containers } from './containers.ts'
-import type { ImageUsers, UserRecord } from './image.ts'
+import { normalizeDn } from './dn.ts'
+import type { UserRecord } from './image.ts'
+import { DnIndex, type MemberIndex } from './membership/dn-index.ts'
+import { createMemberIndex } from './membership/members.ts'
 
-/** A user's data for groups besides what every source has. */
-type Naming = Pick<UserRecord, 'uids' | 'memberOf' | 'primaryGroup'>
+type OddUser = Pick<UserRecord, 'ids' | 'id' | 'dn'>
 
-const NO_VALUES: readonly string[] = []
-const NO_NAMES: Naming = { uids: NO_VALUES, memberOf: NO_VALUES, primaryGroup: undefined }
 const FIRST = 1024
 /** Instead of a row of the collector's table. */
 const ODD = -1
@@ -16,28 +18,33 @@ const ODD = -1
  * The users of a read, numbered from 0 in its order. Nearly all are rows of the collector's table and nothing else: odd
  * are users without a usable id, with an id that another entry has too, and disabled accounts.
  */
-export class ReadUsers implements ImageUsers {
+export class ReadUsers implements MemberNames, Places {
   readonly collector: Collector
   readonly #idName: string
+  readonly #listed: readonly string[]
+  #index: MemberIndex | undefined
   #rows = new Int32Array(FIRST)
   #size = 0
-  readonly #odd = new Map<number, UserRecord>()
-  readonly #names = new Map<number, Naming>()
+  readonly #odd = new Map<number, OddUser>()
+  /** The users that name a group, by its normal DN, and those that name it as their primary group. */
+  readonly #naming = new Map<string, number[]>()
+  readonly #primary = new Map<string, number[]>()
   /** Each member's id once, however many groups there are. */
   readonly #memberIds = new Map<number, string>()
 
-  /** @param idName the attribute that holds the id, for notices */
-  constructor(collector: Collector, idName: string) {
+  /**
+   * @param idName the attribute that holds the id, for notices
+   * @param listed the attributes of groups that list their members
+   */
+  constructor(collector: Collector, idName: string, listed: readonly string[]) {
     this.collector = collector
     this.#idName = idName
+    this.#listed = listed
+    this.#index = createMemberIndex(listed, this)
   }
 
-  get size(): number {
-    return this.#size
-  }
-
-  /** Adds the next user, also to the collector. Returns its number. */
-  add(user: UserRecord): number {
+  /** Adds the next user, also to the collector. */
+  add(user: UserRecord): void {
     const number = this.#size
     if (number === this.#rows.length) {
       const rows = new Int32Array(2 * number)
@@ -45,35 +52,17 @@ export class ReadUsers implements ImageUsers {
       this.#rows = rows
     }
     const row = this.#collect(user)
+    const { ids, id, dn, memberOf, primaryGroup } = user
     this.#rows[number] = row ?? ODD
-    if (row === undefined) this.#odd.set(number, user)
-    else if (hasNames(user)) {
-      const { uids, memberOf, primaryGroup } = user
-      this.#names.set(number, { uids, memberOf, primaryGroup })
-    }
+    if (row === undefined) this.#odd.set(number, { ids, id, dn })
     this.#size += 1
-    return number
+    this.#index?.addUser(number, user)
+    if (id === undefined) return
+    for (const group of memberOf) addTo(this.#naming, group, number)
+    if (primaryGroup !== undefined) addTo(this.#primary, primaryGroup, number)
   }
 
-  at(number: number): UserRecord {
-    const row = this.#rows[number]!
-    if (row === ODD) return this.#odd.get(number)!
-    const { table } = this.collector
-    const id = table.idOf(row)
-    return {
-      ids: [id],
-      id,
-      dn: table.fromOf(row),
-      email: table.emailOf(row),
-      name: table.nameOf(row),
-      employeeId: table.employeeIdOf(row),
-      disabled: undefined,
-      faults: NO_VALUES,
-      ...(this.#names.get(number) ?? NO_NAMES),
-    }
-  }
-
-  idOf(number: number): string | undefined {
+  idAt(number: number): string | undefined {
     const row = this.#rows[number]!
     if (row === ODD) return this.#odd.get(number)!.id
     let id = this.#memberIds.get(number)
@@ -81,13 +70,57 @@ export class ReadUsers implements ImageUsers {
     return id
   }
 
-  dnOf(number: number): string {
+  dnAt(number: number): string {
     const row = this.#rows[number]!
     return row === ODD ? this.#odd.get(number)!.dn : this.collector.table.fromOf(row)
   }
 
-  /** Visits all values of the id attribute of every user, with the normal parent DN. */
-  *eachPlace(visit: (id: string, container: string) => void): Steps<undefined> {
+  /** Frees what a million users need 17 MB for, and can be made again. Names besides DNs are nowhere else. */
+  endRead(): void {
+    if (this.#index instanceof DnIndex) this.#index = undefined
+    this.#memberIds.clear()
+  }
+
+  *prepare(): Steps<undefined> {
+    if (this.#index !== undefined || this.#listed.length === 0) return undefined
+    const index = new DnIndex(this)
+    for (let number = 0; number < this.#size; number += 1) {
+      if (number % PART === 0) yield
+      const odd = this.#odd.get(number)
+      if (odd === undefined || odd.id !== undefined) index.add(number, this.dnAt(number))
+    }
+    this.#index = index
+    return undefined
+  }
+
+  idOf(name: string): string | null | undefined {
+    const found = this.#index?.get(name)
+    if (found === undefined) return undefined
+    return found === 'several' ? null : this.idAt(found)
+  }
+
+  dnOf(name: string): string | undefined {
+    return normalizeDn(name)
+  }
+
+  isNamed(group: string): boolean {
+    return this.#naming.has(group)
+  }
+
+  idsNaming(group: string): Steps<string[]> {
+    return this.#idsOf(this.#naming.get(group))
+  }
+
+  idsOfPrimary(name: string): Steps<string[]> {
+    return this.#idsOf(this.#primary.get(name))
+  }
+
+  /** What users call their primary groups, each once. */
+  primaryNames(): readonly string[] {
+    return [...this.#primary.keys()]
+  }
+
+  *each(visit: (id: string, container: string) => void): Steps<undefined> {
     const containers = new Containers()
     const { table } = this.collector
     for (let number = 0; number < this.#size; number += 1) {
@@ -102,15 +135,13 @@ export class ReadUsers implements ImageUsers {
     return undefined
   }
 
-  *naming(): Generator<UserRecord, undefined> {
-    for (const number of this.#names.keys()) yield this.at(number)
-    for (const user of this.#odd.values()) if (hasNames(user)) yield user
-    return undefined
-  }
-
-  *[Symbol.iterator](): Generator<UserRecord, undefined> {
-    for (let number = 0; number < this.#size; number += 1) yield this.at(number)
-    return undefined
+  *#idsOf(numbers: readonly number[] = []): Steps<string[]> {
+    const ids: string[] = []
+    yield* forEachInSteps(numbers, (number) => {
+      const id = this.idAt(number)
+      if (id !== undefined) ids.push(id)
+    })
+    return ids
   }
 
   #collect(user: UserRecord): number | undefined {
@@ -123,6 +154,23 @@ export class ReadUsers implements ImageUsers {
   }
 }
 
-function hasNames({ uids, memberOf, primaryGroup }: Naming): boolean {
-  return uids.length > 0 || memberOf.length > 0 || primaryGroup !== undefined
+function addTo(numbers: Map<string, number[]>, name: string, number: number): void {
+  const others = numbers.get(name)
+  if (others === undefined) numbers.set(name, [number])
+  else others.push(number)
+}
+
+export class GroupPlaces implements Places {
+  readonly #groups: readonly { readonly ids: readonly string[]; readonly container: string }[]
+
+  constructor(groups: readonly Pick<UserRecord, 'ids' | 'dn'>[]) {
+    const containers = new Containers()
+    this.#groups = groups.map(({ ids, dn }) => ({ ids, container: containers.of(dn) }))
+  }
+
+  each(visit: (id: string, container: string) => void): Steps<undefined> {
+    return forEachInSteps(this.#groups, ({ ids, container }) => {
+      for (const id of ids) visit(id, container)
+    })
+  }
 }

@@ -1,7 +1,7 @@
 import type { Wait } from '../../notice.ts'
 import type { BlockParams } from '../../block.ts'
 import type { Kind } from '../../entries/entry.ts'
-import type { Sighting } from '../../entries/snapshot.ts'
+import type { Sighting } from '../../entries/recheck.ts'
 import { filterInSteps, forEachInSteps, type Steps } from '../../../base/steps.ts'
 import { type EmptiedContainer, findEmptied } from '../baseline.ts'
 import type { PlanInputs } from '../inputs.ts'
@@ -9,7 +9,7 @@ import type { Plan } from '../changes.ts'
 import { deletesById, type Evidence, type Finding, isUnapproved } from './finding.ts'
 
 /** An unreadable entry looks gone, or outside of a filter whose attributes are hidden. */
-const ABSENT: ReadonlySet<Sighting | undefined> = new Set(['gone', 'left-filter'])
+const ABSENT: ReadonlySet<Sighting | undefined> = new Set(['absent', 'out-of-scope'])
 
 /** Absent entries of an OU that lost all its entries: a revoked read right looks the same. */
 export function* emptiedContainers(
@@ -17,8 +17,8 @@ export function* emptiedContainers(
   plan: Plan,
   { baselines, approved }: Evidence,
 ): Steps<Finding[]> {
-  const { eachPlace } = source
-  if (eachPlace === undefined || waits?.allButNew !== undefined) return []
+  const { places } = source
+  if (places === undefined || waits?.allButNew !== undefined) return []
   const findings: Finding[] = []
   for (const kind of ['user', 'group'] as const) {
     const before = baselines[kind]
@@ -26,7 +26,7 @@ export function* emptiedContainers(
     const planned = yield* deletesById(plan, kind)
     const isAbsent = (id: string) => ABSENT.has(sightings[kind].get(id))
     const absent = yield* filterInSteps([...sightings[kind].keys()], isAbsent)
-    const emptied = yield* findEmptied(before, (visit) => eachPlace(kind, visit), absent)
+    const emptied = yield* findEmptied(before, (visit) => places[kind].each(visit), absent)
     for (const found of emptied) {
       const ids = yield* filterInSteps(found.ids, (id) => isUnapproved(planned.get(id), approved))
       if (ids.length === 0) continue
@@ -52,6 +52,6 @@ function* paramsOf(
   { container, ids, wasFound }: EmptiedContainer,
   sightings: ReadonlyMap<string, Sighting>,
 ): Steps<BlockParams['container-emptied']> {
-  const leftFilter = (yield* filterInSteps(ids, (id) => sightings.get(id) === 'left-filter')).length
+  const leftFilter = (yield* filterInSteps(ids, (id) => sightings.get(id) === 'out-of-scope')).length
   return { kind, container, absent: ids.length, leftFilter, wasFound }
 }

@@ -8,13 +8,13 @@ import type { Breach } from '../guards.ts'
 import type { Plan } from '../changes.ts'
 
 export interface Nesting {
-  /** As `SourceSnapshot.nestedGroups`. */
+  /** The ids of the groups within other groups, by normal DN; empty for groups outside of the filter. */
   readonly ids: ReadonlyMap<string, string>
-  /** For each of `SourceSnapshot.nestingGroups` a digest of its unresolved members; empty where it has none. */
+  /** For each group with groups within, by its key, a digest of its unresolved members; empty where it has none. */
   readonly strangers: ReadonlyMap<string, string>
 }
 
-/** As `SourceSnapshot.memberLists`; empty where one attribute lists members. */
+/** Where several attributes list members: by the key of each group, those that show a value. */
 export type MemberLists = ReadonlyMap<string, readonly string[]>
 
 export interface Evidence {

@@ -1,4 +1,5 @@
 import { byName } from '../../entries/by-name.ts'
+import { createWithin } from '../../entries/groups.ts'
 import { everyInSteps, filterInSteps, forEachInSteps, type Steps } from '../../../base/steps.ts'
 import { membersDifference, type SetMembers } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
@@ -28,7 +29,7 @@ export function* losingGroups(inputs: PlanInputs, plan: Plan, evidence: Evidence
   })
   const before = evidence.groupsWithMembers ?? 0
   const found =
-    inputs.source.groupsWithMembers === 0 && before > 0 && losing.length > 0
+    inputs.source.lists?.withMembers === 0 && before > 0 && losing.length > 0
       ? [membersGone(losing, before)]
       : emptiedGroups(inputs, losing, evidence)
   const deletes = yield* openDeletes(plan, evidence)
@@ -85,11 +86,12 @@ function emptiedGroups(
 }
 
 /** Finds the changes that remove members of a group also from groups around it. */
-function createAround({ source: { listsWithin } }: PlanInputs, losing: readonly Losing[]) {
-  /** By the name in `listsWithin`, the changes of the groups that have the group's members. */
+function createAround({ source: { lists } }: PlanInputs, losing: readonly Losing[]) {
+  /** By the key of a group, the changes of the groups that have its members. */
   let byGroup: ReadonlyMap<string, readonly Losing[]> | undefined
+  const within = createWithin(lists)
   return ({ id, have }: SetMembers): readonly Losing[] => {
-    byGroup ??= byName(losing, ({ change }) => (listsWithin?.(change.id) ?? []).map(({ key }) => key))
+    byGroup ??= byName(losing, ({ change }) => within(change.id).map(({ key }) => key))
     const members = new Set(have)
     const isLost = (member: string) => members.has(member)
     const others = (byGroup.get(id) ?? []).filter(({ change }) => change.id !== id)

@@ -1,5 +1,6 @@
 import type { EmptiedReason } from '../../block.ts'
 import { byName } from '../../entries/by-name.ts'
+import { createWithin, type ListedGroup } from '../../entries/groups.ts'
 import { sortedUnique } from '../../entries/normalize.ts'
 import type { Steps } from '../../../base/steps.ts'
 import type { SourceSnapshot } from '../../entries/snapshot.ts'
@@ -36,12 +37,12 @@ export function silentLists(
   losing: readonly Losing[],
   { memberLists: before }: Pick<Evidence, 'memberLists'>,
 ): Finding[] {
-  const { listsWithin } = source
-  if (listsWithin === undefined || before.size === 0) return []
+  if (source.lists === undefined || before.size === 0) return []
+  const within = createWithin(source.lists)
   const look = createLook(source)
   const silent = new Map<string, SilentLists>()
   for (const planned of losing) {
-    for (const { key, dn } of listsWithin(planned.change.id)) {
+    for (const { key, dn } of within(planned.change.id)) {
       const found = silent.get(key) ?? look(key, dn, before.get(key) ?? [])
       if (found === undefined) continue
       found.losers.push(planned)
@@ -54,12 +55,20 @@ export function silentLists(
   })
 }
 
+function memberListsOf({ lists }: SourceSnapshot): MemberLists {
+  if (lists === undefined || lists.read.length < 2) return new Map()
+  const shownBy = (group: ListedGroup) =>
+    lists.read.filter((name) => group.lists.some(({ attribute }) => attribute === name))
+  return new Map([...lists.groups.values()].map((group) => [group.key, shownBy(group)]))
+}
+
 /** Finds the attributes that a group had and lacks now, the most telling first. */
-function createLook({ memberAttributes = [], memberLists: now }: SourceSnapshot) {
-  const asked = new Set(memberAttributes.map(nameOf))
-  const shownByAny = new Set([...(now?.values() ?? [])].flat().map(nameOf))
+function createLook(source: SourceSnapshot) {
+  const now = memberListsOf(source)
+  const asked = new Set(source.lists?.asked.map(nameOf))
+  const shownByAny = new Set([...now.values()].flat().map(nameOf))
   return (key: string, dn: string, before: readonly string[]): SilentLists | undefined => {
-    const shown = now?.get(key)?.map(nameOf)
+    const shown = now.get(key)?.map(nameOf)
     const of = (why: SilentLists['why'], isSilent: (name: string) => boolean): SilentLists | undefined => {
       const attributes = before.filter((name) => isSilent(nameOf(name)))
       return attributes.length === 0 ? undefined : { dn, attributes, why, losers: [] }
@@ -100,13 +109,14 @@ export function* memberListsAfter(
   waitingGroups: readonly string[],
 ): Steps<MemberLists> {
   const { source } = inputs
-  const { memberLists: now = new Map<string, readonly string[]>() } = source
+  const now = memberListsOf(source)
   if (before.size === 0) return now
   const open = new Set([...waitingGroups, ...(yield* undecidedGroups(inputs, plan))])
   const isNothingDecided = decidesNoLoss(inputs)
   const isAbsent = absentAfter(inputs, plan)
   /** For each group with a list, the ids of the groups that have its members. */
-  const around = byName(source.seen.group, (id) => (source.listsWithin?.(id) ?? []).map(({ key }) => key))
+  const within = createWithin(source.lists)
+  const around = byName(source.seen.group, (id) => within(id).map(({ key }) => key))
   const kept = [...before].filter(
     ([key]) => isNothingDecided || isAbsent(key) || (around.get(key) ?? []).some((id) => open.has(id)),
   )

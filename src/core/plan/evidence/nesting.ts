@@ -1,7 +1,9 @@
 import { type Examples, examplesOf } from '../../notice.ts'
 import type { NestedGroupAbsent } from '../../block.ts'
 import { hash } from 'node:crypto'
+import { createWithin, type GroupLists, unresolvedOf } from '../../entries/groups.ts'
 import { sortedUnique } from '../../entries/normalize.ts'
+import type { EntryNow } from '../../entries/recheck.ts'
 import type { SourceSnapshot } from '../../entries/snapshot.ts'
 import { listAt } from '../../../base/lists.ts'
 import type { Steps } from '../../../base/steps.ts'
@@ -173,22 +175,36 @@ export function doubtfulDns({ source }: PlanInputs, nesting: Nesting): readonly 
 /**
  * The DNs with the id of another entry than the absent groups; none where an absent group is outside of the filter,
  * because its id was not read.
- * @param shown the ids at `doubtfulDns`, as `Source.idsAt` returns them
+ * @param shown the entries at `doubtfulDns`, as `Source.readDns` returns them
  */
 export function entriesOfOthers(
   { source }: PlanInputs,
   nesting: Nesting,
-  shown: ReadonlyMap<string, readonly string[]>,
+  shown: ReadonlyMap<string, Pick<EntryNow, 'ids'>>,
 ): ReadonlySet<string> {
   const absent = new Set(absentIds(source, nesting).map(([, id]) => id))
   if (absent.has('')) return new Set()
-  const others = [...shown].filter(([, ids]) => ids.length > 0 && !ids.some((id) => absent.has(id)))
+  const others = [...shown].filter(
+    ([, { ids }]) => ids.group.length > 0 && !ids.group.some((id) => absent.has(id)),
+  )
   return new Set(others.map(([dn]) => dn))
 }
 
 /** The nested groups of the last good run that this read lacks, with their old DNs. */
-function absentIds(source: SourceSnapshot, { ids }: Nesting): readonly (readonly [dn: string, id: string])[] {
-  return [...ids].filter(([dn, id]) => source.nestedGroups?.has(dn) !== true && !source.seen.group.has(id))
+function absentIds(
+  { lists, seen }: SourceSnapshot,
+  { ids }: Nesting,
+): readonly (readonly [dn: string, id: string])[] {
+  const nested = nestedIn(lists)
+  return [...ids].filter(([dn, id]) => !nested.has(dn) && !seen.group.has(id))
+}
+
+/** The ids of the groups within other groups of the read, by normal DN. */
+function nestedIn(lists: GroupLists | undefined): ReadonlyMap<string, string> {
+  const ids = new Map<string, string>()
+  for (const group of lists?.groups.values() ?? [])
+    for (const dn of group.lists.flatMap(({ nested }) => nested)) ids.set(dn, lists?.groups.get(dn)?.id ?? '')
+  return ids
 }
 
 function changedParents(
@@ -196,8 +212,9 @@ function changedParents(
   { ids, strangers: digests }: Nesting,
   others: ReadonlySet<string>,
 ): readonly ChangedParent[] {
+  const strangersIn = createStrangers(source.lists, ids)
   const changed = [...digests].flatMap(([key, before]) => {
-    const all = strangersIn(source, key, ids)
+    const all = strangersIn(key)
     const strangers = all.filter((dn) => !others.has(dn))
     return strangers.length === 0 || digestOf(all) === before ? [] : [{ key, before, strangers }]
   })
@@ -207,13 +224,17 @@ function changedParents(
   return changed.map((parent) => ({ ...parent, around: listing.get(parent.strangers[0] ?? '') ?? [] }))
 }
 
-/** The unresolved members of a group itself, without nested groups known by DN; sorted. */
-function strangersIn(
-  source: SourceSnapshot,
-  key: string,
+/** The unresolved members of a group itself, by its key, without nested groups known by DN; sorted. */
+function createStrangers(
+  lists: GroupLists | undefined,
   ids: ReadonlyMap<string, string>,
-): readonly string[] {
-  return sortedUnique((source.strangersOf?.(key) ?? []).filter((dn) => !ids.has(dn)))
+): (key: string) => readonly string[] {
+  const groups = lists?.isFlat === true ? [...lists.groups.values()] : []
+  const byKey = new Map(groups.map((group) => [group.key, group]))
+  return (key) => {
+    const group = byKey.get(key)
+    return group === undefined ? [] : sortedUnique(unresolvedOf(group).filter((dn) => !ids.has(dn)))
+  }
 }
 
 function digestOf(strangers: readonly string[]): string {
@@ -223,11 +244,12 @@ function digestOf(strangers: readonly string[]): string {
 /** By DN, the ids of the groups that list it, or within which a group does. */
 function groupsListing(
   dns: ReadonlySet<string>,
-  { groups, strangersWithin }: SourceSnapshot,
+  { groups, lists }: SourceSnapshot,
 ): ReadonlyMap<string, readonly string[]> {
+  const within = createWithin(lists)
   const listing = new Map<string, string[]>()
   for (const id of groups.keys())
-    for (const dn of new Set(strangersWithin?.(id))) if (dns.has(dn)) listAt(listing, dn).push(id)
+    for (const dn of new Set(within(id).flatMap(unresolvedOf))) if (dns.has(dn)) listAt(listing, dn).push(id)
   return listing
 }
 
@@ -240,7 +262,8 @@ export function* nestingAfter(
 ): Steps<Nesting> {
   const { source } = inputs
   const isAbsent = absentAfter(inputs, plan)
-  const missing = [...nesting.ids].filter(([dn]) => source.nestedGroups?.has(dn) !== true)
+  const nested = nestedIn(source.lists)
+  const missing = [...nesting.ids].filter(([dn]) => !nested.has(dn))
   const absent = missing.filter(([, id]) => isAbsent(id))
   // A group outside of the filter is in no directory; while it is listed, it may come back.
   const outside = missing.filter(([, id]) => id === '')
@@ -252,13 +275,15 @@ export function* nestingAfter(
   const ids = new Map([
     ...absent,
     ...outside.filter(([dn]) => listed.has(dn) || undecided.length > 0),
-    ...(source.nestedGroups ?? []),
+    ...nested,
   ])
-  const parents = source.nestingGroups ?? []
+  const groups = [...(source.lists?.groups.values() ?? [])]
+  const parents = groups.filter(({ lists }) => lists.some((list) => list.nested.length > 0))
+  const strangersIn = createStrangers(source.lists, ids)
   return {
     ids,
     strangers: new Map([
-      ...parents.map((key) => [key, digestOf(strangersIn(source, key, ids))] as const),
+      ...parents.map(({ key }) => [key, digestOf(strangersIn(key))] as const),
       ...undecided.map(({ key, before }) => [key, before] as const),
     ]),
   }

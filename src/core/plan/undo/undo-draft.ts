@@ -1,6 +1,7 @@
 import type { DirectoryGroup, DirectoryUser, GroupEntry, Kind, UserEntry } from '../../entries/entry.ts'
 import { canonicalName, sortedUnique } from '../../entries/normalize.ts'
-import type { DirectorySnapshot, Ids, Sighting, SourceSnapshot } from '../../entries/snapshot.ts'
+import type { Sighting } from '../../entries/recheck.ts'
+import type { DirectorySnapshot, Ids, SourceSnapshot } from '../../entries/snapshot.ts'
 import { type ChangedSince, examplesOf, type Notice, type NotRestored } from '../../notice.ts'
 import { filterInSteps, forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../../base/steps.ts'
 import type { SourceUsers } from '../../entries/users.ts'
@@ -353,6 +354,6 @@ function sizeOfChange({ have, want }: SetMembers): number {
 
 function* gone(ids: ReadonlySet<string>): Steps<ReadonlyMap<string, Sighting>> {
   const sightings = new Map<string, Sighting>()
-  yield* forEachInSteps(ids, (id) => sightings.set(id, 'gone'))
+  yield* forEachInSteps(ids, (id) => sightings.set(id, 'absent'))
   return sightings
 }

@@ -1,6 +1,6 @@
 import { textHash } from '../../../core/entries/text-hash.ts'
 import { dnKey, normalizeDn } from '../dn.ts'
-import type { ImageUsers } from '../image.ts'
+import type { UserRecord } from '../image.ts'
 
 const FIRST_SLOTS = 2048
 
@@ -8,11 +8,27 @@ const FIRST_SLOTS = 2048
 export type Found = number | 'several' | undefined
 
 /**
+ * Finds the users that a group's members name: by DN, or for `memberUid` by the users' `uid`. A `memberUid` in another
+ * case than the `uid` counts where only one user has it in any case, and one that is a DN counts as a DN: old
+ * directories contain all of these.
+ */
+export interface MemberIndex {
+  /** Only users with a usable id can be members. */
+  addUser(number: number, user: Pick<UserRecord, 'id' | 'dn' | 'uids'>): void
+  get(name: string): Found
+}
+
+export interface Numbered {
+  idAt(number: number): string | undefined
+  dnAt(number: number): string
+}
+
+/**
  * Users by their DNs, in any spelling. It keeps hashes and no texts: a match is compared with the user's own DN. A DN
  * of several users, who differ in what is insignificant here, matches none.
  */
-export class DnIndex {
-  readonly #users: Pick<ImageUsers, 'dnOf' | 'idOf'>
+export class DnIndex implements MemberIndex {
+  readonly #users: Numbered
   /** Open addressing by the hash of the normal DN: a user's number and one, or 0. */
   #slots = new Int32Array(FIRST_SLOTS)
   #hashes = new Int32Array(FIRST_SLOTS)
@@ -20,8 +36,12 @@ export class DnIndex {
   /** Users whose DN others have too. */
   readonly #ambiguous = new Set<number>()
 
-  constructor(users: Pick<ImageUsers, 'dnOf' | 'idOf'>) {
+  constructor(users: Numbered) {
     this.#users = users
+  }
+
+  addUser(number: number, { id, dn }: Pick<UserRecord, 'id' | 'dn'>): void {
+    if (id !== undefined) this.add(number, dn)
   }
 
   /** Only for users with a usable id. */
@@ -31,7 +51,7 @@ export class DnIndex {
     const hash = textHash(normal)
     const other = this.#find(hash, (others) => dnKey(others) === normal)
     if (other === undefined) this.#put(hash, number)
-    else if (this.#users.idOf(other) !== this.#users.idOf(number)) this.#ambiguous.add(other)
+    else if (this.#users.idAt(other) !== this.#users.idAt(number)) this.#ambiguous.add(other)
   }
 
   get(text: string): Found {
@@ -51,7 +71,7 @@ export class DnIndex {
     const mask = this.#slots.length - 1
     for (let slot = hash & mask; this.#slots[slot] !== 0; slot = (slot + 1) & mask) {
       const number = this.#slots[slot]! - 1
-      if (this.#hashes[slot] === hash && isIt(this.#users.dnOf(number))) return number
+      if (this.#hashes[slot] === hash && isIt(this.#users.dnAt(number))) return number
     }
     return undefined
   }

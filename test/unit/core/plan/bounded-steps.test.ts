@@ -87,7 +87,7 @@ function inputsOf(
   return {
     source: { ...sourceOf([], groups), users, seen },
     directory: { ...directoryOf([], [haveGroup('g', 'All', members.directory.toSorted())]), users: listed },
-    sightings: { user: new Map(have.map(({ id }) => [id, 'gone'])), group: new Map() },
+    sightings: { user: new Map(have.map(({ id }) => [id, 'absent'])), group: new Map() },
     rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
     withheld: new Map(),
   }

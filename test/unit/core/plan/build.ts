@@ -4,7 +4,9 @@ import type {
   GroupEntry,
   UserEntry,
 } from '../../../../src/core/entries/entry.ts'
-import type { DirectorySnapshot, Sighting, SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
+import type { GroupLists, ListedGroup } from '../../../../src/core/entries/groups.ts'
+import type { Sighting } from '../../../../src/core/entries/recheck.ts'
+import type { DirectorySnapshot, SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
 import type { UnconfirmedRemoval, Wait } from '../../../../src/core/notice.ts'
 import { atOnce } from '../../../../src/base/steps.ts'
 import { type Breach, checkGuards } from '../../../../src/core/plan/guards.ts'
@@ -101,7 +103,37 @@ function inTable({ source, directory }: PlanInputs): Pick<PlanInputs, 'source' |
 }
 
 function allGone(ids: Iterable<string>): Map<string, Sighting> {
-  return new Map([...ids].map((id) => [id, 'gone']))
+  return new Map([...ids].map((id) => [id, 'absent']))
+}
+
+/** A group in the lists of a read. A DN as its key is that of a group outside of the filter. */
+interface Listing {
+  readonly dn?: string
+  readonly nested?: readonly string[]
+  readonly unresolved?: readonly string[]
+  /** The attributes that show a value. */
+  readonly shown?: readonly string[]
+}
+
+export function listsOf(
+  listings: Readonly<Record<string, Listing>>,
+  more: Partial<GroupLists> = {},
+): GroupLists {
+  const groups = Object.entries(listings).map(([key, listing]): [string, ListedGroup] => {
+    const id = key.includes('=') ? '' : key
+    const { dn = id === '' ? key : `cn=${key}`, nested = [], unresolved = [], shown = [] } = listing
+    const lists = shown.map((attribute) => ({ attribute, users: [], nested: [], unresolved: [] }))
+    const others = { attribute: 'seeAlso', users: [], nested, unresolved }
+    return [dn, { key, id, dn, lists: [...lists, others], memberOf: [] }]
+  })
+  const empty = {
+    withMembers: groups.length,
+    asked: ['member'],
+    read: ['member'],
+    isFlat: true,
+    isByUsers: false,
+  }
+  return { groups: new Map(groups), ...empty, ...more }
 }
 
 /** Nothing is known of earlier runs. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
+import type { Places, SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
 import { atOnce, forEachInSteps } from '../../../../src/base/steps.ts'
 import { examplesOf } from '../../../../src/core/notice.ts'
 import { takeBaseline } from '../../../../src/core/plan/baseline.ts'
@@ -15,6 +15,7 @@ import {
   IN_GRACE,
   LACKS,
   linesOf,
+  listsOf,
   NO_EVIDENCE as NONE,
   REJECTED,
   sourceOf,
@@ -29,10 +30,7 @@ function nestingOf(ids: Readonly<Record<string, string>>): Evidence['nesting'] {
 
 /** A read in which the group g lists these strangers. */
 function listing(strangers: readonly string[]): Partial<SourceSnapshot> {
-  return {
-    strangersOf: (key) => (key === 'g' ? strangers : undefined),
-    strangersWithin: (id) => (id === 'g' ? strangers : []),
-  }
+  return { lists: listsOf({ g: { unresolved: strangers } }) }
 }
 
 const SALES = ['s1', 's2', 's3', 's4', 's5']
@@ -40,11 +38,12 @@ const OTHERS = ['o1', 'o2']
 const everybody = [...SALES, ...OTHERS]
 
 /** Users whose id begins with `s` are in the unit sales. */
-function placesOf(ids: readonly string[]): NonNullable<SourceSnapshot['eachPlace']> {
-  return (kind, visit) =>
-    forEachInSteps(kind === 'user' ? ids : [], (id) =>
-      visit(id, `ou=${id.startsWith('s') ? 'sales' : 'labs'},dc=org`),
-    )
+function placesOf(ids: readonly string[]): NonNullable<SourceSnapshot['places']> {
+  const user: Places = {
+    each: (visit) =>
+      forEachInSteps(ids, (id) => visit(id, `ou=${id.startsWith('s') ? 'sales' : 'labs'},dc=org`)),
+  }
+  return { user, group: { each: () => forEachInSteps([], () => undefined) } }
 }
 
 function inputsOf(source: SourceSnapshot, more: Partial<PlanInputs> = {}): PlanInputs {
@@ -57,7 +56,7 @@ function inputsOf(source: SourceSnapshot, more: Partial<PlanInputs> = {}): PlanI
   return {
     source,
     directory,
-    sightings: { user: new Map(gone.map((id) => [id, 'gone'])), group: new Map() },
+    sightings: { user: new Map(gone.map((id) => [id, 'absent'])), group: new Map() },
     rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
     withheld: new Map(),
     ...more,
@@ -72,7 +71,7 @@ function readOf(
   return sourceOf(
     ids.map((id) => wantUser(id)),
     [wantGroup('g', 'Everybody', everybodys), wantGroup('few', 'Few', ['o1', 'o2'])],
-    { eachPlace: placesOf(ids), ...more },
+    { places: placesOf(ids), ...more },
   )
 }
 
@@ -87,7 +86,10 @@ function proved(inputs: PlanInputs, evidence: Partial<Evidence> = {}) {
   }
 }
 
-const before = { user: atOnce(takeBaseline((visit) => placesOf(everybody)('user', visit))), group: undefined }
+const before = {
+  user: atOnce(takeBaseline((visit) => placesOf(everybody).user.each(visit))),
+  group: undefined,
+}
 
 describe('an OU that lost all its users', () => {
   const inputs = inputsOf(readOf([...OTHERS, 'new']))
@@ -148,7 +150,7 @@ describe('an OU that lost all its users', () => {
   })
 
   test('counts users whom the filter does not select any more, because its attributes may be hidden', () => {
-    const user = new Map(SALES.map((id) => [id, id === 's1' ? 'gone' : 'left-filter'] as const))
+    const user = new Map(SALES.map((id) => [id, id === 's1' ? 'absent' : 'out-of-scope'] as const))
     const { guards, findings } = proved(
       { ...inputs, sightings: { user, group: new Map() } },
       { baselines: before },
@@ -275,7 +277,7 @@ describe('a group whose removals were blocked in an earlier run', () => {
       everybody.map((id) => wantUser(id)),
       [wantGroup('few', 'Few', ['o1', 'o2'])],
     )
-    const sightings = { user: new Map(), group: new Map([['g', 'gone']] as const) }
+    const sightings = { user: new Map(), group: new Map([['g', 'absent']] as const) }
     const inputs = inputsOf(read, { sightings })
     expect(proved(inputs).lines).toEqual(['delete-group g'])
     const { lines, guards, ...kept } = proved(inputs, { waitingGroups })
@@ -313,14 +315,14 @@ describe('a group within another one that is absent, and still listed there', ()
   const read = sourceOf(
     everybody.map((id) => wantUser(id)),
     [wantGroup('g', 'Everybody', OTHERS)],
-    { strangersWithin: (id) => (id === 'g' ? ['cn=sales,dc=org'] : []) },
+    listing(['cn=sales,dc=org']),
   )
   const groups = [haveGroup('g', 'Everybody', everybody), haveGroup('sales', 'Sales', SALES)]
   const directory = directoryOf(
     everybody.map((id) => haveUser(id)),
     groups,
   )
-  const sightings = { user: new Map(), group: new Map([['sales', 'gone']] as const) }
+  const sightings = { user: new Map(), group: new Map([['sales', 'absent']] as const) }
   const inputs = inputsOf(read, { directory, sightings })
   const nesting = nestingOf({ 'cn=sales,dc=org': 'sales' })
 
@@ -359,7 +361,7 @@ describe('a group within another one that is absent, and still listed there', ()
   })
 
   test('is believed where no group lists it any more', () => {
-    const unlisted = { ...inputs, source: { ...read, strangersWithin: () => [] } }
+    const unlisted = { ...inputs, source: { ...read, ...listing([]) } }
     expect(proved(unlisted, { nesting }).lines).toEqual(['set-members g', 'delete-group sales'])
   })
 
@@ -382,16 +384,17 @@ describe('a group within another one that is absent, where that one lists others
   const [OLD, NEW, GUEST] = ['cn=sales,ou=teams', 'cn=sales,ou=squads', 'cn=guest,ou=other']
   const groups = [haveGroup('g', 'Everybody', everybody), haveGroup('sales', 'Sales', SALES)]
   const users = everybody.map((id) => haveUser(id))
-  const sightings = { user: new Map(), group: new Map([['sales', 'gone']] as const) }
+  const sightings = { user: new Map(), group: new Map([['sales', 'absent']] as const) }
 
   /** The last good read, where the group sales was a group of the directory or one outside of the filter. */
   function goodRead(id = 'sales'): PlanInputs {
-    const nested = { nestedGroups: new Map([[OLD, id]]), nestingGroups: ['g'], ...listing([GUEST]) }
+    const sales = { dn: OLD }
+    const lists = listsOf({ g: { nested: [OLD], unresolved: [GUEST] }, [id === '' ? OLD : id]: sales })
     const read = [wantGroup('g', 'Everybody', everybody), wantGroup('sales', 'Sales', SALES)]
     const source = sourceOf(
       everybody.map((each) => wantUser(each)),
       read.filter((group) => group.id === 'g' || id === 'sales'),
-      nested,
+      { lists },
     )
     return inputsOf(source, {
       directory: directoryOf(
@@ -442,7 +445,7 @@ describe('a group within another one that is absent, where that one lists others
     ['that one lists the same as before', hiddenRead([GUEST]), nesting],
     ['that one lists nobody any more', hiddenRead([]), nesting],
     ['an older version remembered nothing', hidden, { ...nesting, strangers: new Map() }],
-    ['that one cannot be seen either', hiddenRead([NEW], { strangersOf: () => undefined }), nesting],
+    ['that one cannot be seen either', hiddenRead([NEW], { lists: listsOf({}) }), nesting],
   ])('is believed where %s', (_, inputs, known) => {
     expect(proved(inputs, { nesting: known }).lines).toEqual(lines)
   })
@@ -450,12 +453,14 @@ describe('a group within another one that is absent, where that one lists others
   test('is believed where all of these are shown as other entries', () => {
     expect(doubtfulDns(hidden, nesting)).toEqual([GUEST, NEW])
     const shown = new Map([
-      [GUEST, ['guest']],
-      [NEW, ['newcomer']],
+      [GUEST, { ids: { user: [], group: ['guest'] } }],
+      [NEW, { ids: { user: [], group: ['newcomer'] } }],
     ])
     const others = entriesOfOthers(hidden, nesting, shown)
     expect(others).toEqual(new Set([GUEST, NEW]))
-    expect(entriesOfOthers(hidden, nesting, new Map([[NEW, ['sales']]]))).toEqual(new Set())
+    expect(
+      entriesOfOthers(hidden, nesting, new Map([[NEW, { ids: { user: [], group: ['sales'] } }]])),
+    ).toEqual(new Set())
     expect(entriesOfOthers(hidden, nestingOf({ [OLD]: '' }), shown)).toEqual(new Set())
     const first = proved(hidden, { nesting, otherEntries: others })
     expect(first.lines).toEqual(lines)
@@ -501,10 +506,10 @@ describe('a group within another one that is absent, where that one lists others
             [...hidden.source.groups.values()],
             {
               ...listing([GUEST, NEW]),
-              eachPlace: placesOf(OTHERS),
+              places: placesOf(OTHERS),
             },
           ),
-          sightings: { user: new Map(SALES.map((id) => [id, 'gone'] as const)), group: sightings.group },
+          sightings: { user: new Map(SALES.map((id) => [id, 'absent'] as const)), group: sightings.group },
         },
         { nesting, baselines: before },
         ['g', 'sales'],
@@ -535,7 +540,7 @@ describe('where no group lists a member any more', () => {
   const read = sourceOf(
     everybody.map((id) => wantUser(id)),
     [wantGroup('g', 'Everybody', []), wantGroup('few', 'Few', [])],
-    { groupsWithMembers: 0 },
+    { lists: listsOf({}, { withMembers: 0 }) },
   )
 
   test('every group keeps its members until an approval', () => {
@@ -616,7 +621,7 @@ test('where nothing may be written, every change is named with the reason, and n
 })
 
 test('a group that is suspected to be hidden keeps its people in the groups around it too, however few', () => {
-  const around = { listsWithin: (id: string) => [id, 'g'].map((key) => ({ key, dn: `cn=${key}` })) }
+  const around = { lists: listsOf({ g: {}, few: { nested: ['cn=g'] } }) }
   const source = readOf(everybody, [], around)
   const groups = new Map([...source.groups, ['few', wantGroup('few', 'Few', ['o1'])]])
   const { findings, lines } = proved(inputsOf({ ...source, groups }))
@@ -638,17 +643,21 @@ describe('a group that lists members in several attributes', () => {
     ['few', ['member']],
     ['cn=inner,dc=org', ['memberUid']],
   ])
-  const within = { g: ['g', 'cn=inner,dc=org'], few: ['few'] }
-  const lists = (now: Readonly<Record<string, readonly string[]>>): Partial<SourceSnapshot> => ({
-    memberAttributes: ['member', 'memberUid', 'uniqueMember'],
-    memberLists: new Map(Object.entries(now)),
-    listsWithin: (id) =>
-      (within[id as keyof typeof within] ?? []).map((key) => ({
-        key,
-        dn: key.includes('=') ? key : `cn=${key}`,
-      })),
-  })
-  const SILENT = lists({ g: ['member'], few: ['memberUid'], 'cn=inner,dc=org': ['MEMBERUID'] })
+  const INNER = 'cn=inner,dc=org'
+  const lists = (
+    now: Readonly<Record<string, readonly string[]>>,
+    asked = ['member', 'MEMBERUID', 'uniqueMember'],
+  ): Partial<SourceSnapshot> => {
+    const spelled = (names: readonly string[]) =>
+      asked.filter((name) => names.some((each) => each.toLowerCase() === name.toLowerCase()))
+    const shown = ({ g = [], few = [], [INNER]: inner = [] }: typeof now) => ({
+      g: { shown: spelled(g), nested: [INNER] },
+      few: { shown: spelled(few) },
+      [INNER]: { shown: spelled(inner) },
+    })
+    return { lists: listsOf(shown(now), { asked, read: asked }) }
+  }
+  const SILENT = lists({ g: ['member'], few: ['memberUid'], [INNER]: ['memberUid'] })
 
   test('keeps its members while one of them is silent that was not', () => {
     const { guards, findings, lines, ...kept } = proved(inputsOf(readOf(everybody, OTHERS, SILENT)), {
@@ -687,9 +696,9 @@ describe('a group that lists members in several attributes', () => {
 
   test.each([
     ['of several', ['member', 'uniqueMember'], { g: ['member'], few: ['uniqueMember'] }],
-    ['of two', ['member'], undefined],
-  ])('keeps even one where the configuration does not name one %s any more', (_, memberAttributes, now) => {
-    const read = { ...SILENT, memberAttributes, memberLists: now && new Map(Object.entries(now)) }
+    ['of two', ['member'], {}],
+  ])('keeps even one where the configuration does not name one %s any more', (_, asked, now) => {
+    const read = lists(now, asked)
     const inputs = inputsOf(readOf(everybody, everybody.slice(1), read))
     const { findings, lines, ...kept } = proved(inputs, { memberLists })
     expect(findings.map(({ params }) => params)).toEqual([
@@ -699,7 +708,10 @@ describe('a group that lists members in several attributes', () => {
     expect([lines, kept.memberLists.get('g')]).toEqual([[], ['member', 'memberUid']])
     const approved = new Set(findings.flatMap(({ changes }) => changes))
     const decided = proved(inputs, { memberLists, approved })
-    expect([decided.lines, decided.memberLists.get('g')]).toEqual([['set-members g'], now && ['member']])
+    expect([decided.lines, decided.memberLists.get('g')]).toEqual([
+      ['set-members g'],
+      asked.length > 1 ? ['member'] : undefined,
+    ])
   })
 
   test('loses them where every list is there, where a person approved it, or where nothing is known', () => {
@@ -734,7 +746,7 @@ describe('a group that lists members in several attributes', () => {
   })
 
   test('names the attributes of all its members where the configuration does not read them any more', () => {
-    const read = { ...SILENT, memberAttributes: ['uniqueMember'], memberLists: undefined }
+    const read = lists({}, ['uniqueMember'])
     const reason = { code: 'attribute-not-read', params: { attributes: ['member', 'memberUid'] } }
     expect(proved(inputsOf(readOf(everybody, [], read)), { memberLists }).findings[0]?.params).toEqual({
       how: 'no-members',

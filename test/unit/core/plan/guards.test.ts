@@ -84,8 +84,8 @@ describe('deletes of users', () => {
     const source = sourceOf([wantUser('a')])
     const directory = directoryOf(['a', 'b', 'c'].map((id) => haveUser(id)))
     const user = new Map([
-      ['b', 'left-filter'],
-      ['c', 'gone'],
+      ['b', 'out-of-scope'],
+      ['c', 'absent'],
     ] as const)
     const plan = planOf(source, directory, { sightings: { user, group: new Map() } })
     const [breach] = guardsOf(plan, facts(1, 3, { lastGood: { users: 1, groups: 0 } }), LIMITS)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Sighting } from '../../../../src/core/entries/snapshot.ts'
+import type { Sighting } from '../../../../src/core/entries/recheck.ts'
 import {
   incompleteDirectory,
   isShorter,
@@ -19,8 +19,8 @@ function sightingsOf(count: number, sighting: Sighting) {
 test.each([
   ['two of ten', 10, 2, 'present'],
   ['exactly one percent', 300, 3, 'present'],
-  ['many that left the filter', 10, 9, 'left-filter'],
-  ['many that are gone', 10, 9, 'gone'],
+  ['many that left the filter', 10, 9, 'out-of-scope'],
+  ['many that are gone', 10, 9, 'absent'],
 ] as const)('%s seen again do not make the read incomplete', (_case, read, again, sighting) => {
   expect(refuseIncompleteRead(readOf(read), sightingsOf(again, sighting))).toBeUndefined()
 })

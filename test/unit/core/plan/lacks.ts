@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { LossLook } from '../../../../src/core/entries/evidence.ts'
 import type { DirectoryGroup, DirectoryUser, Kind } from '../../../../src/core/entries/entry.ts'
-import type { Sighting, SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
+import type { Sighting } from '../../../../src/core/entries/recheck.ts'
+import type { SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
 import { DirsyncdError } from '../../../../src/base/errors.ts'
 import { type Baseline, stillEmptied, takeBaseline } from '../../../../src/core/plan/baseline.ts'
 import { lossesOf, prove } from '../../../../src/core/plan/evidence/evidence.ts'
@@ -70,19 +71,17 @@ function dnOf(id: string, unit: string, isRenamed = false): string {
 function look(truth: Truth, lack: Lack): SourceSnapshot {
   const { units, groups } = truth
   const records = new Records(COMPILED)
-  const users = new ReadUsers(new Collector(), COMPILED.users.map.id)
-  const index = records.createIndex(users)
+  const users = new ReadUsers(new Collector(), COMPILED.users.map.id, records.listed)
   const visible = [...units].filter(([id]) => !isHidden(truth, lack, id) && !lack.missed.includes(id))
   for (const [id, unit] of visible) {
     const entry = ldapEntry(dnOf(id, unit), { cn: [id], mail: [`${id}@example.org`] })
-    const user = records.userOf(entry, undefined)
-    index.addUser(users.add(user), user)
+    users.add(records.userOf(entry, undefined))
   }
   const listed = [...groups.keys()].map((id) => {
     const member = listOf(truth, lack, id).map((user) =>
       dnOf(user, units.get(user) ?? '', lack.renamed.includes(user)),
     )
-    return records.groupOf(ldapEntry(`cn=${id},ou=groups,dc=org`, { cn: [id], member }), index)
+    return records.groupOf(ldapEntry(`cn=${id},ou=groups,dc=org`, { cn: [id], member }), users)
   })
   return atOnce(snapshotOf({ users, groups: listed, others: [] }, COMPILED))
 }
@@ -90,7 +89,7 @@ function look(truth: Truth, lack: Lack): SourceSnapshot {
 /** The second look has the rights of the first one, and misses no page. */
 function lookAgain(truth: Truth, lack: Lack, ids: readonly string[]): Map<string, Sighting> {
   const isSeen = (id: string): boolean => truth.units.has(id) && !isHidden(truth, lack, id)
-  return new Map(ids.map((id) => [id, isSeen(id) ? 'present' : 'gone']))
+  return new Map(ids.map((id) => [id, isSeen(id) ? 'present' : 'absent']))
 }
 
 function lookAtLosses(
@@ -125,7 +124,7 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
   const absent = atOnce(deleteCandidates(source, directory))
   const sightings = {
     user: lookAgain(truth, lack, absent.user),
-    group: new Map(absent.group.map((id) => [id, truth.groups.has(id) ? 'present' : 'gone'] as const)),
+    group: new Map(absent.group.map((id) => [id, truth.groups.has(id) ? 'present' : 'absent'] as const)),
   }
   try {
     refuseIncompleteRead(source, sightings)
@@ -155,14 +154,14 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
     const left = absent[kind].filter((id) => entries.has(id))
     const before = world.baselines[kind]
     const still = before === undefined ? [] : atOnce(stillEmptied(before, left))
-    const steps = takeBaseline((visit) => source.eachPlace!(kind, visit), {
+    const steps = takeBaseline((visit) => source.places![kind].each(visit), {
       absent: left,
       before,
       emptied: [...new Set([...emptied[kind], ...still])],
     })
     world.baselines[kind] = atOnce(steps)
   }
-  world.groupsWithMembers = source.groupsWithMembers
+  world.groupsWithMembers = source.lists?.withMembers
   world.waitingGroups = new Set(waitingGroups)
   world.lacked = {
     units: lack.units.filter((name) =>

@@ -10,7 +10,7 @@ import { directoryOf, haveGroup, haveUser, sourceOf, wantGroup, wantUser } from 
 /** V8 refuses a call with so many arguments, such as `push(...list)`. */
 const MANY = 140_000
 const ids = Array.from({ length: MANY }, (_, index) => String(index).padStart(6, '0'))
-const users = new Map(ids.map((id) => [id, 'gone'] as const))
+const users = new Map(ids.map((id) => [id, 'absent'] as const))
 const RULES = { policy: 'mirror', membership: 'write', allowedDomains: [] } as const
 
 function* nobody() {

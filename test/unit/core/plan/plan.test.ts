@@ -288,8 +288,8 @@ describe('the reason of a delete', () => {
     const plan = planOf(sourceOf([]), directoryOf([haveUser('a'), haveUser('b'), haveUser('c')]), {
       sightings: {
         user: new Map([
-          ['a', 'gone'],
-          ['b', 'left-filter'],
+          ['a', 'absent'],
+          ['b', 'out-of-scope'],
           ['c', 'disabled'],
         ]),
         group: new Map(),

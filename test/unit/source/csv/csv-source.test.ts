@@ -53,6 +53,7 @@ async function refusal(content: string | Buffer): Promise<DirsyncdError> {
 }
 
 const HEADER = 'id;mail;first;last;note\n'
+import { statesOf } from '../../../support/states-of.ts'
 
 test('users are read, with and without a byte order mark, and with blanks in the header', async () => {
   for (const header of [
@@ -305,15 +306,15 @@ test('the second look reads the file again', async () => {
   const source = usersOnly()
   await source.read(NEVER)
   await writeFile(pathOf('users.csv'), `${HEADER}2;;;;\n2;;;;\n3;;;;\n`)
-  expect(await source.lookAgain('user', ['1', '2', '3', '__proto__'], NEVER)).toEqual(
+  expect(await statesOf(source.readIds('user', ['1', '2', '3', '__proto__'], NEVER))).toEqual(
     new Map([
-      ['1', 'gone'],
+      ['1', 'absent'],
       ['2', 'present'],
       ['3', 'present'],
-      ['__proto__', 'gone'],
+      ['__proto__', 'absent'],
     ]),
   )
-  expect(await source.lookAgain('group', ['g'], NEVER)).toEqual(new Map([['g', 'present']]))
+  expect(await statesOf(source.readIds('group', ['g'], NEVER))).toEqual(new Map([['g', 'present']]))
 })
 
 test.each([
@@ -322,7 +323,7 @@ test.each([
   ['has a row that does not parse', `${HEADER}1\n`],
 ])('a second look at a file that %s proves nobody absent', async (_, content) => {
   await writeFile(pathOf('users.csv'), content)
-  await expect(usersOnly().lookAgain('user', ['1'], NEVER)).rejects.toMatchObject({
+  await expect(usersOnly().readIds('user', ['1'], NEVER)).rejects.toMatchObject({
     code: 'source-incomplete',
   })
 })

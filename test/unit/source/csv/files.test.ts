@@ -5,6 +5,7 @@ import { examplesOf } from '../../../../src/core/notice.ts'
 import type { CsvSourceOptions } from '../../../../src/source/csv/options.ts'
 import { NEVER, namesOf, read, refusal, sourceOf, usersOf, write } from '../../../support/csv-source.ts'
 import { type TempDir, tempDir } from '../../../support/temp.ts'
+import { statesOf } from '../../../support/states-of.ts'
 
 let dir: TempDir
 
@@ -132,10 +133,10 @@ test('a column of the users names their groups', async () => {
   ])
   expect(covers).toEqual({ groups: true, members: true })
   expect(new Set(seen.group)).toEqual(new Set(['ops', 'dev', 'Ops']))
-  expect(await source.lookAgain('group', ['dev', 'hr'], NEVER)).toEqual(
+  expect(await statesOf(source.readIds('group', ['dev', 'hr'], NEVER))).toEqual(
     new Map([
       ['dev', 'present'],
-      ['hr', 'gone'],
+      ['hr', 'absent'],
     ]),
   )
 })
@@ -179,7 +180,7 @@ test('without its column the file is refused, and a row that cannot be read prov
   expect((await refusal(read(options))).message).toContain('groups.column: users.csv has no column "teams"')
   await write(dir.path, { 'users.csv': 'id,mail,name,teams\n1,a@x,Ann\n' })
   expect((await read(options)).unreadable).toBe(1)
-  expect(await refusal(sourceOf(options).lookAgain('group', ['g'], NEVER))).toMatchObject({
+  expect(await refusal(sourceOf(options).readIds('group', ['g'], NEVER))).toMatchObject({
     code: 'source-incomplete',
   })
 })

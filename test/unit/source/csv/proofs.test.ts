@@ -197,9 +197,26 @@ test('a file that is still being written is not read', async () => {
 test('a file that is still being written proves nobody absent', async () => {
   await write(dir.path, { 'users.csv': 'id,mail,name\n1,a@x,Ann\n' })
   const source = sourceOf({ ...usersOf(dir.path), settleMs: 50 })
-  const said = await whileUsersGrow(refusal(source.lookAgain('user', ['2'], NEVER)))
+  const said = await whileUsersGrow(refusal(source.readIds('user', ['2'], NEVER)))
   expect(said.code).toBe('source-incomplete')
   expect(said.message).toContain('is still being written')
+})
+
+test('files that are as they were read are neither waited for nor read again to prove who is absent', async () => {
+  await write(dir.path, { 'users.csv': 'id,mail,name\n1,a@x,Ann\n' })
+  const source = sourceOf({ ...usersOf(dir.path), settleMs: 10 })
+  const { users } = await source.read(NEVER)
+  expect([...users.keys()]).toEqual(['1'])
+  // A signal that is aborted ends every wait.
+  const recheck = () => source.readIds('user', ['1', '2'], AbortSignal.abort())
+  expect(await recheck()).toEqual(
+    new Map([
+      ['1', { state: 'present' }],
+      ['2', { state: 'absent' }],
+    ]),
+  )
+  await write(dir.path, { 'users.csv': 'id,mail,name\n2,b@x,Bo\n' })
+  expect(await refusal(recheck())).toMatchObject({ code: 'interrupted' })
 })
 
 test.each([

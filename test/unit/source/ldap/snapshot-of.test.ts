@@ -59,20 +59,18 @@ function read({ users, disabled = {}, groups, others = {}, ...more }: World): So
   )
   const records = recordsOf({ catalog }, compiled)
   const covers = { groups: true, members: compiled.groups?.membersFrom !== undefined }
-  const readUsers = new ReadUsers(new Collector(covers), 'cn')
-  const index = records.createIndex(readUsers)
+  const readUsers = new ReadUsers(new Collector(covers), 'cn', records.listed)
   for (const [dn, attributes] of Object.entries(users)) {
-    const user = records.userOf(entryOf(dn, attributes), disabled[dn])
-    index.addUser(readUsers.add(user), user)
+    readUsers.add(records.userOf(entryOf(dn, attributes), disabled[dn]))
   }
   return atOnce(
     snapshotOf(
       {
         users: readUsers,
         groups: Object.entries(groups).map(([dn, values]) =>
-          withChain(records.groupOf(entryOf(dn, values), index)),
+          withChain(records.groupOf(entryOf(dn, values), readUsers)),
         ),
-        others: Object.entries(others).map(([dn, values]) => records.otherOf(entryOf(dn, values), index)),
+        others: Object.entries(others).map(([dn, values]) => records.otherOf(entryOf(dn, values), readUsers)),
       },
       compiled,
     ),
@@ -274,9 +272,9 @@ describe('a snapshot', () => {
   }
 
   test('names everything that was seen with its place, whatever became of it', () => {
-    const { eachPlace, seen } = read({ users: twins, disabled, groups })
+    const { places: where, seen } = read({ users: twins, disabled, groups })
     const places: string[] = []
-    atOnce(eachPlace!('user', (id, container) => places.push(`${id} ${container}`)))
+    atOnce(where!.user.each((id, container) => places.push(`${id} ${container}`)))
     expect(places).toEqual([
       'ann ou=p,dc=x',
       'bob ou=p,dc=x',
@@ -287,7 +285,7 @@ describe('a snapshot', () => {
     ])
     expect([...seen.user].toSorted()).toEqual(['ann', 'cid', 'd', 'e'])
     const ofGroups: string[] = []
-    atOnce(eachPlace!('group', (id) => ofGroups.push(id)))
+    atOnce(where!.group.each((id) => ofGroups.push(id)))
     expect(ofGroups).toEqual(['g', 'h', 'i', 'j'])
   })
 
@@ -298,18 +296,30 @@ describe('a snapshot', () => {
     ['cn=top', ''],
   ])('knows the place of %s', (dn, place) => {
     const places: string[] = []
-    const { eachPlace } = read({ users: { [dn]: { cn: ['ann'] } }, groups: {} })
-    atOnce(eachPlace!('user', (_id, container) => places.push(container)))
+    const { places: where } = read({ users: { [dn]: { cn: ['ann'] } }, groups: {} })
+    atOnce(where!.user.each((_id, container) => places.push(container)))
     expect(places).toEqual([place])
   })
 
   test('counts the groups that list anybody', () => {
-    expect(read({ users: twins, groups }).groupsWithMembers).toBe(2)
-    expect(read({ users: twins, groups, members: '2.5.4.31' }).groupsWithMembers).toBe(0)
+    expect(read({ users: twins, groups }).lists?.withMembers).toBe(2)
+    expect(read({ users: twins, groups, members: '2.5.4.31' }).lists?.withMembers).toBe(0)
     const told = { users: { 'cn=A,dc=x': { cn: ['a'], memberOf: ['CN=J,dc=x'] } }, groups }
-    expect(read({ ...told, options: { membersFrom: 'memberOf' } }).groupsWithMembers).toBe(1)
+    expect(read({ ...told, options: { membersFrom: 'memberOf' } }).lists?.withMembers).toBe(1)
   })
 })
+
+/** Of each group, by its key, the groups that it lists and what it lists besides. */
+function listedIn({ lists }: SourceSnapshot) {
+  return Object.fromEntries(
+    [...lists!.groups.values()].map((group) => [
+      group.key,
+      group.lists
+        .flatMap(({ nested, unresolved }) => [...nested.map((dn) => `+${dn}`), ...unresolved])
+        .toSorted(),
+    ]),
+  )
+}
 
 describe('groups within groups', () => {
   const groups = {
@@ -323,29 +333,46 @@ describe('groups within groups', () => {
   const others = { 'cn=Helper,dc=x': { member: ['cn=inner,dc=x', 'cn=deep,dc=y'] } }
 
   test('are named with those that list them, and with what these list besides', () => {
-    const { nestedGroups, nestingGroups, strangersOf } = read({
-      users: USERS,
-      groups,
-      others,
-      options: { nested: 'flatten' },
+    const snapshot = read({ users: USERS, groups, others, options: { nested: 'flatten' } })
+    expect(listedIn(snapshot)).toEqual({
+      outer: ['+cn=helper,dc=x', '+cn=inner,dc=x', 'cn=a,dc=y', 'cn=z,dc=y'],
+      inner: ['cn=stranger,dc=y'],
+      'cn=twice,dc=x': ['+cn=inner,dc=x'],
+      'cn=helper,dc=x': ['+cn=inner,dc=x', 'cn=deep,dc=y'],
     })
-    expect(nestedGroups).toEqual(
-      new Map([
-        ['cn=inner,dc=x', 'inner'],
-        ['cn=helper,dc=x', ''],
-      ]),
-    )
-    expect(nestingGroups?.toSorted()).toEqual(['cn=helper,dc=x', 'cn=twice,dc=x', 'outer'])
-    expect(strangersOf?.('outer')?.toSorted()).toEqual(['cn=a,dc=y', 'cn=z,dc=y'])
-    expect(strangersOf?.('inner')).toEqual(['cn=stranger,dc=y'])
-    expect(strangersOf?.('cn=helper,dc=x')).toEqual(['cn=deep,dc=y'])
-    expect(strangersOf?.('cn=twice,dc=x')).toEqual([])
-    expect(strangersOf?.('nobody')).toBeUndefined()
+    expect(snapshot.lists?.groups.get('cn=twice,dc=x')).toMatchObject({ id: '', dn: 'cn=twice,dc=x' })
   })
 
   test('are nothing special where they are not flattened', () => {
-    const { nestingGroups, strangersOf } = read({ users: USERS, groups })
-    expect(nestingGroups).toEqual([])
-    expect(strangersOf?.('outer')).toBeUndefined()
+    const { outer, inner } = listedIn(read({ users: USERS, groups }))
+    expect(outer).toEqual(['cn=a,dc=y', 'cn=helper,dc=x', 'cn=inner,dc=x', 'cn=z,dc=y'])
+    expect(inner).toEqual(['cn=stranger,dc=y'])
   })
+})
+
+test('a member in several attributes counts once, and so does a stranger', () => {
+  const member = ['cn=Ann,ou=p,dc=x', 'cn=z,dc=y']
+  const groups = {
+    'cn=g,dc=x': { cn: ['g'], member, uniqueMember: ["cn=Ann,ou=p,dc=x#'01'B", 'cn=z,dc=y'] },
+  }
+  const map = { external_id: 'cn', name: 'cn', members: ['member', 'uniqueMember'] }
+  const snapshot = read({ users: USERS, groups, options: { map } })
+  expect(membersIn(snapshot)).toEqual({ g: ['ann'] })
+  expect(snapshot.notices).toMatchObject([
+    { code: 'unknown-members', params: { examples: ['cn=z,dc=y'], total: 1 } },
+  ])
+})
+
+test('a snapshot holds data and tables, and no closures', () => {
+  const groups = { 'cn=g,dc=x': { cn: ['g'], member: ['cn=Ann,ou=p,dc=x'] } }
+  const found: string[] = []
+  const visit = (value: unknown, path: string): void => {
+    if (typeof value === 'function') found.push(path)
+    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
+    const inside = value instanceof Map ? [...value] : Object.entries(value)
+    for (const [name, each] of inside) visit(each, `${path}.${String(name)}`)
+  }
+  const snapshot = read({ users: USERS, groups, options: { nested: 'flatten' } })
+  for (const [name, value] of Object.entries(snapshot)) visit(value, name)
+  expect(found).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { demandsIn } from '../../../../../src/source/ldap/losses/schema.ts'
-import { namesOfAttribute } from '../../../../../src/source/ldap/schema.ts'
+import { demandsIn } from '../../../../src/source/ldap/demanded.ts'
+import { namesOfAttribute } from '../../../../src/source/ldap/schema.ts'
 
 test('what a class demands is read from its description, as OpenLDAP and 389-ds write it', () => {
   const classes = demandsIn([

@@ -1,18 +1,23 @@
-import type { CompiledOptions, GroupPlace } from '../compile.ts'
-import type { LdapConnection } from '../connection/connection.ts'
-import { namesIn, namesOfAttribute, readSchema, wordsBehind } from '../schema.ts'
-import type { MemberList } from './second-look.ts'
+import type { CompiledOptions, GroupPlace } from './compile.ts'
+import type { LdapConnection } from './connection/connection.ts'
+import { namesIn, namesOfAttribute, readSchema, wordsBehind } from './schema.ts'
+
+/** A group that shows no value of some attributes with members. */
+export interface SilentGroup {
+  readonly silent: readonly string[]
+  readonly classes: readonly string[]
+}
 
 /**
- * The attribute of members that the server's schema requires of a list and the list does not show: the group is then
+ * The attribute of members that the server's schema requires of a group and the group does not show: it is then
  * unreadable and not empty. Reads the schema only when there are such groups; Active Directory requires members of no
  * group. Throws like `searchAll`.
  */
 export async function membersDemanded(
   connection: LdapConnection,
   { groups, profile }: Pick<CompiledOptions, 'profile'> & { readonly groups: GroupPlace },
-  emptied: readonly MemberList[],
-): Promise<(list: MemberList) => string | undefined> {
+  emptied: readonly SilentGroup[],
+): Promise<(group: SilentGroup) => string | undefined> {
   const { members } = groups.map
   const isAsked = emptied.length > 0 && members.length > 0 && profile.vendor !== 'active-directory'
   const lookup = isAsked ? await readSchema(connection) : undefined

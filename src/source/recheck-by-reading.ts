@@ -1,0 +1,25 @@
+import { DirsyncdError } from '../base/errors.ts'
+import type { Kind } from '../core/entries/entry.ts'
+import type { Recheck } from '../core/entries/recheck.ts'
+import type { SourceSnapshot } from '../core/entries/snapshot.ts'
+import { isNotice } from '../core/notice.ts'
+
+/** The recheck of a source without a filter. Throws where an entry was unreadable, because it may be any of these. */
+export async function recheckByReading(
+  kind: Kind,
+  ids: readonly string[],
+  read: () => Promise<SourceSnapshot>,
+): Promise<ReadonlyMap<string, Recheck>> {
+  if (ids.length === 0) return new Map()
+  const { covers, seen, unreadable, notices } = await read()
+  if (unreadable > 0) {
+    const first = notices.find((notice) => isNotice(notice, 'unreadable'))?.params
+    const why = `nobody can be proved absent, because of ${first?.from}: ${first?.fault}`
+    throw new DirsyncdError('source-incomplete', why)
+  }
+  // Groups that the source does not cover are unknown, so none is absent.
+  const isProof = kind === 'user' || covers.groups
+  return new Map(
+    ids.map((id) => [id, { state: isProof && !seen[kind].has(id) ? 'absent' : 'present' } as const]),
+  )
+}

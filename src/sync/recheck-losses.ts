@@ -1,0 +1,57 @@
+import type { LossLook } from '../core/entries/evidence.ts'
+import type { Recheck } from '../core/entries/recheck.ts'
+import type { SourceSnapshot } from '../core/entries/snapshot.ts'
+import { judgeLoss, showsAll } from '../core/plan/evidence/losses/judge-loss.ts'
+import { MembersNow } from '../core/plan/evidence/losses/members-now.ts'
+import type { Source } from '../source/source.ts'
+import { inTurns } from '../base/turns.ts'
+
+/**
+ * Rechecks groups that would lose members, because users may have been renamed while users and groups were read one
+ * after the other. Their lists are read first and the lost users next, by id: a user who is renamed in between is still
+ * known by the DN of the first read. Throws like `Source.read`.
+ * @param losses for each id of a group, the ids of the users that it would lose
+ */
+export async function recheckLosses(
+  source: Pick<Source, 'readIds' | 'readDns'>,
+  { groups, seen, lists, names }: SourceSnapshot,
+  losses: ReadonlyMap<string, readonly string[]>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, LossLook>> {
+  const readDns = source.readDns?.bind(source)
+  if (losses.size === 0 || lists === undefined || names === undefined || readDns === undefined)
+    return new Map()
+  const group = await source.readIds('group', [...losses.keys()], signal)
+  const user = await source.readIds('user', [...new Set([...losses.values()].flat())], signal)
+  await inTurns(names.prepare(), signal)
+  const now = new MembersNow({ groups, seen, lists, names }, { user, group })
+  let asked: readonly string[]
+  do {
+    asked = await inTurns(now.unknown(), signal)
+    now.take(asked, asked.length === 0 ? new Map() : await readDns(asked, signal))
+  } while (asked.length > 0)
+  const renamed = await renamedSince(readDns, group, signal)
+  const listed = now.listed()
+  const looks = [...losses].map(([id, lost]) => {
+    const losing = { id, lost, entries: group.get(id)?.entries ?? [], wasRenamed: renamed.has(id) }
+    return [id, judgeLoss(losing, now, listed)] as const
+  })
+  return new Map(looks)
+}
+
+/** Users name groups by DN: what they name proves nothing of a group whose DN changed meanwhile. */
+async function renamedSince(
+  readDns: NonNullable<Source['readDns']>,
+  groups: ReadonlyMap<string, Recheck>,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const told = [...groups].flatMap(([id, { entries = [] }]) =>
+    entries.flatMap(({ group, normalDn }) => (group && !showsAll(group) ? [[id, normalDn] as const] : [])),
+  )
+  if (told.length === 0) return new Set()
+  const shown = await readDns(
+    told.map(([, dn]) => dn),
+    signal,
+  )
+  return new Set(told.flatMap(([id, dn]) => (shown.get(dn)?.ids.group.includes(id) === true ? [] : [id])))
+}
