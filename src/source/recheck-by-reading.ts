@@ -1,4 +1,6 @@
 import { DirsyncdError } from '../base/errors.ts'
+import { forEachInSteps } from '../base/steps.ts'
+import { inTurns } from '../base/turns.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import type { Recheck } from '../core/entries/recheck.ts'
 import type { SourceSnapshot } from '../core/entries/snapshot.ts'
@@ -14,12 +16,14 @@ export async function recheckByReading(
   const { covers, seen, unreadable, notices } = await read()
   if (unreadable > 0) {
     const first = notices.find((notice) => isNotice(notice, 'unreadable'))?.params
-    const why = `nobody can be proved absent, because of ${first?.from}: ${first?.fault}`
+    const why = `no entry can be proved absent, because of ${first?.from}: ${first?.fault}`
     throw new DirsyncdError('source-incomplete', why)
   }
   // Groups that the source does not cover are unknown, so none is absent.
   const isProof = kind === 'user' || covers.groups
-  return new Map(
-    ids.map((id) => [id, { state: isProof && !seen[kind].has(id) ? 'absent' : 'present' } as const]),
-  )
+  const rechecks = new Map<string, Recheck>()
+  const judge = (id: string) =>
+    rechecks.set(id, { state: isProof && !seen[kind].has(id) ? 'absent' : 'present' })
+  await inTurns(forEachInSteps(ids, judge))
+  return rechecks
 }

@@ -291,7 +291,12 @@ async function recheck(
   for (const kind of ['user', 'group'] as const) {
     if (candidates[kind].length === 0) continue
     const rechecks = await deps.source.readIds(kind, candidates[kind], signal)
-    sightings[kind] = new Map([...rechecks].map(([id, { state }]) => [id, state]))
+    const states = new Map<string, Sighting>()
+    await inTurns(
+      forEachInSteps(rechecks, ([id, { state }]) => states.set(id, state)),
+      signal,
+    )
+    sightings[kind] = states
   }
   return sightings
 }

@@ -377,7 +377,7 @@ describe('the second look', () => {
     expect(await refusalOf(cut.readIds('user', ['u9'], NEVER))).toMatchObject({ code: 'source-incomplete' })
     const nameless = await printing([ada, { user: { mail: 'x@example.org' } }, end(2)])
     const error = await refusalOf(nameless.readIds('user', ['u9'], NEVER))
-    expect(error.message).toContain('nobody can be proved absent, because of cat, line 2: there is no id')
+    expect(error.message).toContain('no entry can be proved absent, because of cat, line 2: there is no id')
   })
 })
 

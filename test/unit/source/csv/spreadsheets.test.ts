@@ -192,7 +192,7 @@ test('a shortened id in the members is named, and proves nobody absent', async (
     { from: 'members.csv, row 3', fault: expect.stringContaining(`column "user": "1,5E+07" ${long}`) },
   ])
   expect((await refusal(source.readIds('group', ['x'], NEVER))).message).toContain(
-    'nobody can be proved absent, because of groups.csv, row 3',
+    'no entry can be proved absent, because of groups.csv, row 3',
   )
 })
 
