@@ -176,7 +176,7 @@ describe('the same truth comes from', () => {
     expect(notices.filter(({ code }) => code === 'duplicate-id')).toEqual([])
     const strangers = notices
       .filter((notice) => isNotice(notice, 'unknown-members'))
-      .map(({ params }) => params.examples.join(' '))
+      .map(({ params }) => `${params.from}: ${params.examples.join(' ')}`)
     expect(strangers.filter((members) => members.includes('CN=S-1-5-21-1111111111-'))).not.toEqual([])
     expect(strangers.filter((members) => /CN=Global,.*CN=Managed/.test(members))).toHaveLength(1)
   })
