@@ -145,7 +145,7 @@ export class Executor {
       }
       const explained = explainStoreError(error)
       const code = explained instanceof DirsyncdError ? explained.code : 'internal'
-      await pass.fail(sentence(explained))
+      await pass.fail({ code, text: sentence(explained) })
       this.#deps.onEnd?.(setup.name, run.mode, 'failed')
       log.error({ code, error: sentence(explained) }, 'run failed')
       if (code === 'internal') log.debug({ err: error }, 'where it failed')

@@ -34,7 +34,7 @@ import {
 } from '../store/plans.ts'
 import { closeHold, holdRun, joinHold } from '../store/holds.ts'
 import { lastGood } from '../store/last-good.ts'
-import { findRun, finishRun, type RunRecord, setRunState } from '../store/runs.ts'
+import { findRun, finishRun, type RunError, type RunRecord, setRunState } from '../store/runs.ts'
 import type { Undo } from '../store/run-types.ts'
 import { settleUndone } from '../store/convergence.ts'
 import { approvedIn } from '../store/decisions.ts'
@@ -188,7 +188,7 @@ export class Pass implements Disposable {
   }
 
   /** Ends the run with an error. Both reads may have been good all the same. */
-  async fail(error: string): Promise<void> {
+  async fail(error: RunError): Promise<void> {
     await this.#fenced.write(async (trx) => {
       const counts = await this.#finalCounts(trx)
       await storeNotices(trx, this.#run.run, [...this.#readBack.values()], -this.#readBack.size)

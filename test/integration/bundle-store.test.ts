@@ -39,7 +39,12 @@ async function plantedRun(): Promise<number> {
       hold_run = run, breaches = ${JSON.stringify([{ code: 'left-out', params: { by: SAID, run: 1 }, changes: 2 }])}::jsonb,
       only_entries = ${JSON.stringify({ users: PEOPLE.map(({ id }) => id), groups: [] })}::jsonb
     WHERE run = ${run}`.execute(db)
-  await fenced.write((trx) => finishRun(trx, run, { state: 'failed', error: `Bind as ${SAID} failed (49).` }))
+  await fenced.write((trx) =>
+    finishRun(trx, run, {
+      state: 'failed',
+      error: { code: 'source-refused', text: `Bind as ${SAID} failed (49).` },
+    }),
+  )
   for (const { id, name } of PEOPLE) {
     await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, params) VALUES (${sync}, ${TARGET},
       ${`0123abcd${id}`}, 'create-user', ${id}, ${JSON.stringify({ answer: `422: ${name} ${SAID}` })}::jsonb)`.execute(
