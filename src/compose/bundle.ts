@@ -5,14 +5,14 @@ import { socketPath } from '../base/socket/socket.ts'
 import type { Config, QueueConfig } from '../config/config.ts'
 import { type ConfigPlace, type RawConfig } from '../base/yaml/load.ts'
 import { loadConfig, readRawConfig } from '../config/load.ts'
-import { maskPlain } from '../config/masked-text.ts'
-import { maskConfig } from '../config/masked.ts'
-import { Cleaner } from '../operations/bundle/clean.ts'
-import type { Diagnostics, DiagnosticsRequest } from '../operations/bundle/diagnostics.ts'
-import { programWords, WORDS_UNREAD } from '../operations/bundle/words.ts'
+import { type AttributeReaders, maskConfig, plain } from '../config/masked.ts'
+import type { Diagnostics, Missing } from '../operations/bundle/diagnostics.ts'
+import { hashOf, redact, type Redaction } from '../operations/bundle/redact.ts'
 import { connectSocket } from '../base/socket/socket-client.ts'
 import type { Log } from '../base/log/log.ts'
 import { openRedis } from '../queue/redis.ts'
+import { attributesOf, parseFilter } from '../source/ldap/filter.ts'
+import { compileValue } from '../source/mapping/shorthand.ts'
 import { openStore } from '../store/open.ts'
 import {
   collectInto,
@@ -26,6 +26,13 @@ import { databaseOptions } from '../base/database/open.ts'
 
 export type Bundle = Readonly<Record<string, unknown>>
 
+export interface BundleRequest {
+  readonly place: ConfigPlace
+  readonly log: Log
+  /** Shows the sentences of errors and answers, which may name users. */
+  readonly withTexts: boolean
+}
+
 /** As in the schema. */
 const DEFAULT_DATA_DIR = '/var/lib/dirsyncd'
 
@@ -34,7 +41,7 @@ const PATIENCE_MS = 300_000
 
 export interface CollectedBundle {
   readonly bundle: Bundle
-  /** One sentence for each part that could not be read. The bundle has them without names. */
+  /** One sentence for each part that could not be read. In the bundle they are redacted. */
   readonly missing: readonly string[]
 }
 
@@ -42,42 +49,31 @@ export interface CollectedBundle {
 const FORMAT = 1
 
 const ABOUT =
-  'Diagnostics of dirsyncd for a support request. [user …], [group …] and [hidden …] stand for what may be about people: ' +
-  'the same text has the same number everywhere in this file, and nobody can turn a number back. Secrets are not in it.'
+  'Diagnostics of dirsyncd for a support request. [hidden …] stands for what may be personal: the same text has the ' +
+  'same number everywhere in this file, and nobody can turn a number back. Secrets are not in it.'
+const WITH_TEXTS =
+  ' It was made with --with-texts: sentences of errors and answers may have names and e-mails.'
 
-/** Contains no secrets and no names of entries. A part that cannot be read is left out, with the reason. */
-export async function collectBundle(place: ConfigPlace, log: Log): Promise<CollectedBundle> {
-  const salt = randomBytes(32).toString('hex')
-  const missing: string[] = []
-  const orNothing = collectInto(missing)
+/** Contains no secrets. A part that cannot be read is left out, with the reason. */
+export async function collectBundle({ place, log, withTexts }: BundleRequest): Promise<CollectedBundle> {
+  const redaction = { salt: randomBytes(32).toString('hex'), withTexts }
+  const own: Missing[] = []
+  const orNothing = collectInto(own)
   // The next read throws the reason.
   const raw = await readRawConfig(place).catch(() => undefined)
-  const config = await orNothing(() => loadConfig(place))
-  const words = await orNothing(programWords)
-  const cleanerFor = (shown: readonly string[]) =>
-    new Cleaner({ salt, words: words ?? new Set(), shown, known: new Map() })
-  const masked = await orNothing(() => raw && maskedConfig(raw, cleanerFor([])))
-  const shown = textsIn(masked)
-  const request = { salt, shown }
-  const daemon = await orNothing(() => askDaemon(dataDirOf(config, raw), request))
+  const config = await orNothing('config', () => loadConfig(place))
+  const masked = await orNothing('config', () => raw && maskedConfig(raw, redaction))
+  const daemon = await orNothing('daemon', () => askDaemon(dataDirOf(config, raw), redaction))
   const places = config ?? placesIn(raw)
-  const own =
-    daemon === undefined && places !== undefined
-      ? await readOwnStores(places, request, log, orNothing)
-      : undefined
-  const cleaner = cleanerFor(shown)
-  const stores = daemon ?? own
-  const command = await orNothing(processFacts)
-  const raised = [...missing, ...(daemon?.missing ?? [])]
-  const cleaned = [...(words === undefined ? [WORDS_UNREAD] : []), ...(stores?.diagnostics?.errors ?? [])]
+  const stores =
+    daemon ?? (places !== undefined ? await readOwnStores(places, redaction, log, orNothing) : undefined)
+  const command = await orNothing('command', processFacts)
+  const missing = [...own, ...(daemon?.missing ?? []), ...(stores?.diagnostics?.missing ?? [])]
   return {
-    missing: [...raised, ...cleaned],
+    missing: missing.map(({ text }) => text),
     bundle: {
-      bundle: { format: FORMAT, made: new Date(), about: ABOUT },
-      missing: [
-        ...raised.flatMap((error) => error.split('\n')).map((error) => cleaner.sentence(error)),
-        ...cleaned,
-      ],
+      bundle: { format: FORMAT, made: new Date(), about: withTexts ? ABOUT + WITH_TEXTS : ABOUT },
+      missing: missing.map((part) => redact(part, redaction)),
       command: command ?? null,
       daemon: daemon?.process ?? null,
       config: masked ?? null,
@@ -87,9 +83,14 @@ export async function collectBundle(place: ConfigPlace, log: Log): Promise<Colle
   }
 }
 
-function maskedConfig({ file, value }: RawConfig, hider: Cleaner) {
-  const hide = (text: string) => hider.hidden(text)
-  return { file: maskPlain(file, hide), options: maskConfig(value, hide) }
+export const ATTRIBUTES: AttributeReaders = {
+  'LDAP filter': (text) => attributesOf(parseFilter(text, '')),
+  expression: (text) => compileValue(text, '', () => undefined).attributes,
+}
+
+function maskedConfig({ file, value }: RawConfig, redaction: Redaction) {
+  const hide = (text: string) => hashOf(text, redaction)
+  return { file: plain(file, hide), options: maskConfig(value, { hide, attributesOf: ATTRIBUTES }) }
 }
 
 /** With an invalid configuration, a daemon may still run on an older one. */
@@ -112,35 +113,32 @@ function placesIn(raw: RawConfig | undefined): Places | undefined {
   return existsSync(join(dataDir, 'store')) ? { dataDir, store: { kind: 'embedded' } } : undefined
 }
 
-async function askDaemon(
-  dataDir: string,
-  request: DiagnosticsRequest,
-): Promise<DaemonDiagnostics | undefined> {
+async function askDaemon(dataDir: string, redaction: Redaction): Promise<DaemonDiagnostics | undefined> {
   await using daemon = await connectSocket(socketPath(dataDir), {
     who: 'daemon',
     afterLoss: 'The bundle has only what can be read without it.',
     patience: PATIENCE_MS,
   })
-  return await daemon?.call<DaemonDiagnostics>('POST', '/diagnostics', request)
+  return await daemon?.call<DaemonDiagnostics>('POST', '/diagnostics', redaction)
 }
 
 async function readOwnStores(
   config: Places,
-  request: DiagnosticsRequest,
+  redaction: Redaction,
   log: Log,
   orNothing: OrNothing,
 ): Promise<{ readonly queue: unknown; readonly diagnostics: Diagnostics | undefined }> {
   const { queue } = config
   return {
-    queue: queue?.kind === 'redis' ? await orNothing(() => readRedis(queue, log)) : (queue ?? null),
-    diagnostics: await orNothing(async () => {
+    queue: queue?.kind === 'redis' ? await orNothing('queue', () => readRedis(queue, log)) : (queue ?? null),
+    diagnostics: await orNothing('store', async () => {
       const options = databaseOptions(config.store, {
         dataDir: config.dataDir,
         command: 'dirsyncd bundle',
         log,
       })
       await using store = await openStore({ ...options, tables: 'keep' })
-      return await diagnoseStore(store, request)
+      return await diagnoseStore(store, redaction)
     }),
   }
 }
@@ -155,10 +153,4 @@ async function readRedis(
   } finally {
     redis.disconnect()
   }
-}
-
-/** All texts and numbers that a masked configuration shows. */
-function textsIn(value: unknown): readonly string[] {
-  if (typeof value === 'string' || typeof value === 'number') return [String(value)]
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }

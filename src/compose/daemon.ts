@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Watching } from '../ui/http/watching.ts'
 import type { Config } from '../config/config.ts'
 import type { RunView } from '../operations/control.ts'
-import type { DiagnosticsRequest } from '../operations/bundle/diagnostics.ts'
+import type { Redaction } from '../operations/bundle/redact.ts'
 import { createBrowse } from '../operations/browse.ts'
 import { createLocalControl, explainingOutage, type LocalControl } from '../operations/local.ts'
 import { loggingDecisions } from '../operations/log-decisions.ts'
@@ -82,7 +82,7 @@ export async function runDaemon(
   })
   const reload = async () => (await ready.promise).reload()
   const explain = createExplain(site, syncs.partsFor)
-  const diagnose = explainingOutage((request: DiagnosticsRequest) => diagnoseDaemon(site, request))
+  const diagnose = explainingOutage((redaction: Redaction) => diagnoseDaemon(site, redaction))
   const operations = { ...tellingDecisions(control, notifier.look), explain }
   const overview = createOverview(site, configuration)
   const browse = createBrowse(site.store.db, syncs.targets)

@@ -1,7 +1,8 @@
 import { arch, availableParallelism, release, totalmem, type as systemName, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { type Diagnostics, type DiagnosticsRequest, diagnose } from '../operations/bundle/diagnostics.ts'
+import { type Diagnostics, diagnose, type Missing, missingPart } from '../operations/bundle/diagnostics.ts'
+import type { Redaction } from '../operations/bundle/redact.ts'
 import { DirsyncdError, sentence } from '../base/errors.ts'
 import { isAway, whyAway } from '../base/database/outage.ts'
 import { describeProcess, processName } from '../base/database/process-name.ts'
@@ -14,18 +15,17 @@ export interface DaemonDiagnostics {
   readonly process?: Readonly<Record<string, unknown>> | undefined
   readonly queue?: Readonly<Record<string, unknown>> | undefined
   readonly diagnostics?: Diagnostics | undefined
-  /** The thrown errors, one sentence each. */
-  readonly missing: readonly string[]
+  readonly missing: readonly Missing[]
 }
 
-export type OrNothing = <T>(work: () => Promise<T> | T) => Promise<T | undefined>
+export type OrNothing = <T>(part: string, work: () => Promise<T> | T) => Promise<T | undefined>
 
-export function collectInto(missing: string[]): OrNothing {
-  return async (work) => {
+export function collectInto(missing: Missing[]): OrNothing {
+  return async (part, work) => {
     try {
       return await work()
     } catch (error) {
-      missing.push(sentence(error))
+      missing.push(missingPart(part, error))
       return undefined
     }
   }
@@ -33,14 +33,14 @@ export function collectInto(missing: string[]): OrNothing {
 
 export async function diagnoseDaemon(
   { store, backend: { kind, redis } }: Site,
-  request: DiagnosticsRequest,
+  redaction: Redaction,
 ): Promise<DaemonDiagnostics> {
-  const missing: string[] = []
+  const missing: Missing[] = []
   const orNothing = collectInto(missing)
   return {
-    process: await orNothing(processFacts),
-    queue: await orNothing(() => (redis === undefined ? { kind } : redisFacts(redis))),
-    diagnostics: await orNothing(() => diagnoseStore(store, request)),
+    process: await orNothing('daemon', processFacts),
+    queue: await orNothing('queue', () => (redis === undefined ? { kind } : redisFacts(redis))),
+    diagnostics: await orNothing('store', () => diagnoseStore(store, redaction)),
     missing,
   }
 }
@@ -49,14 +49,14 @@ export async function diagnoseDaemon(
 const STORE_WAIT_MS = 8000
 
 /** Throws `store-unavailable` where the store is away or hangs. */
-export async function diagnoseStore(store: Site['store'], request: DiagnosticsRequest): Promise<Diagnostics> {
+export async function diagnoseStore(store: Site['store'], redaction: Redaction): Promise<Diagnostics> {
   try {
     await withinTime(store.pool.query('SELECT 1'), STORE_WAIT_MS)
   } catch (error) {
     throw storeIsAway(error)
   }
   try {
-    return await diagnose(store.db, request)
+    return await diagnose(store.db, redaction)
   } catch (error) {
     throw isAway(error) ? storeIsAway(error) : error
   }

@@ -19,6 +19,7 @@ const format = {
     .default('"')
     .describe('Character around values that hold a delimiter; null where there is none.'),
   encoding: text
+    .meta({ title: 'encoding' })
     .default('utf8')
     .describe(
       'utf8, utf16le, utf16be, any label of the WHATWG such as windows-1250, or auto, which detects UTF-8 and UTF-16.',

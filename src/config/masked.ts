@@ -1,176 +1,167 @@
-import { maskMapping } from './masked-expression.ts'
-import {
-  type Hide,
-  maskAttribute,
-  maskDn,
-  maskFilter,
-  maskOrigin,
-  maskPlain,
-  maskUrl,
-} from './masked-text.ts'
-import { secretOptions } from './secret-options.ts'
+import { configJsonSchema } from './schema.ts'
 
-const MASKED = '<masked>'
+/** Replaces a text with possible personal data. */
+export type Hide = (text: string) => string
 
-/** Options whose texts are shown except e-mail addresses. An option that is in no list of this file is masked. */
-const PLAIN =
-  words(`dataDir listen level people time rows schedule timezone type ca certificate startTls external
-  allowPlainText pageSize connect handshake bind firstAnswer answer read vendor referrals confirmAfter scope disabled
-  nested membersFrom primaryGroup path delimiter quote encoding sha256 maxAge separator badRows settle
-  watch timeout maxOutput maxEntries organizationId directoryId allowedDomains dropBadEmails readConcurrency writeConcurrency
-  createBatch requests per membership emails policy deleteAfter runs maxDeletes maxDeletePercent maxDeletesPerDay
-  maxUpdates maxUpdatePercent minSourceUsers maxSourceShrinkPercent maxMovedIds holdsExpireAfter trustedProxies
-  hosts userHeader failuresInRow events host port security`)
-const SECTIONS =
-  words(`admin worker log notifications channels retention syncs source tls timeouts users groups members map trailer directory rateLimit
-  entries guards memberships`)
-const URLS = words('store queue url baseUrl proxy')
-const SECRETS = secretOptions()
-/** Options that hold the path of a file; operators sometimes write the secret itself there. */
-const SECRET_FILES = words('file key')
-const EXPRESSIONS = words('name email employee_id external_id members value')
-const FILTERS = words('filter disabledWhen')
-const BASES = words('base')
-const ATTRIBUTES = words('column')
-/** Possible personal data: the bind account, a default value, a regular expression. */
-const PEOPLE = words('dn default pattern to')
-const PEOPLE_LISTS = words('include exclude protected')
+/** Which attributes a text names, by the title of its option. Throws where the text is of another form. */
+export interface AttributeReaders {
+  readonly 'LDAP filter': (text: string) => readonly string[]
+  readonly expression: (text: string) => readonly string[]
+}
 
-/** Every option that this version masks or shows, for a test that compares it with the schema. */
-export const DECIDED: ReadonlySet<string> = new Set([
-  ...PLAIN,
-  ...SECTIONS,
-  ...URLS,
-  ...SECRETS.names,
-  ...SECRET_FILES,
-  ...EXPRESSIONS,
-  ...FILTERS,
-  ...BASES,
-  ...ATTRIBUTES,
-  ...PEOPLE,
-  ...PEOPLE_LISTS,
-  'command',
-  'credential',
-  'env',
-  'id',
-  'from',
-  'group',
-  'user',
+interface Masking {
+  readonly hide: Hide
+  readonly attributesOf: AttributeReaders
+}
+
+interface Schema {
+  readonly $ref?: string
+  readonly title?: string
+  readonly type?: string
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly pattern?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
+}
+
+const HIDDEN = '[hidden]'
+
+const SECRET = '#/$defs/secret'
+
+const ROOT = configJsonSchema() as Schema & { readonly $defs: Readonly<Record<string, Schema>> }
+
+/** A title of the whole is that of its forms. */
+function formsOf(schema: Schema): readonly Schema[] {
+  if (schema.$ref === SECRET) return [schema]
+  if (schema.$ref !== undefined) return formsOf(ROOT.$defs[schema.$ref.replace('#/$defs/', '')]!)
+  const inner = schema.anyOf ?? schema.oneOf
+  return inner?.flatMap(formsOf).map((form) => ({ title: schema.title ?? '', ...form })) ?? [schema]
+}
+
+/** Titles of options whose texts are no personal data, apart from what `plain` hides. */
+const PLAIN: ReadonlySet<string> = new Set([
+  'address',
+  'cron expression or interval',
+  'domain',
+  'duration',
+  'duration, 1d to 36500d',
+  'encoding',
+  'host name',
+  'IP address or network',
+  'name',
+  'one character',
+  'path',
+  'size',
+  'time zone',
 ])
 
 /**
- * A configuration, valid or not, for strangers: without secrets, bind DNs and ids of users, but with addresses and
- * attributes. Of filters, bases and expressions it shows the structure.
+ * A configuration, valid or not, for strangers. The schema decides: what it does not know at a place is hidden, and so
+ * is each text without a title of `PLAIN`. Of filters and expressions only the attributes are shown, of a URL its
+ * origin, of a secret its place.
  */
-export function maskConfig(raw: unknown, hide: Hide): unknown {
-  return new Mask(hide).value(raw, [])
-}
-
-class Mask {
-  readonly #hide: Hide
-
-  constructor(hide: Hide) {
-    this.#hide = hide
+export function maskConfig(raw: unknown, masking: Masking): unknown {
+  function mask(value: unknown, forms: readonly Schema[]): unknown {
+    if (forms.some(({ $ref }) => $ref === SECRET)) return placeOf(value, masking.hide)
+    if (Array.isArray(value)) {
+      const items = forms.flatMap((form) => form.items ?? []).flatMap(formsOf)
+      return value.map((each) => mask(each, items))
+    }
+    if (typeof value === 'object' && value !== null) return maskSection(value, forms)
+    if (forms.some((form) => form.const === value || form.enum?.includes(value) === true)) return value
+    if (typeof value === 'string') return maskText(value, forms, masking)
+    return forms.some(({ type }) => isOfType(value, type)) ? value : HIDDEN
   }
 
-  /** `path` is that of the section, without list indexes. */
-  value(value: unknown, path: readonly string[]): unknown {
-    const key = path.at(-1) ?? ''
-    if (SECRET_FILES.has(key)) return this.#secret(key, value)
-    if (PEOPLE_LISTS.has(key)) return this.#people(value)
-    if (key === 'command') return shownCommand(value, this.#hide)
-    if (key === 'env') return Array.isArray(value) ? value.map(shownVariable) : shownVariable(value)
-    if (Array.isArray(value)) return value.map((each) => this.value(each, path))
-    if (typeof value === 'object' && value !== null)
-      return URLS.has(key) ? this.#secret(key, value) : this.#section(value, path)
-    return typeof value === 'string' ? this.#text(value, path) : isKnown(key) ? value : MASKED
+  function maskSection(section: object, forms: readonly Schema[]): object {
+    const fitting = forms.filter((form) => isOfKind(section, form))
+    const sections = fitting.length === 0 ? forms : fitting
+    const masked = Object.entries(section).map(([key, value]) => {
+      const known = sections.flatMap(({ properties = {} }) =>
+        Object.hasOwn(properties, key) ? properties[key]! : [],
+      )
+      return known.length === 0 ? [masking.hide(key), HIDDEN] : [key, mask(value, known.flatMap(formsOf))]
+    })
+    return Object.fromEntries(masked)
   }
 
-  #section(section: object, path: readonly string[]): unknown {
-    return Object.fromEntries(
-      Object.entries(section).map(([key, value]) => {
-        if (SECRETS.isIn(section, key)) return [key, this.#secret(key, value)]
-        return DECIDED.has(key) ? [key, this.value(value, [...path, key])] : [this.#hide(key), MASKED]
-      }),
-    )
-  }
-
-  #text(text: string, path: readonly string[]): string {
-    const key = path.at(-1) ?? ''
-    if (PEOPLE.has(key)) return this.#hide(text)
-    if (FILTERS.has(key)) return maskFilter(text, this.#hide)
-    if (BASES.has(key)) return maskDn(text, this.#hide)
-    if (ATTRIBUTES.has(key)) return maskAttribute(text, this.#hide)
-    if (key === 'url') return maskOrigin(text, this.#hide)
-    if (URLS.has(key)) return maskUrl(text, this.#hide)
-    if (key === 'bind' && path.at(-2) !== 'timeouts') return MASKED
-    if (isNameOfSync(path)) return maskPlain(text, this.#hide)
-    if (path.includes('map') || EXPRESSIONS.has(key)) return maskMapping(text, this.#hide)
-    return PLAIN.has(key) ? maskPlain(text, this.#hide) : MASKED
-  }
-
-  /** Shows where the secret is, never a value in its place. */
-  #secret(key: string, value: unknown): unknown {
-    if (typeof value === 'string') return SECRET_FILES.has(key) ? shownPath(value, this.#hide) : MASKED
-    if (typeof value !== 'object' || value === null) return MASKED
-    return Object.fromEntries(
-      Object.entries(value).map(([kind, where]) => {
-        if (kind === 'env') return [kind, shownVariable(where)]
-        if (kind === 'file') return [kind, shownPath(where, this.#hide)]
-        if (kind === 'credential') return [kind, shownCredential(where)]
-        return kind === 'command' ? [kind, shownCommand(where, this.#hide)] : [this.#hide(kind), MASKED]
-      }),
-    )
-  }
-
-  #people(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map((each) => this.#people(each))
-    if (typeof value !== 'object' || value === null) return this.#hide(String(value))
-    return Object.fromEntries(
-      Object.entries(value).map(([key, each]) => [
-        DECIDED.has(key) ? key : this.#hide(key),
-        this.#people(each),
-      ]),
-    )
-  }
+  return mask(raw, [ROOT])
 }
 
-function isKnown(key: string): boolean {
-  return PLAIN.has(key) || URLS.has(key) || SECTIONS.has(key)
-}
-
-/** Other names are values of a map. */
-function isNameOfSync(path: readonly string[]): boolean {
-  return path.join('.') === 'syncs.name'
-}
-
-/** Names of variables have capital letters; another text may be the secret itself. */
-function shownVariable(name: unknown): string {
-  return typeof name === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(name) ? name : MASKED
-}
-
-/** A text without a folder and an extension may be the secret itself. */
-function shownPath(path: unknown, hide: Hide): string {
-  const isPath =
-    typeof path === 'string' && /^(?:[\w. -]*\/[\w./ -]*|[\w.-]+\.(?:pem|key|crt|txt))$/.test(path)
-  return isPath && !/[A-Za-z0-9]{20}/.test(path) ? maskPlain(path, hide) : MASKED
-}
-
-/** Names of credentials end in a known word; another text may be the secret itself. */
-function shownCredential(name: unknown): unknown {
-  return typeof name === 'string' && /^(?:[a-z]+-)*(?:password|token|secret|key|url)$/.test(name)
-    ? name
-    : MASKED
-}
-
-/** Arguments may hold secrets. */
-function shownCommand(command: unknown, hide: Hide): unknown {
-  if (!Array.isArray(command)) return MASKED
-  return command.map((part, place) =>
-    place === 0 && typeof part === 'string' && /^[\w./+-]+$/.test(part) ? maskPlain(part, hide) : MASKED,
+/** Whether no constant of the form, such as its `type`, is another one here. */
+function isOfKind(section: object, { properties = {} }: Schema): boolean {
+  const values: Readonly<Record<string, unknown>> = { ...section }
+  return Object.entries(properties).every(
+    ([key, schema]) => schema.const === undefined || !(key in values) || values[key] === schema.const,
   )
 }
 
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.split(/\s+/))
+function isOfType(value: unknown, type: string | undefined): boolean {
+  if (value === null) return type === 'null'
+  return typeof value === 'number' ? type === 'number' || type === 'integer' : typeof value === type
+}
+
+function maskText(text: string, forms: readonly Schema[], { hide, attributesOf }: Masking): unknown {
+  for (const { title = '', pattern } of forms) {
+    const isOfForm = pattern === undefined || new RegExp(pattern, 'u').test(text)
+    // Several lines are a key instead of its path.
+    if (PLAIN.has(title) && isOfForm && !text.includes('\n')) return plain(text, hide)
+    if (title.endsWith(' URL')) return originOf(text, title) ?? hide(text)
+    if (title === 'attribute or column') return attribute(text, hide)
+    if (title in attributesOf) return attributesIn(text, attributesOf[title as keyof AttributeReaders], hide)
+  }
+  return hide(text)
+}
+
+const EMAIL = /[^\s"'<>()[\],;:=/\\*]+@[^\s"'<>()[\],;:=/\\*]+/gu
+const HOME = /(?<=\/(?:home|Users)\/)[^/\s]+/g
+
+/** Hides e-mail addresses and the names of home folders. */
+export function plain(text: string, hide: Hide): string {
+  return text.replace(EMAIL, hide).replace(HOME, hide)
+}
+
+/** A path may be a DN or the secret of a webhook. */
+function originOf(text: string, title: string): string | undefined {
+  const url = URL.parse(text)
+  return url !== null && url.host !== '' && title.includes(`${url.protocol}//`)
+    ? `${url.protocol}//${url.host}`
+    : undefined
+}
+
+function attributesIn(
+  text: string,
+  read: (text: string) => readonly string[],
+  hide: Hide,
+): string | { readonly attributes: readonly string[] } {
+  try {
+    return { attributes: [...new Set(read(text))].map((name) => attribute(name, hide)) }
+  } catch {
+    return hide(text)
+  }
+}
+
+function attribute(name: string, hide: Hide): string {
+  return /^[\p{L}_][\p{L}\p{M}\p{N}_ .;-]{0,63}$/u.test(name) ? name : hide(name)
+}
+
+/** Where secrets are. A text of another form may be the secret itself. */
+const PLACES: Readonly<Record<string, RegExp>> = {
+  env: /^[A-Z][A-Z0-9_]{0,63}$/,
+  file: /^(?!.*[A-Za-z0-9]{20})(?:[\w. -]*\/[\w./ -]*|[\w.-]+\.(?:pem|key|crt|txt))$/,
+  credential: /^(?:[a-z]+-)*(?:password|token|secret|key|url)$/,
+}
+
+function placeOf(secret: unknown, hide: Hide): unknown {
+  if (typeof secret !== 'object' || secret === null || Array.isArray(secret)) return HIDDEN
+  const shown = Object.entries(secret).map(([kind, place]) => {
+    const form = Object.hasOwn(PLACES, kind) ? PLACES[kind]! : undefined
+    const isPlace = typeof place === 'string' && form?.test(place) === true
+    const isKnown = form !== undefined || kind === 'command'
+    return [isKnown ? kind : hide(kind), isPlace ? plain(place, hide) : HIDDEN]
+  })
+  return Object.fromEntries(shown)
 }

@@ -13,6 +13,7 @@ const name = z
   .regex(/^[a-z0-9][a-z0-9-]{0,40}$/, {
     error: 'must be 1 to 41 small letters, digits and hyphens, and begin with a letter or digit',
   })
+  .meta({ title: 'name' })
   .describe('Name of the channel in commands, logs and metrics.')
 
 const ca = path

@@ -178,6 +178,7 @@ export const syncName = z
   .regex(/^[a-z0-9][a-z0-9-]{0,40}$/, {
     error: 'must be 1 to 41 small letters, digits and hyphens, and begin with a letter or digit',
   })
+  .meta({ title: 'name' })
   .describe('Name of the sync in commands, logs and metrics.')
 
 const sync = z

@@ -1,15 +1,17 @@
 import { z } from 'zod'
 import { duration, path, secret, size, text, timeout, url } from '../base/yaml/values.ts'
 
-const valueSource = z.union([text, z.array(text).min(1)])
+const formula = text.meta({ title: 'expression' })
+
+const valueSource = z.union([formula, z.array(formula).min(1)])
 
 export const expression = z
   .union(
     [
-      text.describe(
+      formula.describe(
         'An attribute or column, a template such as "{givenName} {sn}", or an expression, which begins with "=" (docs/mapping.md).',
       ),
-      z.array(text).min(1).describe('The first of these that has a value.'),
+      z.array(formula).min(1).describe('The first of these that has a value.'),
       z.strictObject({ value: valueSource, default: text.describe('Used where the value is missing.') }),
     ],
     {
@@ -21,7 +23,7 @@ export const expression = z
   .meta({ id: 'expression' })
 
 /** One raw attribute or column. The source refuses templates and expressions: an id must lead back to its entry. */
-export const attribute = text
+export const attribute = text.meta({ title: 'attribute or column' })
 
 export const userMap = z
   .strictObject({
@@ -67,6 +69,8 @@ const ldapGroupMap = groupMap
   })
   .describe('Which attribute becomes which field.')
 
+const filter = text.meta({ title: 'LDAP filter' })
+
 const search = {
   base: z
     .union([text, z.array(text).min(1)], {
@@ -77,7 +81,7 @@ const search = {
     .enum(['sub', 'one', 'base'])
     .default('sub')
     .describe('The whole tree under the base, one level, or the base itself.'),
-  filter: text
+  filter: filter
     .exactOptional()
     .describe(
       'LDAP filter of the entries that belong to the sync; now() and now(filetime) are the time of the read. Left out: that of the vendor.',
@@ -93,7 +97,7 @@ const ldapUsers = z.strictObject({
     .describe(
       'Accounts that cannot log in: keep treats them like others, skip leaves them in the directory, delete treats them as gone.',
     ),
-  disabledWhen: text
+  disabledWhen: filter
     .exactOptional()
     .describe(
       'LDAP filter of the accounts that cannot log in; now() and now(filetime) are the time of the read. Left out: the rule of the vendor.',

@@ -70,6 +70,7 @@ async function failRun(trx: Db, run: RunRecord, error: string): Promise<void> {
       state: 'failed',
       finished_at: sql<Date>`now()`,
       error,
+      error_code: 'interrupted',
       ...(counts !== null && { counts: JSON.stringify(counts) }),
     })
     .where('run', '=', run.run)

@@ -35,6 +35,7 @@ export async function pauseSync(db: Db, { sync, by, reason }: NewPause): Promise
         state: 'failed',
         finished_at: sql<Date>`now()`,
         error: `${by} paused the sync before this run began`,
+        error_code: 'sync-paused',
       })
       .where('sync', '=', sync)
       .where('state', '=', 'waiting')

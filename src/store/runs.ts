@@ -77,6 +77,7 @@ export async function cancelRun(db: Db, run: number): Promise<void> {
       state: 'failed',
       finished_at: sql<Date>`now()`,
       error: 'the command that asked for this run ended before it began',
+      error_code: 'interrupted',
     })
     .where('run', '=', run)
     .where('state', '=', 'waiting')
@@ -198,11 +199,16 @@ export async function setRunState(
     .execute()
 }
 
+export interface RunError {
+  readonly code: ErrorCode
+  readonly text: string
+}
+
 /** Ends a run. */
 export async function finishRun(
   trx: Fenced,
   run: number,
-  end: { state: RunState; counts?: RunCounts | undefined; error?: string | undefined },
+  end: { state: RunState; counts?: RunCounts | undefined; error?: RunError | undefined },
 ): Promise<void> {
   await trx
     .updateTable('dirsyncd.runs')
@@ -210,7 +216,7 @@ export async function finishRun(
       state: end.state,
       finished_at: sql<Date>`now()`,
       ...(end.counts !== undefined && { counts: JSON.stringify(end.counts) }),
-      ...(end.error !== undefined && { error: storable(end.error) }),
+      ...(end.error !== undefined && { error: storable(end.error.text), error_code: end.error.code }),
     })
     .where('run', '=', run)
     .execute()

@@ -69,6 +69,7 @@ export interface RunsTable {
   /** Which options are not as in the last good run. */
   configuration_change: JSONColumnType<ConfigurationChange> | null
   error: string | null
+  error_code: ErrorCode | null
   /** Set by a worker that met something that must end the run. */
   stop_code: ErrorCode | null
   stop_reason: string | null

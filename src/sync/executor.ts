@@ -156,7 +156,7 @@ export class Executor {
       }
       const explained = explainStoreError(error)
       const code = explained instanceof DirsyncdError ? explained.code : 'internal'
-      await pass.fail(sentence(explained))
+      await pass.fail({ code, text: sentence(explained) })
       log.error({ code, error: sentence(explained) }, 'run failed')
       if (code === 'internal') log.debug({ err: error }, 'where it failed')
       return 'failed'

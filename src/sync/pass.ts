@@ -38,7 +38,7 @@ import {
 import { heldRows } from '../store/held-changes.ts'
 import { closeHold, compareHold, holdRun, joinHold, type NewHold } from '../store/holds.ts'
 import { lastGood } from '../store/last-good.ts'
-import { finishRun, type RunRecord, setRunState } from '../store/runs.ts'
+import { finishRun, type RunError, type RunRecord, setRunState } from '../store/runs.ts'
 import type { RunCounts, Undo } from '../store/run-types.ts'
 import { settleUndone } from '../store/convergence.ts'
 import { approvedIn } from '../store/decisions.ts'
@@ -195,7 +195,7 @@ export class Pass implements Disposable {
   }
 
   /** Ends the run with an error. Both reads may have been good all the same. */
-  async fail(error: string): Promise<void> {
+  async fail(error: RunError): Promise<void> {
     if (this.#planned !== undefined) await this.#saveAbsences(this.#planned)
     await this.#fenced.write(async (trx) => {
       const counts = this.#counts && (await this.#countsAtEnd(trx, this.#counts, []))

@@ -1,4 +1,4 @@
-import files, { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { once } from 'node:events'
 import { syncBuiltinESMExports } from 'node:module'
 import { type AddressInfo, createServer } from 'node:net'
@@ -20,6 +20,7 @@ let site: Site
 const HEAD = 'id,mail,name\n'
 const PEOPLE =
   'zvonka-731,zvonka@example.org,Zvonka Perić\nbozidar,bozidar@elsewhere.example,Božidar Perić\nq9131x,mark@example.org,Mark Page\n'
+const HASH = expect.stringMatching(/^\[hidden [0-9a-f]{12}\]$/)
 const SECRETS = /zvonka|peri[cć]|bo[zž]idar|q9131x|mark|s3cret|reader-of-all/i
 
 function corp(): object {
@@ -77,7 +78,7 @@ async function saysStoreIsAway(why: string): Promise<void> {
   expect(stdout.split('\n').slice(1)).toEqual([`It lacks a part: ${sentence}`, ''])
   const written = JSON.parse(await readFile(path, 'utf8'))
   expect(written).toMatchObject({
-    missing: [sentence],
+    missing: [{ part: 'store', code: 'store-unavailable' }],
     daemon: { dirsyncd: '0.1.0' },
     config: { options: {} },
   })
@@ -92,7 +93,12 @@ export function bundleTests(): void {
       await site.configure({ ...embeddedConfig([corp()]), store: 'postgres://s3cret@127.0.0.1:1/none' })
       const written = await bundle()
       expect(written.missing).toEqual([
-        expect.stringMatching(/PostgreSQL at 127\.0\.0\.1:1, .*nothing listens there/),
+        { part: 'store', code: 'store-unavailable', system: 'ECONNREFUSED', text: HASH },
+      ])
+      expect((await bundle('--with-texts')).missing).toEqual([
+        expect.objectContaining({
+          text: expect.stringMatching(/PostgreSQL at 127\.0\.0\.1:1, .*nothing listens there/),
+        }),
       ])
       expect(written.config.options.syncs).toHaveLength(1)
       expect(JSON.stringify(written)).not.toMatch(SECRETS)
@@ -103,8 +109,10 @@ export function bundleTests(): void {
       await once(server, 'listening')
       const { port } = server.address() as AddressInfo
       await site.configure({ ...embeddedConfig([corp()]), store: `postgres://s3cret@127.0.0.1:${port}/none` })
-      expect((await bundle()).missing).toEqual([
-        expect.stringMatching(/PostgreSQL at .*: the connection was lost or not made in time\.$/),
+      expect((await bundle('--with-texts')).missing).toEqual([
+        expect.objectContaining({
+          text: expect.stringMatching(/PostgreSQL at .*: the connection was lost or not made in time\.$/),
+        }),
       ])
     })
 
@@ -125,26 +133,22 @@ export function bundleTests(): void {
       await saysStoreIsAway('connection refused')
     })
 
-    test.each([
-      ["the program's own files cannot be read", 'readdir', /^The program's own texts could not be read/],
-      ['the system does not say how it is', 'uptime', /^it cannot be read$/],
-    ] as const)('when %s, with a sentence about it', async (_when, call, said) => {
+    test('when the system does not say how it is, with the code of the error', async () => {
       await site.configure(embeddedConfig([corp()]))
       await site.write('users.csv', HEAD)
       await site.run('plan', 'corp')
-      if (call === 'uptime') vi.spyOn(os, call).mockImplementation(failing)
-      else vi.spyOn(files, call).mockImplementation(failing)
+      vi.spyOn(os, 'uptime').mockImplementation(failing)
       syncBuiltinESMExports()
       const written = await bundle()
-      expect(written.missing).toContainEqual(expect.stringMatching(said))
-      expect(written).toMatchObject({ config: { options: {} }, syncs: [{ runs: [{ mode: 'plan' }] }] })
+      expect(written.missing).toEqual([{ part: 'command', code: 'internal', text: HASH }])
+      expect(written).toMatchObject({ command: null, config: { options: {} }, runs: [{ mode: 'plan' }] })
       expect(JSON.stringify(written)).not.toMatch(SECRETS)
     })
 
     test('when the configuration is missing or no YAML', async () => {
-      expect((await bundle('--config', join(site.dir, 'none.yaml'))).missing[0]).toContain(
-        'There is no configuration file',
-      )
+      expect((await bundle('--config', join(site.dir, 'none.yaml'))).missing).toEqual([
+        { part: 'config', code: 'config-invalid', text: HASH },
+      ])
       await site.write('dirsyncd.yaml', 'syncs: [s3cret: {')
       const written = await bundle()
       expect(written).toMatchObject({ config: null, command: { dirsyncd: '0.1.0' } })
@@ -187,9 +191,12 @@ export function bundleLongTests(): void {
       await stack.use(site.start('start')).waitForOutput(/daemon started/)
       await site.configure(embeddedConfig([corp()], { storePasword: 's3cret', store: 'mysql://s3cret@x/y' }))
       const written = await bundle()
-      expect(written.missing.join('\n')).toMatch(/dirsyncd\.yaml:\d+:\d+: store: must be embedded or a URL/)
+      expect(written.missing).toEqual([{ part: 'config', code: 'config-invalid', text: HASH }])
+      expect((await bundle('--with-texts')).missing[0].text).toMatch(
+        /dirsyncd\.yaml:\d+:\d+: store: must be embedded or a URL/,
+      )
       expect(written.daemon).toMatchObject({ dirsyncd: '0.1.0' })
-      expect(written.syncs).toHaveLength(1)
+      expect(written.leases).toMatchObject([{ sync: 'corp' }])
       expect(JSON.stringify(written)).not.toMatch(SECRETS)
     })
 
@@ -199,8 +206,8 @@ export function bundleLongTests(): void {
       await site.run('plan', 'corp')
       await site.configure(embeddedConfig([corp()], { storePasword: 's3cret' }))
       const written = await bundle()
-      expect(written.missing.join('\n')).toMatch(/dirsyncd\.yaml:\d+:\d+: /)
-      expect(written.syncs).toMatchObject([{ sync: 'corp', runs: [{ mode: 'plan' }] }])
+      expect(written.missing).toEqual([{ part: 'config', code: 'config-invalid', text: HASH }])
+      expect(written.runs).toMatchObject([{ sync: 'corp', mode: 'plan' }])
       expect(JSON.stringify(written)).not.toMatch(SECRETS)
     })
   })
@@ -245,34 +252,41 @@ function hasTroubles(how: 'with a daemon' | 'without a daemon'): void {
     expect(text).not.toMatch(SECRETS)
     expect(text).not.toContain(FIXTURE.token)
     const written = JSON.parse(text)
-    const [sync] = written.syncs
+    const url = 'ldaps://ldap.example.org'
     expect(written).toMatchObject({
       missing: [],
       command: { dirsyncd: '0.1.0', node: process.versions.node },
       daemon: how === 'with a daemon' ? { dirsyncd: '0.1.0' } : null,
-      config: { options: { syncs: [{ name: 'corp' }, { source: { url: 'ldaps://ldap.example.org' } }] } },
-      store: { server: expect.stringContaining('PostgreSQL') },
-      tables: expect.arrayContaining([{ table: 'dirsyncd.runs', rows: 2, bytes: expect.any(Number) }]),
-      tokens: [{ longestSeconds: expect.any(Number) }],
+      config: { options: { syncs: [{ name: 'corp' }, { source: { url } }] } },
+      store: [{ version: expect.stringContaining('PostgreSQL') }],
+      tables: expect.arrayContaining([
+        { table: 'dirsyncd.runs', rows: expect.any(Number), bytes: expect.any(Number) },
+      ]),
+      tokens: [{ longest_seconds: expect.any(Number) }],
     })
-    expect(sync).toMatchObject({
-      sync: 'corp',
-      quarantine: { counts: [{ op: 'create-user', status: 422, count: 3 }] },
-    })
-    const [failed, refused] = sync.runs
-    expect(failed).toMatchObject({ state: 'failed', error: expect.stringContaining('users.csv, row 2') })
-    expect(refused.troubles).toMatchObject([
-      {
-        op: 'create-user',
-        state: 'quarantined',
-        status: 422,
-        count: 3,
-        example: { detail: expect.stringContaining('422') },
-      },
+    const ofCorp = (part: string) => written[part].filter(({ sync }: { sync: string }) => sync === 'corp')
+    const [failed, refused] = ofCorp('runs')
+    expect(failed).toMatchObject({ state: 'failed', error_code: 'source-incomplete', error: HASH })
+    expect(written.troubles).toMatchObject([
+      { run: refused.run, op: 'create-user', state: 'quarantined', status: 422, count: 3, detail: HASH },
     ])
-    const entries = sync.quarantine.newest.map(({ entry }: { entry: string }) => entry)
+    const quarantined = ofCorp('quarantine')
+    for (const entry of quarantined)
+      expect(entry).toMatchObject({ op: 'create-user', code: 'quarantined', status: 422, count: 3 })
+    const entries = quarantined.map(({ entry_id: entry }: { entry_id: string }) => entry)
     expect(new Set(entries).size).toBe(3)
-    const [, number] = /\[user (\w+)\]/.exec(refused.troubles[0].example.entry) ?? []
-    expect(entries).toContain(`[user ${number}]`)
+    expect(entries).toContain(written.troubles[0].entry_id)
+    await showsTextsWhenAsked()
   })
+}
+
+async function showsTextsWhenAsked(): Promise<void> {
+  const path = join(site.dir, 'with-texts.json')
+  const { stdout } = await site.run('bundle', '--with-texts', path)
+  expect(stdout).toMatch(/It may have names and e-mail addresses of users: read it before you send it\.\n$/)
+  const { bundle: head, runs, troubles, config } = JSON.parse(await readFile(path, 'utf8'))
+  expect(head.about).toContain('--with-texts')
+  expect(runs[0].error).toContain('users.csv, row 2')
+  expect(troubles[0].detail).toMatch(/422 .* exists$/)
+  expect(JSON.stringify(config)).not.toMatch(SECRETS)
 }

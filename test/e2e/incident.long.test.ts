@@ -200,7 +200,7 @@ test('asking for help', async () => {
   ran.add(bundle!)
   const { code, stdout } = await site.run(...bundle!.split(' ').slice(1), '-')
   expect(code).toBe(0)
-  expect(JSON.parse(stdout)).toMatchObject({ syncs: expect.anything() })
+  expect(JSON.parse(stdout)).toMatchObject({ runs: expect.any(Array) })
   expect(stdout).not.toContain('ana@example.org')
 })
 

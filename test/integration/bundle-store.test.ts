@@ -1,21 +1,31 @@
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import { expect, test, vi } from 'vitest'
+import type { Notice } from '../../src/core/notice.ts'
 import { diagnose } from '../../src/operations/bundle/diagnostics.ts'
 import { storePlan } from '../../src/store/plans.ts'
 import { addRun, finishRun } from '../../src/store/runs.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import { beginFenced } from '../support/fenced.ts'
+import { plantedBlocks, plantedNotices } from '../support/planted-facts.ts'
 import { TARGET, useTestStore } from '../support/test-store.ts'
 
 const bed = useTestStore()
 
-/** A person whose name and id the program's own words could hide, and one whose they could not. */
+/** A user with a name of their own, and one whose name is made of words of the program. */
 const PEOPLE = [
   { id: 'zvonka-77', name: 'Zvonka Perić', email: 'zvonka@peric.example' },
   { id: 'q9131x', name: 'Mark Page', email: 'mark.page@corp.example' },
 ] as const
 const SAID = `${PEOPLE.map(({ id, name, email }) => `${name} (${id}, ${email}, cn=${name},ou=people,dc=corp)`).join(' or ')} exists`
-const SECRETS = /zvonka|peri[cć]|q9131x|mark[ .]page|corp\.example|s3cret|0123abcd/i
+const SECRETS = /zvonka|peri[cć]|q9131x|mark[ .]page|corp|s3cret|0123abcd|73158209/i
+const BY = { salt: 'x'.repeat(32), withTexts: false }
+
+const HASH = expect.stringMatching(/^\[hidden [0-9a-f]{12}\]$/)
+
+/** The service's own. */
+const OWN_ID = 73_158_209
+const NOTICES = Object.entries(plantedNotices(SAID, OWN_ID))
+const BREACHES = Object.entries(plantedBlocks(SAID)).map(([code, params]) => ({ code, params, changes: 2 }))
 
 /** A run that ended, with people in every text that the store keeps. */
 async function plantedRun(): Promise<number> {
@@ -28,18 +38,26 @@ async function plantedRun(): Promise<number> {
     fingerprint: `0123abcd${id}`,
     removes: 0,
   }))
-  const notices = [
-    { kind: 'user', id: PEOPLE[0].id, code: 'no-name', params: { from: `users.csv, row 7: ${SAID}` } },
-    { kind: 'group', id: undefined, code: 'unreadable', params: { from: 'users.csv, row 8', fault: SAID } },
-  ] as const
+  const notices = NOTICES.map(
+    ([code, params]) => ({ kind: 'user', id: PEOPLE[0].id, code, params }) as Notice,
+  )
   await storePlan(fenced, { changes, notices }, new Set())
   await sql`UPDATE dirsyncd.changes SET state = 'quarantined', status = 422, attempts = 2, detail = ${SAID}
     WHERE run = ${run}`.execute(db)
   await sql`UPDATE dirsyncd.runs SET stop_code = 'scope-missing', stop_reason = ${SAID}, digest = '0123abcd', hold = 'open',
-      hold_run = run, breaches = ${JSON.stringify([{ code: 'left-out', params: { by: SAID, run: 1 }, changes: 2 }])}::jsonb,
-      only_entries = ${JSON.stringify({ users: PEOPLE.map(({ id }) => id), groups: [] })}::jsonb
+      hold_run = run, breaches = ${JSON.stringify(BREACHES)}::jsonb,
+      only_entries = ${JSON.stringify({ users: PEOPLE.map(({ id }) => id), groups: [] })}::jsonb,
+      decisions = ${JSON.stringify([{ decision: 'approved', by: SAID, at: '2026-11-21T07:29:03Z', reason: SAID, only: [SAID] }])}::jsonb,
+      part = ${JSON.stringify({ ids: PEOPLE.map(({ id }) => id), names: ['creates'] })}::jsonb,
+      configuration_change = ${JSON.stringify({ since: 1, keys: [SAID] })}::jsonb,
+      evidence = ${JSON.stringify({ server: { code: 'first-read', params: { server: SAID } }, unreadable: 1 })}::jsonb
     WHERE run = ${run}`.execute(db)
-  await fenced.write((trx) => finishRun(trx, run, { state: 'failed', error: `Bind as ${SAID} failed (49).` }))
+  await fenced.write((trx) =>
+    finishRun(trx, run, {
+      state: 'failed',
+      error: { code: 'source-refused', text: `Bind as ${SAID} failed (49).` },
+    }),
+  )
   for (const { id, name } of PEOPLE) {
     await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, params) VALUES (${sync}, ${TARGET},
       ${`0123abcd${id}`}, 'create-user', ${id}, ${JSON.stringify({ answer: `422: ${name} ${SAID}` })}::jsonb)`.execute(
@@ -59,59 +77,98 @@ async function plantedRun(): Promise<number> {
     VALUES (${`cn=zvonka ${sync}`}, ${SAID}, 's3cret', 's3cret', 1, 1, now())`.execute(db)
   await sql`INSERT INTO dirsyncd.token_lives (origin, place, longest_seconds, expires_at)
     VALUES ('s3cret', ${`s3cret ${sync}`}, 60, now())`.execute(db)
+  await sql`INSERT INTO dirsyncd.paused_syncs (sync, paused_by, reason) VALUES (${sync}, 'zvonka', ${SAID})`.execute(
+    db,
+  )
+  const dns = { [`cn=zvonka ${sync}`]: SAID }
+  await sql`INSERT INTO dirsyncd.last_good (sync, target, run, source_users, source_groups, nested_groups, nested_strangers,
+      member_lists, waiting_groups, server, options)
+    VALUES (${sync}, ${TARGET}, ${run}, 2, 1, ${JSON.stringify(dns)}::jsonb, ${JSON.stringify(dns)}::jsonb,
+      ${JSON.stringify({ zvonka: [SAID] })}::jsonb, ${JSON.stringify(['zvonka'])}::jsonb,
+      ${JSON.stringify({ url: SAID, position: dns, hints: dns })}::jsonb, ${JSON.stringify(dns)}::jsonb)`.execute(
+    db,
+  )
   return run
 }
 
-test('the facts of the store have nobody of those in its sentences, and all that is countable', async () => {
+test('the facts of the store have nobody, and all that is countable', async () => {
   const run = await plantedRun()
-  const { facts, errors } = await diagnose(bed.db, { salt: 'x'.repeat(32), shown: ['people'] })
-  expect(errors).toEqual([])
+  const { facts, missing } = await diagnose(bed.db, BY)
+  expect(missing).toEqual([])
   const text = JSON.stringify(facts)
   expect(text).not.toMatch(SECRETS)
-  const { syncs, tokens } = JSON.parse(text)
-  expect(tokens).toMatchObject([{ longestSeconds: 60 }])
-  const [sync] = syncs
-  expect(sync).toMatchObject({
-    absences: [{ kind: 'user', count: 2 }],
-    decisions: [{ run, decision: 'rejected', count: 1 }],
-    quarantine: { counts: [{ op: 'create-user', code: 'quarantined', status: 422, count: 2 }] },
-    runs: [
-      {
-        run,
-        state: 'failed',
-        only: { users: 2, groups: 0 },
-        stop: { code: 'scope-missing' },
-        hold: { state: 'open', run },
-        breaches: [{ code: 'left-out', changes: 2 }],
-        troubles: [{ op: 'create-user', state: 'quarantined', status: 422, count: 2, attempts: 2 }],
-        notices: [
-          { kind: 'group', code: 'unreadable', count: 1 },
-          {
-            kind: 'user',
-            code: 'no-name',
-            count: 1,
-            example: { from: expect.stringContaining('users.csv, row 7: [user ') },
-          },
-        ],
-      },
-    ],
+  const written = JSON.parse(text)
+  const ofSync = (part: string) => written[part].filter(({ sync }: { sync: string }) => sync === bed.sync)
+  expect(written).toMatchObject({
+    tokens: [{ longest_seconds: 60 }],
+    store: [{ version: expect.stringContaining('PostgreSQL') }],
+    refusedLogins: [{ message: HASH, times: 1, secrets: 1 }],
+    tables: expect.arrayContaining([expect.objectContaining({ table: 'dirsyncd.runs' })]),
   })
-  const hashes = sync.quarantine.newest.map(({ entry }: { entry: string }) => entry)
-  for (const hash of hashes) expect(sync.runs[0].error).toContain(hash)
+  expect(ofSync('absences')).toMatchObject([{ kind: 'user', count: 2 }])
+  expect(ofSync('decisions')).toMatchObject([{ run, decision: 'rejected', count: 1 }])
+  expect(ofSync('paused')).toEqual([{ sync: bed.sync, since: expect.any(String) }])
+  expect(ofSync('lastGood')).toMatchObject([{ run, nested_groups: 1, waiting_groups: 1, has_server: true }])
+  const quarantined = { op: 'create-user', code: 'quarantined', status: 422, count: 2 }
+  expect(ofSync('quarantine')).toMatchObject([quarantined, quarantined])
+  expect(ofSync('runs')).toMatchObject([
+    {
+      run,
+      state: 'failed',
+      only_entries: { users: [HASH, HASH], groups: [] },
+      error_code: 'source-refused',
+      error: HASH,
+      stop_code: 'scope-missing',
+      hold: 'open',
+      hold_run: run,
+      breaches: expect.arrayContaining([{ code: 'left-out', changes: 2, params: { by: HASH, run: 1 } }]),
+      part: { ids: [HASH, HASH], names: ['creates'] },
+      evidence: { server: { code: 'first-read', params: { server: HASH } }, unreadable: 1 },
+      decisions: [{ decision: 'approved', by: HASH, at: '2026-11-21T07:29:03Z', reason: HASH }],
+    },
+  ])
+  const ofRun = (part: string) => written[part].filter((row: { run: number }) => row.run === run)
+  expect(ofRun('troubles')).toMatchObject([
+    { op: 'create-user', state: 'quarantined', status: 422, count: 2, attempts: 2, detail: HASH },
+  ])
+  expect(ofRun('notices')).toHaveLength(NOTICES.length)
+  expect(ofRun('notices')).toContainEqual(
+    expect.objectContaining({
+      code: 'unproved',
+      count: 1,
+      params: expect.objectContaining({
+        field: 'email',
+        wait: { code: 'container-emptied', params: { container: HASH, wasFound: true } },
+      }),
+    }),
+  )
+  // One entry can be followed.
+  const [one, other] = ofSync('quarantine').map(({ entry_id: entry }: { entry_id: string }) => entry)
+  expect(ofSync('runs')[0].only_entries.users.toSorted()).toEqual([one, other].toSorted())
 })
 
-test('why parts could not be read is said once, in the words of the program', async () => {
-  const failing = new Kysely<Tables>({
-    dialect: new PostgresDialect({
-      pool: {
-        connect: () => Promise.reject(new Error('the store does not take the name "Zvonka"')),
-        options: {},
-        end: async () => {},
-      },
-    }),
-  })
-  const { errors } = await diagnose(failing, { salt: 'x'.repeat(32), shown: [] })
-  expect(errors).toEqual([expect.stringMatching(/^the store does not take the name \[hidden \w+\]$/)])
+test('with texts, the sentences are as they are, and ids stay hidden', async () => {
+  const run = await plantedRun()
+  const { facts } = await diagnose(bed.db, { ...BY, withTexts: true })
+  const { runs, troubles } = JSON.parse(JSON.stringify(facts))
+  const found = runs.find((each: { run: number }) => each.run === run)
+  expect(found).toMatchObject({ error: `Bind as ${SAID} failed (49).`, stop_reason: SAID, digest: HASH })
+  const ofRun = troubles.filter((each: { run: number }) => each.run === run)
+  expect(ofRun).toMatchObject([{ detail: SAID, entry_id: HASH }])
+})
+
+test('a part that cannot be read is named with its code, and the others are there', async () => {
+  const run = await plantedRun()
+  await sql`ALTER TABLE dirsyncd.changes RENAME COLUMN detail TO away`.execute(bed.db)
+  try {
+    const { facts, missing } = await diagnose(bed.db, BY)
+    expect(missing).toEqual([
+      { part: 'troubles', code: 'internal', system: '42703', text: expect.stringContaining('detail') },
+    ])
+    expect(facts).toMatchObject({ runs: expect.arrayContaining([expect.objectContaining({ run })]) })
+  } finally {
+    await sql`ALTER TABLE dirsyncd.changes RENAME COLUMN away TO detail`.execute(bed.db)
+  }
 })
 
 test('a store that is away is asked once', async () => {
@@ -121,22 +178,6 @@ test('a store that is away is asked once', async () => {
   const away = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: { connect, options: {}, end: async () => {} } }),
   })
-  await expect(diagnose(away, { salt: 'x'.repeat(32), shown: [] })).rejects.toThrow('refused')
+  await expect(diagnose(away, BY)).rejects.toThrow('refused')
   expect(connect).toHaveBeenCalledOnce()
-})
-
-test('without the names of the store, no word of a sentence stays', async () => {
-  await plantedRun()
-  await sql`ALTER TABLE dirsyncd.changes RENAME COLUMN change TO change_away`.execute(bed.db)
-  try {
-    const { facts, errors } = await diagnose(bed.db, { salt: 'x'.repeat(32), shown: [] })
-    expect(errors).toEqual([expect.stringContaining('[hidden ')])
-    const { syncs } = JSON.parse(JSON.stringify(facts))
-    const { runs } = syncs.find((each: { sync: string }) => each.sync === bed.sync)
-    expect(runs[0]).toMatchObject({ state: 'failed', error: expect.stringMatching(/^\[hidden \w+\]/) })
-    expect(runs[0].error).not.toContain('failed')
-    expect(JSON.stringify(facts)).not.toMatch(SECRETS)
-  } finally {
-    await sql`ALTER TABLE dirsyncd.changes RENAME COLUMN change_away TO change`.execute(bed.db)
-  }
 })

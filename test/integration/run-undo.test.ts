@@ -205,6 +205,7 @@ test('a run that waits does not begin while the sync is paused, and one that is 
   expect(await harness.getRun(early)).toMatchObject({
     state: 'failed',
     error: 'ana paused the sync before this run began',
+    error_code: 'sync-paused',
   })
   const first = await harness.control.paused()
   await harness.control.pause({ sync: bed.sync, by: 'bob', reason: 'a move' })

@@ -149,13 +149,17 @@ describe.each(VERSIONS)('a store on PostgreSQL of %s', (which, make, said) => {
     expect(stores).toMatchObject({ level: 'fail' })
     expect(`${stores.detail}\n`).toMatch(said)
     expect(checked.lines).toContainEqual(expect.objectContaining({ part: 'directory', level: 'ok' }))
-    const bundle = JSON.parse((await site.run('bundle', '-')).stdout)
+    const bundle = JSON.parse((await site.run('bundle', '--with-texts', '-')).stdout)
     expect(bundle.config.options.syncs).toHaveLength(1)
     if (!which.includes('queue'))
       expect(bundle.missing).toEqual([
-        expect.stringMatching(
-          /^The store at .* (was last used by a newer dirsyncd|has the tables of another build)/,
-        ),
+        {
+          part: 'store',
+          code: expect.stringMatching(/^store-(?:unavailable|other-form)$/),
+          text: expect.stringMatching(
+            /^The store at .* (was last used by a newer dirsyncd|has the tables of another build)/,
+          ),
+        },
       ])
     expect(await contentOf(url)).toEqual(before)
   })
@@ -319,7 +323,7 @@ describe('an empty database', () => {
       }),
     )
     const bundle = JSON.parse((await site.run('bundle', '-')).stdout)
-    expect(bundle.missing).toEqual([expect.stringMatching(empty.source.replace('\\n$', '$'))])
+    expect(bundle.missing).toMatchObject([{ part: 'store', code: 'store-empty' }])
     expect(await contentOf(url)).toEqual(before)
   })
 
@@ -385,7 +389,7 @@ describe('an embedded store', () => {
         stderr: expect.stringMatching(empty),
       })
     const bundle = JSON.parse((await site.run('bundle', '-')).stdout)
-    expect(bundle.missing).toEqual([expect.stringMatching(empty.source.replace('\\n$', '$'))])
+    expect(bundle.missing).toMatchObject([{ part: 'store', code: 'store-empty' }])
     const { lines } = await site.json('check')
     const detail = expect.stringMatching(
       /^embedded store, which is empty: .* which this user may; queue on the store$/,

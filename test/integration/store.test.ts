@@ -81,9 +81,14 @@ describe.each([
     expect(await changesOf(db, run, 10)).toMatchObject([{ change: { have: { name: KEPT } } }])
     await fenced.write(async (trx) => {
       await stopRun(trx, run, 'internal', HOSTILE)
-      await finishRun(trx, run, { state: 'failed', error: HOSTILE })
+      await finishRun(trx, run, { state: 'failed', error: { code: 'internal', text: HOSTILE } })
     })
-    expect(await findRun(db, run)).toMatchObject({ state: 'failed', error: KEPT, stop_reason: KEPT })
+    expect(await findRun(db, run)).toMatchObject({
+      state: 'failed',
+      error: KEPT,
+      error_code: 'internal',
+      stop_reason: KEPT,
+    })
   })
 
   test('values go in and come out as with any pool of pg', async () => {

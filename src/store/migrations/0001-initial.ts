@@ -14,7 +14,7 @@ CREATE TABLE dirsyncd.runs (
   directory_moved boolean NOT NULL DEFAULT false, approved boolean NOT NULL DEFAULT false,
   counts jsonb, evidence jsonb, breaches jsonb, digest text, configuration_change jsonb,
   hold text, hold_run integer, hold_expires_at timestamptz, decisions jsonb NOT NULL DEFAULT '[]',
-  error text, stop_code text, stop_reason text,
+  error text, error_code text, stop_code text, stop_reason text,
   refused integer NOT NULL DEFAULT 0, refused_before_success integer NOT NULL DEFAULT 0,
   probes integer NOT NULL DEFAULT 0, pending integer NOT NULL DEFAULT 0, returned integer NOT NULL DEFAULT 0,
   outcomes jsonb NOT NULL DEFAULT '{}',

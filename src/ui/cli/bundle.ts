@@ -5,12 +5,14 @@ import type { BareSession, Runner } from './context.ts'
 import { writeNewFile } from '../../base/terminal/new-file.ts'
 
 const HELP = `
-The file has versions, the configuration without secrets, the last 20 runs of each sync with counts and errors, what is
-in quarantine, and the sizes of tables. Hashes stand for ids, names and e-mail addresses. Read it before you send it: a
-sentence of another program, such as the API or the LDAP server, may hold what no rule expects.
+The file has versions, the configuration without secrets, the last 20 runs of each sync with counts and codes of errors,
+what is in quarantine, and the sizes of tables. Hashes stand for ids, names, e-mail addresses and sentences. With
+--with-texts the sentences of errors and of the API's answers are in it as they are: they may name users, with their
+e-mail addresses. Read the file before you send it.
 
 Examples:
   dirsyncd bundle
+  dirsyncd bundle --with-texts
   dirsyncd bundle /tmp/for-support.json
   dirsyncd bundle - | less`
 
@@ -23,14 +25,23 @@ export function addBundle(program: Command, run: Runner): void {
       'The new file, or - for standard output (default: dirsyncd-bundle-YYYYMMDD-HHMMSS.json).',
       named,
     )
+    .option(
+      '--with-texts',
+      'Add the sentences of errors and answers, which may have names and e-mails of users.',
+    )
     .addHelpText('after', HELP)
-    .action((file: string | undefined) =>
-      run((session) => writeBundle(session, file), { needsConfig: false }),
+    .action((file: string | undefined, { withTexts = false }: { withTexts?: boolean }) =>
+      run((session) => writeBundle(session, file, withTexts), { needsConfig: false }),
     )
 }
 
-async function writeBundle(session: BareSession, asked: string | undefined): Promise<number> {
-  const { bundle, missing } = await session.compose.collectBundle(session.configPlace, session.log)
+async function writeBundle(
+  session: BareSession,
+  asked: string | undefined,
+  withTexts: boolean,
+): Promise<number> {
+  const { configPlace: place, log } = session
+  const { bundle, missing } = await session.compose.collectBundle({ place, log, withTexts })
   const text = `${JSON.stringify(bundle, null, 2)}\n`
   if (asked === '-') {
     session.print(text.trimEnd())
@@ -43,11 +54,14 @@ async function writeBundle(session: BareSession, asked: string | undefined): Pro
   if (session.json) session.printJson({ file: path, bytes, missing })
   else
     session.print(
-      `Wrote ${path} (${amount(Math.ceil(bytes / 1024), 'kilobyte')}). Read it before you send it.`,
+      `Wrote ${path} (${amount(Math.ceil(bytes / 1024), 'kilobyte')}). ${withTexts ? WITH_TEXTS : READ_IT}`,
       ...missing.map((sentence) => `It lacks a part: ${sentence}`),
     )
   return 0
 }
+
+const READ_IT = 'Read it before you send it.'
+const WITH_TEXTS = 'It may have names and e-mail addresses of users: read it before you send it.'
 
 /** In UTC. */
 function defaultName(now: Date): string {

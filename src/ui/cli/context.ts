@@ -7,7 +7,7 @@ import type { ReloadReport } from '../../operations/reload.ts'
 import type { ControlOptions } from '../../compose/control.ts'
 import type { ReloadOptions } from '../../compose/reload.ts'
 import type { Log } from '../../base/log/log.ts'
-import type { CollectedBundle } from '../../compose/bundle.ts'
+import type { BundleRequest, CollectedBundle } from '../../compose/bundle.ts'
 import type { CheckItem, CheckRequest } from '../../operations/check.ts'
 import type { InitSteps } from '../../operations/init/init.ts'
 import type { TestedChannel } from '../../compose/test-notifications.ts'
@@ -26,7 +26,7 @@ export interface Io extends program.Io {
 export interface Compose {
   readonly sourceProblem: (source: SourceConfig) => string | undefined
   readonly openControl: (config: Config, log: Log, options: ControlOptions) => Promise<Control>
-  readonly collectBundle: (place: ConfigPlace, log: Log) => Promise<CollectedBundle>
+  readonly collectBundle: (request: BundleRequest) => Promise<CollectedBundle>
   readonly runDaemon: (
     config: Config,
     log: Log,

@@ -10,8 +10,8 @@ import { addWatching, type Watching } from './watching.ts'
 
 export interface AdminOptions {
   readonly control: Omit<Control, typeof Symbol.asyncDispose>
-  /** For a support bundle; without names. */
-  readonly diagnose?: (request: z.infer<typeof diagnosticsRequest>) => Promise<object>
+  /** For a support bundle. */
+  readonly diagnose?: (of: z.infer<typeof redaction>) => Promise<object>
   readonly watching: Watching
   readonly reload: () => Promise<ReloadReport>
   readonly configuration: () => { readonly syncs: readonly WrittenSync[] }
@@ -61,7 +61,7 @@ const runFilter = z.strictObject({
 const runDetail = z.strictObject({ limit: z.coerce.number().int().min(0).max(PART).default(PART) })
 const place = z.strictObject({ after: z.coerce.number().int().optional() })
 
-const diagnosticsRequest = z.strictObject({ salt: z.string().min(32), shown: z.array(z.string()) })
+const redaction = z.strictObject({ salt: z.string().min(32), withTexts: z.boolean() })
 
 /**
  * These operations name users and change data; only the file mode of the unix socket protects them. Never listens by
@@ -79,8 +79,7 @@ export function buildAdminApp({
   answerErrors(app, log)
   addWatching(app, watching)
   addOperations(app, control)
-  if (diagnose !== undefined)
-    app.post('/diagnostics', (request) => diagnose(read(diagnosticsRequest, request.body)))
+  if (diagnose !== undefined) app.post('/diagnostics', (request) => diagnose(read(redaction, request.body)))
   app.post('/reload', () => reload())
   app.get('/configuration', (): readonly WrittenSync[] =>
     configuration().syncs.map(({ name, written }) => ({ name, written })),
