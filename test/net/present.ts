@@ -1,4 +1,5 @@
-import { DirectoryUsers, SourceUsers } from '../../src/core/entries/users.ts'
+import { atOnce } from '../../src/base/steps.ts'
+import { DirectoryUsers } from '../../src/core/entries/users.ts'
 import { partFingerprints } from '../../src/core/plan/change.ts'
 import { choices, decidedChanges, holdAfter, undecided } from '../../src/core/plan/decide.ts'
 import { GUARDED, heldChanges } from '../../src/core/plan/guards.ts'
@@ -9,7 +10,7 @@ import { runSync } from '../../src/sync/run.ts'
 import { runUndo } from '../../src/sync/undo.ts'
 import type { Core } from '../reference/store/ram.ts'
 import type { Decider } from './decider.ts'
-import { oldSnapshot } from './old-form.ts'
+import { newSource } from './new-form.ts'
 import { runnerOf } from './runner.ts'
 import { inBothForms } from './store/breaches.ts'
 
@@ -23,15 +24,15 @@ export const present: Decider = {
   core: {
     partFingerprints,
     choices,
-    decidedChanges,
-    holdAfter,
+    decidedChanges: (...of: Parameters<typeof decidedChanges>) => atOnce(decidedChanges(...of)),
+    holdAfter: (...of: Parameters<typeof holdAfter>) => atOnce(holdAfter(...of)),
     undecided,
-    heldChanges,
+    heldChanges: (...of: Parameters<typeof heldChanges>) => atOnce(heldChanges(...of)),
     leftOut,
     opsOfPart,
     GUARDED,
   } as unknown as Core,
-  snapshotOf: (seen, table) => oldSnapshot(seen, new SourceUsers(table as never)),
+  sourceOf: (step) => newSource(step) as never,
   directoryUsers: (table) => new DirectoryUsers(table as never),
   run: (ram, number, step, around) =>
     run(ram, number, step, {

@@ -4,7 +4,7 @@ import type { RunState } from '../../reference/store/run-types.ts'
 import * as runs from '../../reference/store/runs.ts'
 import { inBothForms } from './breaches.ts'
 
-export { findRun, finishRun } from '../../reference/store/runs.ts'
+export { finishRun } from '../../reference/store/runs.ts'
 
 type Planned = NonNullable<Parameters<typeof runs.setRunState>[3]>
 
