@@ -149,7 +149,7 @@ export class Company {
         .map(({ id, name, lists }) => ({
           id,
           name,
-          members: lists.flatMap(({ users }) => users.filter((user) => ids.has(user))),
+          members: [...new Set(lists.flatMap(({ users }) => users.filter((user) => ids.has(user))))],
         })),
     }
   }
@@ -254,12 +254,14 @@ export class Company {
   ): Seen {
     const isShown = ({ id }: { readonly id: string }) => !hidden.user.has(id) && !skipped.has(id)
     const lists = ({ id, lists: all }: Group) =>
-      all.map((list) => ({
-        ...list,
-        users: isSilent(id, list.attribute) ? [] : list.users.filter((user) => !hidden.user.has(user)),
-        nested: isSilent(id, list.attribute) ? [] : [...list.nested],
-        unresolved: isSilent(id, list.attribute) ? [] : [...list.unresolved],
-      }))
+      all
+        .filter(({ attribute }) => this.attributes.includes(attribute))
+        .map((list) => ({
+          ...list,
+          users: isSilent(id, list.attribute) ? [] : list.users.filter((user) => !hidden.user.has(user)),
+          nested: isSilent(id, list.attribute) ? [] : [...list.nested],
+          unresolved: isSilent(id, list.attribute) ? [] : [...list.unresolved],
+        }))
     const groups = [...this.groups.values()].filter(({ id }) => !hidden.group.has(id))
     return {
       ...read,

@@ -1,12 +1,11 @@
 import type { DirectoryGroup, DirectoryUser } from '../reference/directory/entry.ts'
-import type { LossLook } from '../reference/directory/evidence.ts'
-import type { DirectorySnapshot, Notice, SourceSnapshot } from '../reference/directory/snapshot.ts'
+import type { DirectorySnapshot, Notice } from '../reference/directory/snapshot.ts'
 import type { UserTable } from '../reference/directory/user-table.ts'
 import type { Breach } from '../reference/plan/guards.ts'
 import type { Source } from '../reference/source/source.ts'
 import type { Core, Ram } from '../reference/store/ram.ts'
 import type { Membership } from '../reference/plan/policy.ts'
-import type { Kind, Seen, ServiceStart, Step } from './story.ts'
+import type { Kind, ServiceStart, Step } from './story.ts'
 
 /** What a decider made of a run's reads, once it is stored. */
 export interface Kept {
@@ -35,41 +34,13 @@ export interface Around {
 /** A decider is reached through this alone: a world and a RAM store go in, changes come out. */
 export interface Decider {
   readonly core: Core
-  /** The snapshot of a read, in the decider's own form. */
-  readonly snapshotOf: (seen: Seen, table: UserTable) => SourceSnapshot
+  /** The source of a step, in the decider's own form. */
+  readonly sourceOf: (step: Step) => Source
   readonly directoryUsers: (
     table: UserTable,
   ) => ReadonlyMap<string, DirectoryUser> & { add(row: number): boolean }
   /** Makes one run, which waits in the RAM. Throws what the run throws. */
   readonly run: (ram: Ram, run: number, step: Step, around: Around) => Promise<RunEnd>
-  /** Ends the run with an error, as after a failure. */
-}
-
-export function sourceOf(step: Step, decider: Decider): Source {
-  const { recheck, losses, idsAt, seen } = step
-  return {
-    read: async (_signal, { table }) => decider.snapshotOf(seen, table),
-    lookAgain: async (kind, ids) => new Map(ids.map((id) => [id, recheck[kind].get(id) ?? 'gone'])),
-    ...(seen.isLdap && {
-      lookAtLosses: async (_snapshot, lost) =>
-        new Map([...lost].map(([group, users]) => [group, lookAtLoss(losses, group, users)])),
-      idsAt: async (dns) => new Map(dns.flatMap((dn) => (idsAt.has(dn) ? [[dn, idsAt.get(dn)!]] : []))),
-    }),
-  }
-}
-
-function lookAtLoss(
-  { renamed, unproved, provedEmpty }: Step['losses'],
-  group: string,
-  users: readonly string[],
-): LossLook {
-  const doubted = unproved.get(group)
-  return {
-    stillMembers: users.filter((user) => renamed.has(user)),
-    ...(doubted !== undefined && { unproved: 'the list cannot be read' }),
-    ...(doubted !== undefined && doubted !== 'all' && { unprovedMembers: doubted }),
-    ...(provedEmpty.has(group) && { provedEmpty: true }),
-  }
 }
 
 export function directoryOf(

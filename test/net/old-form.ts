@@ -1,10 +1,63 @@
 import type { GroupEntry, UserEntry } from '../reference/directory/entry.ts'
 import type { Notice, SourceSnapshot } from '../reference/directory/snapshot.ts'
+import type { LossLook } from '../reference/directory/evidence.ts'
+import type { Source } from '../reference/source/source.ts'
+import { SourceUsers } from '../reference/directory/users.ts'
 import { forEachInSteps } from '../reference/directory/steps.ts'
-import type { Kind, Seen, SeenGroup } from './story.ts'
+import {
+  groupsByDn,
+  isChanging,
+  isNameless,
+  isShown,
+  keyOf,
+  listsNames,
+  showsAllLists,
+  sightingOf,
+} from './recheck.ts'
+import type { Kind, Seen, SeenGroup, Step } from './story.ts'
 
-/** The snapshot of a read in the form of 3168b636: closures over groups. `users` is filled with the users. */
-export function oldSnapshot(
+/** The source in the form of 3168b636, which judges removals of members itself. */
+export function oldSource(step: Step): Source {
+  const { idsAt, seen } = step
+  return {
+    read: async (_signal, { table }) => oldSnapshot(seen, new SourceUsers(table)),
+    lookAgain: async (kind, ids) => new Map(ids.map((id) => [id, sightingOf(step, kind, id)])),
+    ...(seen.isLdap && {
+      lookAtLosses: async (_snapshot, losses) => lookAtLosses(step, losses),
+      idsAt: async (dns) => new Map(dns.flatMap((dn) => (idsAt.has(dn) ? [[dn, idsAt.get(dn)!]] : []))),
+    }),
+  }
+}
+
+function lookAtLosses(
+  step: Step,
+  losses: ReadonlyMap<string, readonly string[]>,
+): ReadonlyMap<string, LossLook> {
+  const tree = new GroupTree(step.seen)
+  return new Map([...losses].map(([group, lost]) => [group, lookAtLoss(step, tree.within(group), lost)]))
+}
+
+/** @param within the group and all groups within it */
+function lookAtLoss(step: Step, within: readonly SeenGroup[], lost: readonly string[]): LossLook {
+  const { losses } = step
+  const stillMembers = lost.filter((user) => losses.renamed.has(user))
+  const gone = lost.filter((user) => !losses.renamed.has(user))
+  if (gone.length === 0) return { stillMembers }
+  if (within.some((group) => isChanging(losses, group))) return { stillMembers, unproved: 'it is changing' }
+  const isOfNames = within.some((group) => listsNames(losses, group))
+  const nameless = gone.filter((user) => isOfNames && isNameless(step, user))
+  if (nameless.length > 0) return { stillMembers, unproved: 'has no name', unprovedMembers: nameless }
+  const hasMembers = losses.renamed.size > 0 || within.some(hasUsers)
+  if (hasMembers) return { stillMembers }
+  return { stillMembers, provedEmpty: within.every((group) => showsAllLists(step, group)) }
+}
+
+function hasUsers({ lists }: SeenGroup): boolean {
+  return lists.some(({ users }) => users.length > 0)
+}
+
+/** The snapshot in the form of 3168b636: closures over groups. `users` is filled with the users. */
+function oldSnapshot(
   seen: Seen,
   users: SourceSnapshot['users'] & { add(user: UserEntry): unknown },
 ): SourceSnapshot {
@@ -24,8 +77,6 @@ export function oldSnapshot(
     },
     unreadable: seen.unreadable,
     notices: seen.skipped.map(({ kind, id, code }): Notice => ({ kind, id, code, detail: 'is not used' })),
-    groupsWithMembers: inFilter.filter(({ lists }) => lists.some(({ users: listed }) => listed.length > 0))
-      .length,
     ...(seen.isLdap && ldapEvidence(seen, tree)),
     ...(seen.server !== undefined && { server: seen.server }),
   }
@@ -40,10 +91,12 @@ function entryOf(tree: GroupTree, { id, name, dn }: SeenGroup): GroupEntry {
 class GroupTree {
   readonly byDn: ReadonlyMap<string, SeenGroup>
   readonly byId: ReadonlyMap<string, SeenGroup>
+  readonly byKey: ReadonlyMap<string, SeenGroup>
 
-  constructor({ groups }: Seen) {
-    this.byDn = new Map(groups.map((group) => [group.dn, group]))
-    this.byId = new Map(groups.map((group) => [group.id, group]))
+  constructor(seen: Seen) {
+    this.byDn = groupsByDn(seen)
+    this.byId = new Map(seen.groups.map((group) => [group.id, group]))
+    this.byKey = new Map(seen.groups.map((group) => [keyOf(group), group]))
   }
 
   /** The group and all groups within it. */
@@ -69,15 +122,15 @@ class GroupTree {
 
 function ldapEvidence(seen: Seen, tree: GroupTree): Partial<SourceSnapshot> {
   const children = new Set(seen.groups.flatMap((group) => tree.children(group)))
-  const memberLists = seen.groups.map(({ id, lists }) => {
-    const shown = lists.filter(({ users, nested }) => users.length + nested.length > 0)
-    return [id, shown.map(({ attribute }) => attribute)] as const
+  const memberLists = seen.groups.map((group) => {
+    return [keyOf(group), group.lists.filter(isShown).map(({ attribute }) => attribute)] as const
   })
   return {
+    groupsWithMembers: seen.groups.filter((group) => group.isInFilter && hasUsers(group)).length,
     nestedGroups: new Map(Array.from(children, ({ dn, id, isInFilter }) => [dn, isInFilter ? id : ''])),
-    nestingGroups: seen.groups.filter((group) => tree.children(group).length > 0).map(({ id }) => id),
-    strangersOf: (id) => {
-      const group = tree.byId.get(id)
+    nestingGroups: seen.groups.filter((group) => tree.children(group).length > 0).map(keyOf),
+    strangersOf: (key) => {
+      const group = tree.byKey.get(key)
       return group && tree.strangers(group)
     },
     strangersWithin: (id) => tree.within(id).flatMap((group) => tree.strangers(group)),
@@ -85,7 +138,7 @@ function ldapEvidence(seen: Seen, tree: GroupTree): Partial<SourceSnapshot> {
     ...(seen.memberAttributes.length > 1 && {
       memberLists: new Map(memberLists.filter(([, shown]) => shown.length > 0)),
     }),
-    listsWithin: (id) => tree.within(id).map((group) => ({ key: group.id, dn: group.dn })),
+    listsWithin: (id) => tree.within(id).map((group) => ({ key: keyOf(group), dn: group.dn })),
     eachPlace: (kind, visit) => {
       const groups = seen.groups.filter(({ isInFilter }) => isInFilter)
       const entries: readonly Pick<SeenGroup, 'id' | 'container'>[] = kind === 'user' ? seen.users : groups

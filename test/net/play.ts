@@ -5,7 +5,7 @@ import { openHold } from '../reference/store/holds.ts'
 import { addUndo, approvePart } from '../reference/store/part-decisions.ts'
 import { Ram, type Row, type Run } from '../reference/store/ram.ts'
 import { addRun, interruptRuns, nextWaitingRun } from '../reference/store/runs.ts'
-import { type Decider, directoryOf, type Kept, sourceOf } from './decider.ts'
+import { type Decider, directoryOf, type Kept } from './decider.ts'
 import { nameOf } from './names.ts'
 import { Crash } from './runner.ts'
 import { Service } from './service.ts'
@@ -55,7 +55,7 @@ async function playRun(stage: Stage, step: Step, run: Run, lines: string[]): Pro
   lines.push(titleOf(run))
   const end = await decider
     .run(ram, run.run, step, {
-      source: sourceOf(step, decider),
+      source: decider.sourceOf(step),
       readDirectory: async (_signal, table, membership) =>
         directoryOf(service.list(step), step, decider, table, membership),
       beforeKeep: () => crashIf(step, 'crash-before-keep'),

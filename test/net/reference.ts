@@ -1,4 +1,4 @@
-import { DirectoryUsers, SourceUsers } from '../reference/directory/users.ts'
+import { DirectoryUsers } from '../reference/directory/users.ts'
 import { partFingerprints } from '../reference/plan/change.ts'
 import { choices, decidedChanges, holdAfter, undecided } from '../reference/plan/decide.ts'
 import { GUARDED, heldChanges } from '../reference/plan/guards.ts'
@@ -8,7 +8,7 @@ import { Pass } from '../reference/sync/pass.ts'
 import { runSync } from '../reference/sync/run.ts'
 import { runUndo } from '../reference/sync/undo.ts'
 import type { Decider } from './decider.ts'
-import { oldSnapshot } from './old-form.ts'
+import { oldSource } from './old-form.ts'
 import { runnerOf } from './runner.ts'
 
 /** The decider of 3168b636. */
@@ -24,7 +24,7 @@ export const reference: Decider = {
     opsOfPart,
     GUARDED,
   },
-  snapshotOf: (seen, table) => oldSnapshot(seen, new SourceUsers(table)),
+  sourceOf: oldSource,
   directoryUsers: (table) => new DirectoryUsers(table),
   run: runnerOf({ Pass, runSync, runUndo }),
 }

@@ -55,7 +55,7 @@ function writtenTwice(ram: Ram): readonly Write[] {
   })
 }
 
-function openWrites(ram: Ram): readonly Write[] {
+export function openWrites(ram: Ram): readonly Write[] {
   const open = ram.journal.filter(({ isSettled }) => !isSettled)
   const missed = new Set(open.filter(({ isMissed }) => isMissed).map(nameOf))
   return open.filter((write) => {
