@@ -36,6 +36,9 @@ export default defineConfig({
           name: 'net',
           include: ['test/net/**/*.test.ts'],
           exclude: LONG,
+          testTimeout: 300_000,
+          // As many as the other project of its group, which vitest requires.
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },

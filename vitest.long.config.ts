@@ -32,7 +32,13 @@ export default defineConfig({
       },
       {
         plugins: [ramStore()],
-        test: { name: 'net', include: [NET], sequence: { groupOrder: 0 } },
+        test: {
+          name: 'net',
+          include: [NET],
+          testTimeout: 1_800_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
       },
       { test: { ...LONG, name: 'load', include: [LOAD], maxWorkers: 1, sequence: { groupOrder: 1 } } },
     ],
