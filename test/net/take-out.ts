@@ -41,9 +41,8 @@ async function worldsWithout(tree: PatchedTree, protection: Protection): Promise
     const { stderr } = error as { readonly stderr: string }
     const [count] = /\d+ worlds differ/.exec(stderr) ?? []
     if (count === undefined) throw error
-    return `${count}, such as ${Array.from(stderr.matchAll(/world (\d+) \(/g), ([, seed]) => seed)
-      .slice(0, 4)
-      .join(', ')}`
+    const seeds = new Set(Array.from(stderr.matchAll(/world (\d+) \(/g), ([, seed]) => seed))
+    return `${count}, such as ${[...seeds].slice(0, 4).join(', ')}`
   }
 }
 

@@ -78,6 +78,37 @@ export const rejections: readonly Theme[] = [
     },
     NOTHING,
   ]),
+  heldScript('rejected-name-of-another-update', [
+    (company) => change(company, 'u1', { name: 'Was', email: 'was@example.org' }),
+    (company, draft) => {
+      change(company, 'u1', { name: 'Rejected', email: 'rejected@example.org' })
+      draft.decides.push({ does: 'reject' })
+    },
+    (company) => {
+      letGo(company)
+      change(company, 'u1', { email: 'other@example.org' })
+    },
+    NOTHING,
+  ]),
+  heldScript('approved-and-short-list', [
+    (company) => {
+      company.hasServer = false
+      grow(company, 12)
+    },
+    (company, draft) => {
+      hideFirst(company, draft)
+      draft.decides.push({ does: 'approve' })
+    },
+    (company, draft) => {
+      hideFirst(company, draft)
+      for (const id of ['u1', 'u2', 'u3', 'u4', 'u5']) draft.listing.hiddenUsers.add(id)
+    },
+    (_company, draft) => void (draft.only = { users: ['u0'], groups: [] }),
+    (company, draft) => {
+      hideFirst(company, draft)
+      draft.only = { users: ['u0'], groups: [] }
+    },
+  ]),
   heldScript('approved-once', [
     (company) => void (company.hasServer = false),
     (company, draft) => {

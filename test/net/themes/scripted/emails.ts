@@ -57,4 +57,13 @@ export const claims: readonly Theme[] = [
       company.hire({ email: 'held@example.org' })
     },
   ),
+  script('email-freed-by-a-later-user', () => undefined, [
+    (company) => change(company, 'u5', { email: 'held@example.org' }),
+    (company) => {
+      change(company, 'u0', { name: 'Other' })
+      change(company, 'u1', { email: 'held@example.org' })
+      change(company, 'u5', { email: 'new@example.org' })
+    },
+    NOTHING,
+  ]),
 ]

@@ -1,4 +1,4 @@
-import type { Company } from '../../company.ts'
+import { type Company, HOUR } from '../../company.ts'
 import { grow, type Theme } from '../theme.ts'
 import { type Act, script, NOTHING, hold, change, hideFirst } from './script.ts'
 
@@ -40,6 +40,11 @@ export const grace: readonly Theme[] = [
     company.hire()
     draft.ends = company.rng.pick(['crash-after-keep', 'crash-in-apply'])
   }),
+  script(
+    'grace-of-hours',
+    ({ rules }) => void (rules.grace = { ...rules.grace, deleteAfter: { user: { ms: 3 * HOUR } } }),
+    [NOTHING, hideFirst, hideFirst, hideFirst, hideFirst],
+  ),
   script('grace-approved', inGrace, [
     (_company, draft) => {
       draft.others.push({ does: 'put-user', user: { id: 'stranger', name: 'Stranger', email: null } })

@@ -16,6 +16,14 @@ function hideOu(shown: number): Act {
 
 export const containers: readonly Theme[] = [
   script('ou-comes-back-slowly', inContainer, [NOTHING, hideOu(0), hideOu(1), hideOu(1), hideOu(3)]),
+  script('ou-left-the-filter', inContainer, [
+    NOTHING,
+    (company, draft) => {
+      hideOu(0)(company, draft)
+      for (const id of draft.hidden.user) draft.recheck.user.set(id, 'left-filter')
+    },
+    NOTHING,
+  ]),
   script('ou-of-a-crashed-run', inContainer, [
     NOTHING,
     (company, draft) => {
@@ -195,11 +203,28 @@ export const memberLists: readonly Theme[] = [
     },
     NOTHING,
   ]),
+  script('small-group-that-is-changing', (company) => void company.found(['u0', 'u1']), [
+    NOTHING,
+    (company, draft) => {
+      const { id } = lastGroup(company)
+      draft.silentGroups.add(id)
+      draft.losses.unproved.set(id, 'all')
+    },
+    NOTHING,
+  ]),
+  script('membership-off', ({ rules }) => void (rules.membership = 'off'), [
+    NOTHING,
+    (company) => company.found(['u0', 'u1']),
+    (company) => void (lastGroup(company).lists[0]!.users = ['u1', 'u2']),
+  ]),
   script('unlisted-member', (company) => void company.found(['u0', 'u1', 'u2']), [
     NOTHING,
     (company, draft) => {
+      const { id, lists } = lastGroup(company)
       draft.listing.hiddenUsers.add('u0')
-      lastGroup(company).lists[0]!.users = ['u0', 'u1']
+      lists[0]!.users = ['u0', 'u1']
+      // The run does not create the user.
+      draft.only = { users: [], groups: [id] }
     },
     NOTHING,
   ]),

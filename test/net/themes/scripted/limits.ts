@@ -20,6 +20,15 @@ export const limits: readonly Theme[] = [
     },
     (company) => company.leave('u3'),
   ]),
+  script('ids-are-renumbered', ({ rules }) => void (rules.limits = { ...rules.limits, maxMovedIds: 2 }), [
+    NOTHING,
+    ({ users }) => {
+      const moved = ['u0', 'u1', 'u2', 'u3'].map((id) => users.get(id)!)
+      const values = moved.map(({ name, email }) => ({ name, email }))
+      for (const [place, user] of moved.entries()) Object.assign(user, values.at(place - 1))
+    },
+    NOTHING,
+  ]),
   script('groups-are-not-read-any-more', () => undefined, [
     NOTHING,
     (company) => void (company.covers = { groups: false, members: false }),

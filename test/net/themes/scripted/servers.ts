@@ -1,6 +1,6 @@
 import { type Company, type Draft, HOUR } from '../../company.ts'
 import type { Theme } from '../theme.ts'
-import { type Act, script, NOTHING, change, hideFirst } from './script.ts'
+import { type Act, script, NOTHING, change, hideFirst, lastGroup } from './script.ts'
 
 function onServer(company: Company): void {
   company.hasServer = true
@@ -55,6 +55,18 @@ export const servers: readonly Theme[] = [
       hideFirst(company, draft)
     },
   ]),
+  script(
+    'members-of-a-doubted-server',
+    (company) => (onServer(company), void company.found(['u0', 'u1', 'u2'])),
+    [
+      NOTHING,
+      (company, draft) => {
+        draft.server = { ...company.server(), position: undefined }
+        lastGroup(company).lists[0]!.users = ['u1', 'u3']
+      },
+      NOTHING,
+    ],
+  ),
   script('missing-origin', onServer, [
     (company, draft) =>
       void (draft.server = { ...company.server(), position: { s1: '000100', s2: '000100' } }),
