@@ -11,6 +11,20 @@ useMemoryForFiles()
 /** They take minutes: `npm run test:long` does them. */
 const LONG = ['**/*.long.test.ts']
 
+/** They replace modules, so they do not share a worker with others. */
+const ALONE = ['test/integration/run-bounded.test.ts']
+
+const SERVERS = {
+  globalSetup: 'test/support/global-setup.ts',
+  provide: { long: false },
+  expect: { poll: PATIENCE },
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  // Even on fewer cores, because many of these tests mostly wait.
+  maxWorkers: 5,
+  sequence: { groupOrder: 1 },
+}
+
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
@@ -44,19 +58,13 @@ export default defineConfig({
       },
       {
         test: {
+          ...SERVERS,
           name: 'servers',
           include: ['test/{contract,integration,faults,e2e}/**/*.test.ts'],
-          exclude: LONG,
-          globalSetup: 'test/support/global-setup.ts',
-          provide: { long: false },
-          expect: { poll: PATIENCE },
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          // Even on fewer cores, because many of these tests mostly wait.
-          maxWorkers: 5,
-          sequence: { groupOrder: 1 },
+          exclude: [...LONG, ...ALONE],
         },
       },
+      { test: { ...SERVERS, name: 'alone', include: ALONE, isolate: true } },
     ],
   },
 })

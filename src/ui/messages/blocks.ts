@@ -23,7 +23,8 @@ export interface BlockMessage<Code extends BlockCode> {
 const DECIDE = 'If the changes are right, approve them with dirsyncd approve RUN; if not, correct the source.'
 const MAY_SEE =
   'Check that the bind account may still read it. If the removals are right, approve them with dirsyncd approve RUN.'
-const LIMITS = 'If the changes are right, approve them with dirsyncd approve RUN. guards: sets the limits.'
+const LIMITS =
+  'If the changes are right, approve them with dirsyncd approve RUN. The section guards has the limits.'
 
 /** One message for users, groups and memberships. */
 function forKinds<Code extends string, Kind extends string, Message>(

@@ -7,6 +7,8 @@ import { tempDir } from '../../support/temp.ts'
 import { QUICK } from '../../support/times.ts'
 
 const TIMES = { ...QUICK, daemon: { ...QUICK.daemon, starting: 2500 } }
+/** A busy machine may take seconds until the wait is announced. */
+const PATIENT = { ...QUICK, daemon: { ...QUICK.daemon, starting: 60_000 } }
 
 function configOf(dataDir: string): Config {
   return { dataDir, syncs: [], store: { kind: 'embedded' }, queue: { kind: 'store' } } as unknown as Config
@@ -38,5 +40,7 @@ test('Ctrl-C ends the wait', async () => {
   const stop = new AbortController()
   const onWait = () => stop.abort(new Error('Interrupted.'))
   const options = { command: 'dirsyncd runs', signal: stop.signal, onWait, onUnread: () => undefined }
-  await expect(openControl(configOf(temp.path), silentLog(), options, TIMES)).rejects.toThrow('Interrupted.')
+  await expect(openControl(configOf(temp.path), silentLog(), options, PATIENT)).rejects.toThrow(
+    'Interrupted.',
+  )
 })
