@@ -199,7 +199,6 @@ export const memberLists: readonly Theme[] = [
     (company, draft) => {
       draft.silentGroups.add(lastGroup(company).id)
       draft.losses.provedEmpty.add(lastGroup(company).id)
-      if (company.rng.chance(0.3)) draft.losses.unproved.set(lastGroup(company).id, 'all')
     },
     NOTHING,
   ]),
@@ -212,6 +211,14 @@ export const memberLists: readonly Theme[] = [
     },
     NOTHING,
   ]),
+  script(
+    'upsert-and-members',
+    (company) => {
+      company.rules.policy = 'upsert'
+      company.found(['u0', 'u1', 'u2'])
+    },
+    [NOTHING, (company) => void (lastGroup(company).lists[0]!.users = ['u0', 'u3']), NOTHING],
+  ),
   script('membership-off', ({ rules }) => void (rules.membership = 'off'), [
     NOTHING,
     (company) => company.found(['u0', 'u1']),
