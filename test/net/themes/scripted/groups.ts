@@ -202,6 +202,16 @@ export const memberLists: readonly Theme[] = [
     },
     NOTHING,
   ]),
+  script(
+    'blocked-group-is-hidden',
+    (company) => (grow(company, 12), void company.found(company.ids().slice(0, 7))),
+    [
+      NOTHING,
+      (company, draft) => void draft.silentGroups.add(lastGroup(company).id),
+      (company, draft) => void draft.hidden.group.add(lastGroup(company).id),
+      NOTHING,
+    ],
+  ),
   script('small-group-that-is-changing', (company) => void company.found(['u0', 'u1']), [
     NOTHING,
     (company, draft) => {
