@@ -96,7 +96,7 @@ function groupNow(step: Step, group: SeenGroup): EntryNow {
 function whyUnproved(step: Step, group: SeenGroup): 'demanded' | 'hidden' | 'changing' | undefined {
   if (!isUnproved(step.losses, group)) return undefined
   if (step.losses.renamed.size === 0 && !showsAllLists(step, group)) return 'demanded'
-  return Number(group.id.at(-1)) % 2 === 0 ? 'hidden' : 'changing'
+  return Number.parseInt(group.id.slice(1)) % 3 === 0 ? 'changing' : 'hidden'
 }
 
 function membersIn({ users, nested, unresolved }: SeenGroup['lists'][number]): readonly string[] {
