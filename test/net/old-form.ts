@@ -6,7 +6,7 @@ import { SourceUsers } from '../reference/directory/users.ts'
 import { forEachInSteps } from '../reference/directory/steps.ts'
 import {
   groupsByDn,
-  isChanging,
+  isUnproved,
   isNameless,
   isShown,
   keyOf,
@@ -43,7 +43,8 @@ function lookAtLoss(step: Step, within: readonly SeenGroup[], lost: readonly str
   const stillMembers = lost.filter((user) => losses.renamed.has(user))
   const gone = lost.filter((user) => !losses.renamed.has(user))
   if (gone.length === 0) return { stillMembers }
-  if (within.some((group) => isChanging(losses, group))) return { stillMembers, unproved: 'it is changing' }
+  if (within.some((group) => isUnproved(losses, group)))
+    return { stillMembers, unproved: 'its list is not proved' }
   const isOfNames = within.some((group) => listsNames(losses, group))
   const nameless = gone.filter((user) => isOfNames && isNameless(step, user))
   if (nameless.length > 0) return { stillMembers, unproved: 'has no name', unprovedMembers: nameless }

@@ -13,7 +13,8 @@ export function isNameless(step: Step, user: string): boolean {
   return sighting !== 'gone' && sighting !== 'disabled' && lists.some((users) => users.includes(user))
 }
 
-export function isChanging({ unproved }: Losses, { id }: SeenGroup): boolean {
+/** Whether what the group lists proves no removal. */
+export function isUnproved({ unproved }: Losses, { id }: SeenGroup): boolean {
   return unproved.get(id) === 'all'
 }
 

@@ -90,6 +90,18 @@ export const rejections: readonly Theme[] = [
     },
     NOTHING,
   ]),
+  heldScript('rejected-delete-of-a-member', [
+    (company) => {
+      company.hasServer = false
+      company.found(['u0', 'u1', 'u2'])
+    },
+    (company, draft) => {
+      hideFirst(company, draft)
+      draft.decides.push({ does: 'reject' })
+    },
+    hideFirst,
+    hideFirst,
+  ]),
   heldScript('approved-and-short-list', [
     (company) => {
       company.hasServer = false

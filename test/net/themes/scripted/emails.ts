@@ -57,6 +57,14 @@ export const claims: readonly Theme[] = [
       company.hire({ email: 'held@example.org' })
     },
   ),
+  script(
+    'bad-email-is-dropped',
+    ({ rules }) => {
+      rules.allowedDomains = ['example.org']
+      rules.dropBadEmails = true
+    },
+    [NOTHING, (company) => change(company, 'u0', { name: 'Moved', email: 'moved@other.org' }), NOTHING],
+  ),
   script('email-freed-by-a-later-user', () => undefined, [
     (company) => change(company, 'u5', { email: 'held@example.org' }),
     (company) => {

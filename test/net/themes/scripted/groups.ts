@@ -199,10 +199,19 @@ export const memberLists: readonly Theme[] = [
     (company, draft) => {
       draft.silentGroups.add(lastGroup(company).id)
       draft.losses.provedEmpty.add(lastGroup(company).id)
-      if (company.rng.chance(0.3)) draft.losses.unproved.set(lastGroup(company).id, 'all')
     },
     NOTHING,
   ]),
+  script(
+    'blocked-group-is-hidden',
+    (company) => (grow(company, 12), void company.found(company.ids().slice(0, 7))),
+    [
+      NOTHING,
+      (company, draft) => void draft.silentGroups.add(lastGroup(company).id),
+      (company, draft) => void draft.hidden.group.add(lastGroup(company).id),
+      NOTHING,
+    ],
+  ),
   script('small-group-that-is-changing', (company) => void company.found(['u0', 'u1']), [
     NOTHING,
     (company, draft) => {
@@ -212,6 +221,14 @@ export const memberLists: readonly Theme[] = [
     },
     NOTHING,
   ]),
+  script(
+    'upsert-and-members',
+    (company) => {
+      company.rules.policy = 'upsert'
+      company.found(['u0', 'u1', 'u2'])
+    },
+    [NOTHING, (company) => void (lastGroup(company).lists[0]!.users = ['u0', 'u3']), NOTHING],
+  ),
   script('membership-off', ({ rules }) => void (rules.membership = 'off'), [
     NOTHING,
     (company) => company.found(['u0', 'u1']),

@@ -29,6 +29,11 @@ export const limits: readonly Theme[] = [
     },
     NOTHING,
   ]),
+  script('empty-directory', () => undefined, [
+    NOTHING,
+    (_company, draft) => void draft.listing.empty.push('user'),
+    NOTHING,
+  ]),
   script('groups-are-not-read-any-more', () => undefined, [
     NOTHING,
     (company) => void (company.covers = { groups: false, members: false }),

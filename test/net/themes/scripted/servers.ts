@@ -67,6 +67,20 @@ export const servers: readonly Theme[] = [
       NOTHING,
     ],
   ),
+  script('one-of-several-servers', onServer, [
+    ...[0, 1, 2].map((): Act => (company, draft) => {
+      draft.server = { ...company.server(), position: undefined, addresses: 2 }
+      draft.ahead = 25 * HOUR
+    }),
+    (company, draft) => {
+      draft.server = { ...company.server(), position: undefined, addresses: 2 }
+      hideFirst(company, draft)
+    },
+    (company, draft) => {
+      draft.server = { ...company.server(), position: undefined, addresses: 2 }
+      hideFirst(company, draft)
+    },
+  ]),
   script('missing-origin', onServer, [
     (company, draft) =>
       void (draft.server = { ...company.server(), position: { s1: '000100', s2: '000100' } }),

@@ -1,7 +1,7 @@
 import { type Company, type Draft, HOUR } from '../../company.ts'
 import type { Fate } from '../../story.ts'
 import type { Theme } from '../theme.ts'
-import { type Act, script, NOTHING, change } from './script.ts'
+import { type Act, script, NOTHING, change, hold, letGo } from './script.ts'
 
 function forgetful(ids: readonly string[], fate: Fate): Act {
   return (_company, draft) => {
@@ -75,6 +75,24 @@ export const writes: readonly Theme[] = [
     forgetful(['u0'], 'forgotten'),
     (_company, draft) => void (draft.ahead = 30 * HOUR),
     forgetful(['u0'], 'forgotten'),
+  ]),
+  script('never-kept-and-held', () => undefined, [
+    (company) => change(company, 'u0', { name: 'Was' }),
+    (company, draft) => {
+      change(company, 'u0', { name: 'Cut' })
+      forgetful(['u0'], 'forgotten')(company, draft)
+    },
+    forgetful(['u0'], 'forgotten'),
+    forgetful(['u0'], 'forgotten'),
+    (company) => {
+      change(company, 'u0', { name: 'Was' })
+      hold(company)
+      change(company, 'u1', { name: 'Held' })
+    },
+    (company) => {
+      change(company, 'u0', { name: 'Cut' })
+      letGo(company)
+    },
   ]),
   script('undone-and-made-again', () => undefined, [
     (company) => change(company, 'u0', { name: 'Was' }),
