@@ -212,6 +212,23 @@ export const memberLists: readonly Theme[] = [
       NOTHING,
     ],
   ),
+  script(
+    'members-leave-unproved',
+    (company) => {
+      company.found(['u0', 'u1', 'u2'])
+      company.found(['u1', 'u2', 'u3'])
+    },
+    [
+      NOTHING,
+      (company, draft) => {
+        for (const { id, lists } of [...company.groups.values()].slice(-2)) {
+          lists[0]!.users.pop()
+          draft.losses.unproved.set(id, 'all')
+        }
+      },
+      NOTHING,
+    ],
+  ),
   script('small-group-that-is-changing', (company) => void company.found(['u0', 'u1']), [
     NOTHING,
     (company, draft) => {

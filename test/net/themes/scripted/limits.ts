@@ -29,6 +29,15 @@ export const limits: readonly Theme[] = [
     },
     NOTHING,
   ]),
+  script('excluded-and-absent', () => undefined, [
+    NOTHING,
+    ({ rules }, draft) => {
+      rules.entries = { users: { exclude: ['u0'] } }
+      draft.hidden.user.add('u0')
+    },
+    (_company, draft) => void draft.hidden.user.add('u0'),
+    NOTHING,
+  ]),
   script('empty-directory', () => undefined, [
     NOTHING,
     (_company, draft) => void draft.listing.empty.push('user'),
