@@ -175,6 +175,8 @@ describe('a plan that is held', () => {
     expect(told!.text).toContain(
       '- group "…" had 9 members and has none; perhaps the bind account cannot read them any more (group-emptied)',
     )
+    const [failed] = new Story().at(0, failing(3))
+    expect(failed!.text).toContain('- ldap://a cannot be reached as [e-mail]')
   })
 })
 
