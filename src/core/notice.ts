@@ -68,8 +68,8 @@ export interface WaitParams {
 export type Wait = Fact<WaitParams>
 
 /**
- * Why a recheck does not confirm that members left the group with the DN `group`. `list` is the DN of the group whose
- * list it is about: the group itself, or one within it.
+ * Why a recheck does not confirm that members left a group. `group` is its DN; `list` is the DN of the group with the
+ * list in question: the group itself, or one within it.
  */
 export interface UnconfirmedParams {
   readonly 'needs-approval': { readonly block: string }

@@ -16,8 +16,8 @@ export async function newestRuns(db: Kysely<Tables>): Promise<readonly RunRecord
 const EXAMPLES = 3
 
 /**
- * What a bundle shows besides the runs, by its name in the bundle. `redact` decides by the name of a column whether its
- * texts are shown. A column with JSON needs a type there.
+ * The parts of a bundle besides the runs, by name. `redact` shows the texts of some columns, by the name of the column.
+ * A column with JSON needs a type there.
  */
 export function partsOf(runs: readonly number[]): Readonly<Record<string, RawBuilder<object>>> {
   return {

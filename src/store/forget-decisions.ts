@@ -71,7 +71,7 @@ export interface StillWanted {
   /** The fingerprints of the changes that are open after the run. */
   readonly open: Iterable<string>
   readonly unjudged: () => Promise<Unjudged>
-  /** What of a change that was decided about is still open, by fingerprint: it may be so although no plan has it as it was. */
+  /** The fingerprints of the parts of a decided change that are still open, also where no plan has the whole change. */
   readonly asked: (change: Change) => readonly string[]
 }
 

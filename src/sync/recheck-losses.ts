@@ -8,8 +8,8 @@ import { inTurns } from '../base/turns.ts'
 
 /**
  * Rechecks groups that would lose members, because users may have been renamed while users and groups were read one
- * after the other. Their lists are read first and the lost users next, by id: a user who is renamed in between is still
- * known by the DN of the first read. Throws like `Source.read`.
+ * after the other. Reads the lists first and the lost users next, by id. A user that is renamed in between keeps the DN
+ * of the first read. Throws like `Source.read`.
  * @param losses for each id of a group, the ids of the users that it would lose
  */
 export async function recheckLosses(

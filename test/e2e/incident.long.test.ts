@@ -142,7 +142,7 @@ test('somebody cannot get in', async () => {
 
   people.set('e-1001', 'Ana Novak')
   const held = await runWithout('e-3', 'e-4', 'e-5')
-  expect((await run(explain!)).stdout).toContain(`Run ${held} waits for a decision; the next run plans again`)
+  expect((await run(explain!)).stdout).toContain(`Run ${held} needs a decision; the next run plans again`)
   expect(await run('dirsyncd approve 12 --id e-1001', held)).toMatchObject({ code: 3 })
   const { users } = await seen()
   expect([users.get('e-1001')?.name, users.has('e-3')]).toEqual(['Ana Novak', true])
@@ -155,7 +155,7 @@ test('the run is held', async () => {
   const [shown, explain, part, whole, reject, ...rest] = commandsOf('The run is held')
   expect(rest).toEqual([])
   expect((await run(shown!, held)).stdout).toMatch(/Held by:\n {2}max-deletes-users: 3 of 20 users/)
-  expect((await run(explain!)).stdout).toContain(`Run ${held} waits for a decision; the next run plans again`)
+  expect((await run(explain!)).stdout).toContain(`Run ${held} needs a decision; the next run plans again`)
   expect(await run(part!, held)).toMatchObject({ code: 3, stderr: '' })
   expect(
     [...(await seen()).users.keys()].filter((id) => ['new', 'e-3', 'e-4', 'e-5'].includes(id)),

@@ -288,7 +288,7 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
     meaning: 'entries to create were there already: the list of the directory may be incomplete',
     remedy: 'Nothing was created twice. Report to the vendor that the list of the service lacks entries.',
     text: ({ there, creates }, { kind }) =>
-      `the directory already had ${digits(there)} of the ${amount(creates, kind)} to create: its list lacks entries, so deletes may be missing too, or the service refused requests whose entries it had created`,
+      `the directory already had ${digits(there)} of the ${amount(creates, kind)} to create. Its list may lack entries, also absent users, or the service created entries and refused the request`,
   },
 }
 

@@ -82,7 +82,7 @@ function* emailNeeds(changes: PlannedChanges): Steps<ReadonlyMap<string, readonl
   return needs
 }
 
-/** The users who need one whose change may not be made, directly or through others, also in a circle. */
+/** The users that need an impossible change, directly or along a chain or circle. */
 function* withImpossibleNeeds(
   needs: ReadonlyMap<string, readonly string[]>,
   possible: ReadonlySet<string>,

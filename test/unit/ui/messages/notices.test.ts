@@ -421,7 +421,7 @@ const SENTENCES: { readonly [Code in NoticeCode]: readonly [Row<Code>, ...Row<Co
   'directory-incomplete': [
     [
       { there: 3, creates: 10 },
-      'the directory already had 3 of the 10 users to create: its list lacks entries, so deletes may be missing too, or the service refused requests whose entries it had created',
+      'the directory already had 3 of the 10 users to create. Its list may lack entries, also absent users, or the service created entries and refused the request',
     ],
   ],
 }
