@@ -23,7 +23,13 @@ export interface Examples {
 
 /** @param most how many are named */
 export function examplesOf(values: readonly string[], total = values.length, most = 3): Examples {
-  return { examples: values.toSorted(byCodeUnit).slice(0, most), total }
+  let examples: readonly string[] = []
+  for (const value of values) {
+    const last = examples[most - 1]
+    if (last === undefined || value < last)
+      examples = [...examples, value].toSorted(byCodeUnit).slice(0, most)
+  }
+  return { examples, total }
 }
 
 /** A change that is not made, or the part of it that is not. `field`: the only one of an update. */

@@ -1,9 +1,10 @@
 import type { LossLook } from '../core/entries/evidence.ts'
 import type { Recheck } from '../core/entries/recheck.ts'
 import type { SourceSnapshot } from '../core/entries/snapshot.ts'
-import { judgeLoss, showsAll } from '../core/plan/evidence/losses/judge-loss.ts'
+import { judgeLoss, type LosingGroup, showsAll } from '../core/plan/evidence/losses/judge-loss.ts'
 import { MembersNow } from '../core/plan/evidence/losses/members-now.ts'
 import type { Source } from '../source/source.ts'
+import type { Steps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 
 /**
@@ -31,12 +32,20 @@ export async function recheckLosses(
     now.take(asked, asked.length === 0 ? new Map() : await readDns(asked, signal))
   } while (asked.length > 0)
   const renamed = await renamedSince(readDns, group, signal)
-  const listed = now.listed()
-  const looks = [...losses].map(([id, lost]) => {
-    const losing = { id, lost, entries: group.get(id)?.entries ?? [], wasRenamed: renamed.has(id) }
-    return [id, judgeLoss(losing, now, listed)] as const
+  const all = [...losses].map(([id, lost]) => {
+    return { id, lost, entries: group.get(id)?.entries ?? [], wasRenamed: renamed.has(id) }
   })
-  return new Map(looks)
+  return await inTurns(judgeAll(all, now), signal)
+}
+
+function* judgeAll(losing: readonly LosingGroup[], now: MembersNow): Steps<ReadonlyMap<string, LossLook>> {
+  const listed = yield* now.listed()
+  const looks = new Map<string, LossLook>()
+  for (const group of losing) {
+    yield
+    looks.set(group.id, judgeLoss(group, now, listed))
+  }
+  return looks
 }
 
 /** Users name groups by DN: what they name proves nothing of a group whose DN changed meanwhile. */

@@ -259,7 +259,7 @@ async function evidenceOf(
 ): Promise<Evidence> {
   const { source, sightings } = inputs
   const nesting = lastGood?.nesting ?? { ids: new Map(), strangers: new Map() }
-  const doubtful = doubtfulDns(inputs, nesting)
+  const doubtful = await inTurns(doubtfulDns(inputs, nesting), signal)
   // Of more than one run looks up, none is known to be another entry.
   const isLookedUp = doubtful.length > 0 && doubtful.length <= MOST_UNKNOWN
   const shown = isLookedUp ? await deps.source.readDns?.(doubtful, signal) : undefined
@@ -270,7 +270,7 @@ async function evidenceOf(
     groupsWithMembers: lastGood?.groupsWithMembers,
     nesting,
     memberLists: lastGood?.memberLists ?? new Map(),
-    otherEntries: entriesOfOthers(inputs, nesting, shown ?? new Map()),
+    otherEntries: await inTurns(entriesOfOthers(inputs, nesting, shown ?? new Map()), signal),
     waitingGroups: lastGood?.waitingGroups ?? new Set(),
     losses,
     deletedLastDay:

@@ -1,4 +1,5 @@
 import { noticeText } from '../../src/ui/messages/notices.ts'
+import { atOnce } from '../../src/base/steps.ts'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -175,7 +176,7 @@ describe('a read', () => {
       ['outer', ['memberUid']],
       ['unique', ['uniqueMember']],
     ])
-    expect(createWithin(snapshot.lists)('outer').map(({ id }) => id)).toEqual(['outer', 'posix'])
+    expect(atOnce(createWithin(snapshot.lists))('outer').map(({ id }) => id)).toEqual(['outer', 'posix'])
   })
 
   test.each([

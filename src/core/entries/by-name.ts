@@ -1,14 +1,13 @@
-export function byName<R>(
+import { listAt } from '../../base/lists.ts'
+import { forEachInSteps, type Steps } from '../../base/steps.ts'
+
+export function* byName<R>(
   records: Iterable<R>,
   namesOf: (record: R) => readonly string[],
-): ReadonlyMap<string, readonly R[]> {
+): Steps<ReadonlyMap<string, readonly R[]>> {
   const named = new Map<string, R[]>()
-  for (const record of records) {
-    for (const name of namesOf(record)) {
-      const others = named.get(name)
-      if (others === undefined) named.set(name, [record])
-      else others.push(record)
-    }
-  }
+  yield* forEachInSteps(records, (record) => {
+    for (const name of namesOf(record)) listAt(named, name).push(record)
+  })
   return named
 }

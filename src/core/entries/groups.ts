@@ -1,4 +1,4 @@
-import type { Steps } from '../../base/steps.ts'
+import { forEachInSteps, type Steps } from '../../base/steps.ts'
 
 /** In place of an attribute, where others tell the members: users name the group, as their primary one too. */
 export const TOLD = { byUsers: 'memberOf', byPrimaryGroup: 'primary group', inChain: 'in chain' } as const
@@ -95,9 +95,10 @@ export function unresolvedOf({ lists }: ListedGroup): readonly string[] {
 }
 
 /** The groups whose lists make up the members of a group, by its id: itself and all groups within it. */
-export function createWithin(lists: GroupLists | undefined): (id: string) => readonly ListedGroup[] {
+export function* createWithin(lists: GroupLists | undefined): Steps<(id: string) => readonly ListedGroup[]> {
   const groups: ListedGroups = lists?.groups ?? new Map()
-  const byId = new Map([...groups.values()].map((group) => [group.id, group]))
+  const byId = new Map<string, ListedGroup>()
+  yield* forEachInSteps(groups.values(), (group) => byId.set(group.id, group))
   return (id) => {
     const group = id === '' ? undefined : byId.get(id)
     return group === undefined ? [] : groupsWithin(groups, group)

@@ -1,6 +1,6 @@
 import type { Kind, UserEntry } from '../entries/entry.ts'
 import type { DirectorySnapshot, SourceSnapshot } from '../entries/snapshot.ts'
-import { atOnce, forEachInSteps, type Steps } from '../../base/steps.ts'
+import { atOnce, filterInSteps, forEachInSteps, type Steps } from '../../base/steps.ts'
 import { eachDiffering, eachIdDiffering, isAlike } from '../entries/users.ts'
 import type { Plan } from './changes.ts'
 import { Draft } from './draft.ts'
@@ -24,12 +24,9 @@ export function* deleteCandidates(
   yield* eachIdDiffering({ source: source.users, directory: directory.users }, (id) => {
     if (!source.seen.user.has(id) && !twice.user.has(id)) users.push(id)
   })
-  return {
-    user: users,
-    group: source.covers.groups
-      ? [...directory.groups.keys()].filter((id) => !source.seen.group.has(id) && !twice.group.has(id))
-      : [],
-  }
+  const listed = source.covers.groups ? [...directory.groups.keys()] : []
+  const groups = yield* filterInSteps(listed, (id) => !source.seen.group.has(id) && !twice.group.has(id))
+  return { user: users, group: groups }
 }
 
 /** A pure function: the same inputs give the same plan, in whatever order entries were read. */

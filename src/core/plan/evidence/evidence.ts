@@ -12,6 +12,7 @@ import {
   type Evidence,
   type Finding,
   fingerprintsById,
+  heldIds,
   isUnapproved,
   type MemberLists,
   type Nesting,
@@ -146,7 +147,7 @@ function* reborn(plan: Plan, { deletedLastDay, approved }: Evidence): Steps<Find
 /** Groups that keep members after the recheck: the next run rechecks, or an operator approves. */
 function* unprovedLosses(first: Plan, { notices }: Plan, findings: readonly Finding[]): Steps<Breach[]> {
   const losing = findings.flatMap(({ holds }) => holds.filter(({ what }) => what === 'members'))
-  const named = new Set(losing.flatMap(({ ids }) => ids))
+  const named = yield* heldIds(losing)
   const kept: NoticeOf<'members-kept'>[] = []
   yield* forEachInSteps(notices, (notice) => {
     if (notice.code === 'members-kept' && !named.has(notice.id ?? '')) kept.push(notice)

@@ -67,6 +67,13 @@ export function* fingerprintsById(plan: Plan, op: Change['op']): Steps<Map<strin
   return prints
 }
 
+/** The ids of all entries whose changes wait for these. */
+export function* heldIds(holds: readonly Held[]): Steps<Set<string>> {
+  const held = new Set<string>()
+  for (const { ids } of holds) yield* forEachInSteps(ids, (id) => held.add(id))
+  return held
+}
+
 export function isUnapproved(print: string | undefined, approved: ReadonlySet<string>): boolean {
   return print !== undefined && !approved.has(print)
 }

@@ -1,10 +1,17 @@
 import { byName } from '../../entries/by-name.ts'
 import { createWithin } from '../../entries/groups.ts'
-import { everyInSteps, filterInSteps, forEachInSteps, type Steps } from '../../../base/steps.ts'
+import { sortedUniqueInSteps } from '../../entries/sorting.ts'
+import {
+  everyInSteps,
+  filterInSteps,
+  forEachInSteps,
+  forEachOfSizeInSteps,
+  type Steps,
+} from '../../../base/steps.ts'
 import { membersDifference, type SetMembers } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan, PlannedChange } from '../changes.ts'
-import { deletesById, type Evidence, type Finding, isUnapproved } from './finding.ts'
+import { deletesById, type Evidence, type Finding, heldIds, isUnapproved } from './finding.ts'
 import {
   absentAfter,
   decidesNoLoss,
@@ -31,23 +38,20 @@ export function* losingGroups(inputs: PlanInputs, plan: Plan, evidence: Evidence
   const found =
     inputs.source.lists?.withMembers === 0 && before > 0 && losing.length > 0
       ? [membersGone(losing, before)]
-      : emptiedGroups(inputs, losing, evidence)
+      : yield* emptiedGroups(inputs, losing, evidence)
   const deletes = yield* openDeletes(plan, evidence)
-  const hidden = hiddenGroups(inputs, plan, losing, deletes, evidence)
-  const known = idsOf([...found, ...hidden])
-  const silent = silentLists(
-    inputs,
-    losing.filter(({ change }) => !known.has(change.id)),
-    evidence,
-  )
-  const named = idsOf([...found, ...hidden, ...silent])
-  const others = losing.filter(({ change }) => !named.has(change.id))
-  const otherDeletes = new Map([...deletes].filter(([id]) => !named.has(id)))
-  return [...found, ...hidden, ...silent, ...stillWaiting(inputs, others, otherDeletes, evidence)]
+  const hidden = yield* hiddenGroups(inputs, plan, losing, deletes, evidence)
+  const known = yield* idsOf([...found, ...hidden])
+  const unnamed = yield* filterInSteps(losing, ({ change }) => !known.has(change.id))
+  const silent = yield* silentLists(inputs, unnamed, evidence)
+  const named = yield* idsOf([...found, ...hidden, ...silent])
+  const others = yield* filterInSteps(unnamed, ({ change }) => !named.has(change.id))
+  const otherDeletes = new Map(yield* filterInSteps([...deletes], ([id]) => !named.has(id)))
+  return [...found, ...hidden, ...silent, ...(yield* stillWaiting(inputs, others, otherDeletes, evidence))]
 }
 
-function idsOf(findings: readonly Finding[]): ReadonlySet<string> {
-  return new Set(findings.flatMap(({ holds }) => holds.flatMap(({ ids }) => ids)))
+function idsOf(findings: readonly Finding[]): Steps<Set<string>> {
+  return heldIds(findings.flatMap(({ holds }) => holds))
 }
 
 export function isEmptied({ source }: PlanInputs, group: string): boolean {
@@ -60,56 +64,74 @@ function isLosing(planned: PlannedChange): planned is Losing {
 
 function* openDeletes(plan: Plan, { approved }: Evidence): Steps<ReadonlyMap<string, string>> {
   const deletes = [...(yield* deletesById(plan, 'group'))]
-  return new Map(deletes.filter(([, print]) => isUnapproved(print, approved)))
+  return new Map(yield* filterInSteps(deletes, ([, print]) => isUnapproved(print, approved)))
 }
 
 function membersGone(losing: readonly Losing[], before: number): Finding {
   return losingFinding({ code: 'members-gone', params: { before } }, losing)
 }
 
-function emptiedGroups(
+function* emptiedGroups(
   inputs: PlanInputs,
   losing: readonly Losing[],
   evidence: Evidence,
-): readonly Finding[] {
-  const whyOfConfiguration = createConfigurationLook(inputs, evidence)
-  const around = createAround(inputs, losing)
-  return losing.flatMap((planned) => {
-    const { change } = planned
-    if (!isEmptied(inputs, change.id)) return []
+): Steps<readonly Finding[]> {
+  const emptied = yield* filterInSteps(losing, ({ change }) => {
+    if (!isEmptied(inputs, change.id)) return false
     const look = evidence.losses.get(change.id)
-    if (look?.provedEmpty || (look?.unproved === undefined && change.have.length < MIN_EMPTIED)) return []
-    const reason = look?.unproved ?? whyOfConfiguration(change.id) ?? null
-    const params = { how: 'no-members', group: change.name, had: change.have.length, reason } as const
-    return [losingFinding({ code: 'group-emptied', params }, [planned, ...around(change)])]
+    return !look?.provedEmpty && (look?.unproved !== undefined || change.have.length >= MIN_EMPTIED)
   })
+  if (emptied.length === 0) return []
+  const whyOfConfiguration = yield* createConfigurationLook(inputs, evidence)
+  const around = yield* createAround(inputs, losing)
+  const found: Finding[] = []
+  yield* forEachOfSizeInSteps(emptied, sizeOf, function* (planned) {
+    const { change } = planned
+    const reason = evidence.losses.get(change.id)?.unproved ?? whyOfConfiguration(change.id) ?? null
+    const params = { how: 'no-members', group: change.name, had: change.have.length, reason } as const
+    const losers = [planned, ...(yield* around(change))]
+    found.push(losingFinding({ code: 'group-emptied', params }, losers))
+    return undefined
+  })
+  return found
+}
+
+function sizeOf({ change }: Losing): number {
+  return change.have.length
 }
 
 /** Finds the changes that remove members of a group also from groups around it. */
-function createAround({ source: { lists } }: PlanInputs, losing: readonly Losing[]) {
+function* createAround(
+  { source: { lists } }: PlanInputs,
+  losing: readonly Losing[],
+): Steps<(group: SetMembers) => Steps<readonly Losing[]>> {
+  const within = yield* createWithin(lists)
   /** By the key of a group, the changes of the groups that have its members. */
-  let byGroup: ReadonlyMap<string, readonly Losing[]> | undefined
-  const within = createWithin(lists)
-  return ({ id, have }: SetMembers): readonly Losing[] => {
-    byGroup ??= byName(losing, ({ change }) => within(change.id).map(({ key }) => key))
+  const byGroup = yield* byName(losing, ({ change }) => within(change.id).map(({ key }) => key))
+  return function* ({ id, have }) {
     const members = new Set(have)
     const isLost = (member: string) => members.has(member)
-    const others = (byGroup.get(id) ?? []).filter(({ change }) => change.id !== id)
-    return others.filter(({ change }) => membersDifference(change).removed.some(isLost))
+    const around: Losing[] = []
+    for (const other of byGroup.get(id) ?? []) {
+      yield
+      const isOther = other.change.id !== id
+      if (isOther && membersDifference(other.change).removed.some(isLost)) around.push(other)
+    }
+    return around
   }
 }
 
 /** Groups that waited in an earlier run, and are neither back nor decided. */
-function stillWaiting(
+function* stillWaiting(
   { directory }: PlanInputs,
   losing: readonly Losing[],
   deletes: ReadonlyMap<string, string>,
   { waitingGroups }: Evidence,
-): Finding[] {
-  const waited = losing.filter(({ change }) => waitingGroups.has(change.id))
+): Steps<Finding[]> {
+  const waited = yield* filterInSteps(losing, ({ change }) => waitingGroups.has(change.id))
   const removals = waited.reduce((sum, { removes }) => sum + removes, 0)
   const earlier = { how: 'since-earlier-run', ...removalsOf(waited, removals) } as const
-  const absent = [...waitingGroups].filter((id) => deletes.has(id))
+  const absent = yield* filterInSteps([...waitingGroups], (id) => deletes.has(id))
   return [
     ...(waited.length === 0 ? [] : [losingFinding({ code: 'group-emptied', params: earlier }, waited)]),
     ...absent.map((id) => {
@@ -127,12 +149,14 @@ export function* waitingGroupsAfter(
   { waitingGroups }: Evidence,
 ): Steps<readonly string[]> {
   const holds = found.filter(({ container, waitsFor }) => container === undefined && waitsFor === 'person')
-  const waiting = new Set(holds.flatMap((each) => each.holds.flatMap(({ ids }) => ids)))
+  const waiting = yield* idsOf(holds)
   for (const id of yield* groupsOfWaiting(inputs, found)) waiting.add(id)
   const isAbsent = absentAfter(inputs, plan)
   const open = yield* undecidedGroups(inputs, plan)
-  for (const id of waitingGroups) if (decidesNoLoss(inputs) || isAbsent(id) || open.has(id)) waiting.add(id)
-  return [...waiting].toSorted()
+  yield* forEachInSteps(waitingGroups, (id) => {
+    if (decidesNoLoss(inputs) || isAbsent(id) || open.has(id)) waiting.add(id)
+  })
+  return yield* sortedUniqueInSteps(waiting)
 }
 
 /** Empty groups that lose no member only because the entries of an unreadable container wait. */
@@ -141,9 +165,7 @@ function* groupsOfWaiting(
   found: readonly Finding[],
 ): Steps<readonly string[]> {
   const holds = found.filter(({ container }) => container !== undefined).flatMap((each) => each.holds)
-  const waiting = new Set<string>()
-  for (const { ids } of holds.filter(({ kind }) => kind === 'user'))
-    yield* forEachInSteps(ids, (id) => waiting.add(id))
+  const waiting = yield* heldIds(holds.filter(({ kind }) => kind === 'user'))
   if (waiting.size === 0) return []
   const emptied = yield* filterInSteps([...source.groups.values()], ({ members }) => members.length === 0)
   const groups: string[] = []

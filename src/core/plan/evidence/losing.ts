@@ -1,7 +1,7 @@
 import type { Fact } from '../../facts.ts'
 import type { BlockParams, Removals } from '../../block.ts'
 import { examplesOf, type NoticeCode } from '../../notice.ts'
-import { filterInSteps, type Steps } from '../../../base/steps.ts'
+import { forEachInSteps, type Steps } from '../../../base/steps.ts'
 import type { SetMembers } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan, PlannedChange } from '../changes.ts'
@@ -51,14 +51,21 @@ export function removalsOf(losing: readonly Losing[], removals: number): Removal
   return { removals, groups: examplesOf(losing.map(({ change }) => change.name)) }
 }
 
-/** The groups whose removals the plan does not decide, including groups that it does not write at all. */
+/** These groups and all others whose removals the plan does not decide, also those that it does not write at all. */
 export function* undecidedGroups(
   { source }: PlanInputs,
   { notices }: Plan,
+  waiting: readonly string[] = [],
 ): Steps<ReadonlySet<string | undefined>> {
-  const undecided = yield* filterInSteps(notices, ({ kind, code }) => kind === 'group' && UNDECIDED.has(code))
-  const unwritten = [...source.seen.group].filter((id) => !source.groups.has(id))
-  return new Set([...undecided.map(({ id }) => id), ...unwritten])
+  const undecided = new Set<string | undefined>()
+  yield* forEachInSteps(waiting, (id) => undecided.add(id))
+  yield* forEachInSteps(notices, ({ kind, code, id }) => {
+    if (kind === 'group' && UNDECIDED.has(code)) undecided.add(id)
+  })
+  yield* forEachInSteps(source.seen.group, (id) => {
+    if (!source.groups.has(id)) undecided.add(id)
+  })
+  return undecided
 }
 
 /** Whether a run removes no member from any group, so that removals stay undecided. */

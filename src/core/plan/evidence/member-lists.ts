@@ -2,7 +2,7 @@ import type { EmptiedReason } from '../../block.ts'
 import { byName } from '../../entries/by-name.ts'
 import { createWithin, type ListedGroup } from '../../entries/groups.ts'
 import { sortedUnique } from '../../entries/normalize.ts'
-import type { Steps } from '../../../base/steps.ts'
+import { forEachInSteps, type Steps } from '../../../base/steps.ts'
 import type { SourceSnapshot } from '../../entries/snapshot.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan } from '../changes.ts'
@@ -32,42 +32,49 @@ interface SilentLists {
  * account may not read that list any more, or the configuration does not name it. Blocks all groups with its members.
  * Small removals count where no group shows the attribute any more.
  */
-export function silentLists(
+export function* silentLists(
   { source }: PlanInputs,
   losing: readonly Losing[],
   { memberLists: before }: Pick<Evidence, 'memberLists'>,
-): Finding[] {
+): Steps<Finding[]> {
   if (source.lists === undefined || before.size === 0) return []
-  const within = createWithin(source.lists)
-  const look = createLook(source)
+  const within = yield* createWithin(source.lists)
+  const look = yield* createLook(source)
   const silent = new Map<string, SilentLists>()
-  for (const planned of losing) {
+  yield* forEachInSteps(losing, (planned) => {
     for (const { key, dn } of within(planned.change.id)) {
       const found = silent.get(key) ?? look(key, dn, before.get(key) ?? [])
       if (found === undefined) continue
       found.losers.push(planned)
       silent.set(key, found)
     }
-  }
+  })
   return [...silent.values()].flatMap((lists) => {
     const isLarge = lists.losers.some(({ removes }) => removes >= MIN_EMPTIED)
     return lists.why !== 'not-shown' || isLarge ? [silentFinding(lists)] : []
   })
 }
 
-function memberListsOf({ lists }: SourceSnapshot): MemberLists {
-  if (lists === undefined || lists.read.length < 2) return new Map()
+function* memberListsOf({ lists }: SourceSnapshot): Steps<MemberLists> {
+  const now = new Map<string, readonly string[]>()
+  if (lists === undefined || lists.read.length < 2) return now
   const shownBy = (group: ListedGroup) =>
     lists.read.filter((name) => group.lists.some(({ attribute }) => attribute === name))
-  return new Map([...lists.groups.values()].map((group) => [group.key, shownBy(group)]))
+  yield* forEachInSteps(lists.groups.values(), (group) => now.set(group.key, shownBy(group)))
+  return now
 }
 
+type Look = (key: string, dn: string, before: readonly string[]) => SilentLists | undefined
+
 /** Finds the attributes that a group had and lacks now, the most telling first. */
-function createLook(source: SourceSnapshot) {
-  const now = memberListsOf(source)
+function* createLook(source: SourceSnapshot): Steps<Look> {
+  const now = yield* memberListsOf(source)
   const asked = new Set(source.lists?.asked.map(nameOf))
-  const shownByAny = new Set([...now.values()].flat().map(nameOf))
-  return (key: string, dn: string, before: readonly string[]): SilentLists | undefined => {
+  const shownByAny = new Set<string>()
+  yield* forEachInSteps(now.values(), (shown) => {
+    for (const name of shown) shownByAny.add(nameOf(name))
+  })
+  return (key, dn, before) => {
     const shown = now.get(key)?.map(nameOf)
     const of = (why: SilentLists['why'], isSilent: (name: string) => boolean): SilentLists | undefined => {
       const attributes = before.filter((name) => isSilent(nameOf(name)))
@@ -83,11 +90,11 @@ function createLook(source: SourceSnapshot) {
 }
 
 /** Reports an empty group whose members were in an attribute that the configuration no longer reads. */
-export function createConfigurationLook(
+export function* createConfigurationLook(
   { source }: PlanInputs,
   { memberLists: before }: Pick<Evidence, 'memberLists'>,
-): (group: string) => EmptiedReason | undefined {
-  const look = createLook(source)
+): Steps<(group: string) => EmptiedReason | undefined> {
+  const look = yield* createLook(source)
   return (group) => {
     const found = look(group, '', before.get(group) ?? [])
     if (found?.why !== 'not-read') return undefined
@@ -109,23 +116,24 @@ export function* memberListsAfter(
   waitingGroups: readonly string[],
 ): Steps<MemberLists> {
   const { source } = inputs
-  const now = memberListsOf(source)
+  const now = yield* memberListsOf(source)
   if (before.size === 0) return now
-  const open = new Set([...waitingGroups, ...(yield* undecidedGroups(inputs, plan))])
+  const open = yield* undecidedGroups(inputs, plan, waitingGroups)
   const isNothingDecided = decidesNoLoss(inputs)
   const isAbsent = absentAfter(inputs, plan)
   /** For each group with a list, the ids of the groups that have its members. */
-  const within = createWithin(source.lists)
-  const around = byName(source.seen.group, (id) => within(id).map(({ key }) => key))
-  const kept = [...before].filter(
-    ([key]) => isNothingDecided || isAbsent(key) || (around.get(key) ?? []).some((id) => open.has(id)),
-  )
-  const after = new Map(now)
-  for (const [key, attributes] of kept) {
+  const within = yield* createWithin(source.lists)
+  const around = yield* byName(source.seen.group, (id) => within(id).map(({ key }) => key))
+  const isKept = (key: string): boolean =>
+    isNothingDecided || isAbsent(key) || (around.get(key) ?? []).some((id) => open.has(id))
+  const after = new Map<string, readonly string[]>()
+  yield* forEachInSteps(now, ([key, shown]) => after.set(key, shown))
+  yield* forEachInSteps(before, ([key, attributes]) => {
+    if (!isKept(key)) return
     const shown = now.get(key) ?? []
     const names = new Set(shown.map(nameOf))
     after.set(key, sortedUnique([...attributes.filter((name) => !names.has(nameOf(name))), ...shown]))
-  }
+  })
   return after
 }
 

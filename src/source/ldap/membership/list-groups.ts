@@ -18,7 +18,7 @@ export interface GroupOfRead {
 export function* listGroups(image: LdapImage, { nested }: GroupPlace): Steps<readonly GroupOfRead[]> {
   const all = [...image.others, ...image.groups].map((record) => ({ record, dn: dnKey(record.dn) }))
   const known = new Set(nested === 'flatten' ? all.map(({ dn }) => dn) : [])
-  const children = byName(nested === 'flatten' ? all : [], ({ record }) => record.memberOf)
+  const children = yield* byName(nested === 'flatten' ? all : [], ({ record }) => record.memberOf)
   const read: GroupOfRead[] = []
   yield* forEachOfSizeInSteps(all, sizeOf, function* ({ record, dn }) {
     const { ids, memberOf, lists } = record

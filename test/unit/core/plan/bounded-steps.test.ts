@@ -6,7 +6,9 @@ import { TextArena } from '../../../../src/core/entries/text-arena.ts'
 import { UserTable } from '../../../../src/core/entries/user-table.ts'
 import { DirectoryUsers, SourceUsers } from '../../../../src/core/entries/users.ts'
 import type { Plan } from '../../../../src/core/plan/changes.ts'
+import { listOf } from '../../../../src/core/entries/groups.ts'
 import { prove } from '../../../../src/core/plan/evidence/evidence.ts'
+import { doubtfulDns } from '../../../../src/core/plan/evidence/nesting.ts'
 import {
   type EachPlace,
   findEmptied,
@@ -176,6 +178,45 @@ test('no step of a run in which each of all people gets the e-mail of the next o
   const withheld = { code: 'rejected', params: REJECTION } as const
   const planned = measure(planInSteps({ ...inputs, withheld: new Map([['another change', withheld]]) }))
   expect(planned.result.changes.length).toBe(PEOPLE)
+})
+
+/** Every group loses one of two members, lists its members in one attribute less, and lacks a nested group. */
+function losingInputs(): PlanInputs {
+  const groups = ids.map((id) => wantGroup(id, id, ['u0']))
+  const listed = new Map(
+    ids.map((id) => [id, { key: id, id, dn: id, memberOf: [], lists: [listOf('member', ['u0'], ['new'])] }]),
+  )
+  const attributes = ['member', 'uniqueMember']
+  const lists = {
+    groups: listed,
+    withMembers: PEOPLE,
+    asked: attributes,
+    read: attributes,
+    isFlat: true,
+    isByUsers: false,
+  }
+  return {
+    ...inputsOf([], []),
+    source: sourceOf([wantUser('u0'), wantUser('u1')], groups, { lists }),
+    directory: directoryOf(
+      [haveUser('u0'), haveUser('u1')],
+      ids.map((id) => haveGroup(id, id, ['u0', 'u1'])),
+    ),
+  }
+}
+
+test('no step of a proof about all groups handles more than a part of them', () => {
+  const inputs = losingInputs()
+  const evidence = {
+    ...NO_EVIDENCE,
+    groupsWithMembers: PEOPLE,
+    nesting: { ids: new Map([['old', '']]), strangers: new Map(ids.map((id) => [id, 'other'])) },
+    memberLists: new Map(ids.map((id) => [id, ['member', 'uniqueMember']])),
+  }
+  expect(measure(doubtfulDns(inputs, evidence.nesting)).result).toEqual(['new'])
+  const planned = measure(planInSteps(inputs))
+  const { findings } = measure(prove(inputs, planned.result, evidence)).result
+  expect(findings).toMatchObject([{ code: 'nested-group-absent', changes: { length: PEOPLE } }])
 })
 
 const eachPlace: EachPlace = (visit) => forEachInSteps(ids, (id) => visit(id, 'ou=all,dc=org'))

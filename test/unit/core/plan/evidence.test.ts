@@ -451,23 +451,23 @@ describe('a group within another one that is absent, where that one lists others
   })
 
   test('is believed where all of these are shown as other entries', () => {
-    expect(doubtfulDns(hidden, nesting)).toEqual([GUEST, NEW])
+    expect(atOnce(doubtfulDns(hidden, nesting))).toEqual([GUEST, NEW])
     const shown = new Map([
       [GUEST, { ids: { user: [], group: ['guest'] } }],
       [NEW, { ids: { user: [], group: ['newcomer'] } }],
     ])
-    const others = entriesOfOthers(hidden, nesting, shown)
+    const others = atOnce(entriesOfOthers(hidden, nesting, shown))
     expect(others).toEqual(new Set([GUEST, NEW]))
     expect(
-      entriesOfOthers(hidden, nesting, new Map([[NEW, { ids: { user: [], group: ['sales'] } }]])),
+      atOnce(entriesOfOthers(hidden, nesting, new Map([[NEW, { ids: { user: [], group: ['sales'] } }]]))),
     ).toEqual(new Set())
-    expect(entriesOfOthers(hidden, nestingOf({ [OLD]: '' }), shown)).toEqual(new Set())
+    expect(atOnce(entriesOfOthers(hidden, nestingOf({ [OLD]: '' }), shown))).toEqual(new Set())
     const first = proved(hidden, { nesting, otherEntries: others })
     expect(first.lines).toEqual(lines)
     expect(first.nesting).toEqual(nestingOf({}))
     expect(proved(hidden, { nesting, otherEntries: new Set([GUEST]) }).lines).toEqual([])
-    expect(doubtfulDns(hiddenRead([GUEST]), nesting)).toEqual([])
-    expect(doubtfulDns(goodRead(), { ...nesting, strangers: new Map([['g', 'other']]) })).toEqual([])
+    expect(atOnce(doubtfulDns(hiddenRead([GUEST]), nesting))).toEqual([])
+    expect(atOnce(doubtfulDns(goodRead(), { ...nesting, strangers: new Map([['g', 'other']]) }))).toEqual([])
   })
 
   describe('and is not forgotten by a run that decides nothing', () => {

@@ -11,7 +11,7 @@ import {
 } from '../../../entries/groups.ts'
 import type { EntryNow, GroupNow, ListNow, Recheck } from '../../../entries/recheck.ts'
 import type { SourceSnapshot } from '../../../entries/snapshot.ts'
-import { forEachInSteps, type Steps } from '../../../../base/steps.ts'
+import { filterInSteps, forEachInSteps, type Steps } from '../../../../base/steps.ts'
 
 /** The most DNs unknown to the first read that are looked up in one run. */
 export const MOST_UNKNOWN = 1000
@@ -72,12 +72,16 @@ export class MembersNow {
   *unknown(): Steps<readonly string[]> {
     for (const [dn, { group }] of this.#groups)
       if (!this.#lists.has(dn)) this.#lists.set(dn, yield* this.#resolve(group))
-    const named = this.#climbs ? entriesOf(this.#people).flatMap(({ memberOf }) => memberOf) : []
-    const open = [
-      ...named.filter((dn) => this.#isOpen(dn)),
-      ...[...this.#groups.values()].flatMap((group) => this.#openIn(group)),
-    ]
-    const next = [...new Set(open)].filter((dn) => !this.#shown.has(dn))
+    const open = new Set<string>()
+    if (this.#climbs)
+      yield* forEachInSteps(entriesOf(this.#people), ({ memberOf }) => {
+        for (const dn of memberOf) if (this.#isOpen(dn)) open.add(dn)
+      })
+    for (const group of this.#groups.values()) {
+      yield
+      for (const dn of this.#openIn(group)) open.add(dn)
+    }
+    const next = [...open].filter((dn) => !this.#shown.has(dn))
     const isKnown = (dn: string): boolean => this.before.lists.groups.has(dn)
     const unknown = next.filter((dn) => !isKnown(dn)).slice(0, MOST_UNKNOWN - this.#looks)
     this.#looks += unknown.length
@@ -103,16 +107,20 @@ export class MembersNow {
   }
 
   /** All groups as they are now; those of the first read stay where nothing was reread. */
-  listed(): GroupsNow {
+  *listed(): Steps<GroupsNow> {
     const { groups, isFlat } = this.before.lists
     const reread = [...this.#groups]
     const ids = new Set(reread.flatMap(([, entry]) => entry.ids.group))
-    const old = [...groups].filter(([dn, { id }]) => isFlat && !this.#groups.has(dn) && !ids.has(id))
+    const old = yield* filterInSteps(
+      isFlat ? [...groups] : [],
+      ([dn, { id }]) => !this.#groups.has(dn) && !ids.has(id),
+    )
     const known = new Set(isFlat ? [...old, ...reread].map(([dn]) => dn) : [])
-    const children = byName(this.#climbs ? [...old, ...reread] : [], ([, { memberOf }]) => memberOf)
+    const children = yield* byName(this.#climbs ? [...old, ...reread] : [], ([, { memberOf }]) => memberOf)
     const entries = new Map<ListedGroup, GroupEntryNow>()
     const all = new Map(old)
     for (const [normalDn, entry] of reread) {
+      yield
       const [id = ''] = entry.ids.group
       const within = (children.get(normalDn) ?? []).map(([dn]) => dn)
       const lists = [...this.#listsOf(normalDn, known), ...this.#toldOf(entry, within)]
