@@ -1,7 +1,7 @@
 import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
 import type { NoticeCode } from '../core/notice.ts'
 import type { Notice } from '../core/notice.ts'
-import { forEachInSteps, type Steps } from '../base/steps.ts'
+import { filterInSteps, forEachInSteps, type Steps } from '../base/steps.ts'
 import { SourceUsers } from '../core/entries/users.ts'
 import type { Plan } from '../core/plan/changes.ts'
 import { type Breach, checkGuards, type GuardFacts, isApproved } from '../core/plan/guards.ts'
@@ -128,11 +128,13 @@ async function withNoticesOfUndo(
   { source, directory }: PlanInputs,
   later: LaterAttempts,
 ): Promise<Plan> {
-  const notices = plan.notices.filter(({ code }) => !OF_SOURCE.has(code))
+  const notices = await inTurns(filterInSteps(plan.notices, ({ code }) => !OF_SOURCE.has(code)))
   const advice = new EmailAdvice({ ...undo, directory, later, users: source.users }, notices)
   if (advice.isAsked)
     for await (const some of doneChanges()) for (const { change } of some) advice.add(change)
-  return { ...plan, notices: notices.map((notice) => ofUndo(advice.of(notice), undo.run)) }
+  const told: Notice[] = []
+  await inTurns(forEachInSteps(notices, (notice) => told.push(ofUndo(advice.of(notice), undo.run))))
+  return { ...plan, notices: told }
 }
 
 /** What is true of a source or of the next run does not fit an undo. */

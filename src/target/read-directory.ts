@@ -11,7 +11,7 @@ import { idProblem } from '../core/entries/identity.ts'
 import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
 import type { Notice } from '../core/notice.ts'
 import { sortedUniqueInSteps } from '../core/entries/sorting.ts'
-import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../base/steps.ts'
+import { filterInSteps, forEachInSteps, forEachOfSizeInSteps, type Steps } from '../base/steps.ts'
 import { UserTable } from '../core/entries/user-table.ts'
 import { DirectoryUsers } from '../core/entries/users.ts'
 import type { Membership } from '../core/plan/policy.ts'
@@ -158,8 +158,9 @@ function* usersOf(
   })
   if (shared.size === 0) return users
   const ownIds = new Map<string, Key[]>([...shared].map((id) => [id, []]))
-  for (const [index, user] of items.entries())
+  yield* forEachInSteps(items.entries(), ([index, user]) => {
     if (typeof user === 'number') ownIds.get(table.idOf(user))?.push(keys[index]!)
+  })
   for (const [id, several] of ownIds) notices.push(sharedId('user', id, several))
   return users
 }
@@ -179,7 +180,7 @@ function* groupsOf(
     else groups.set(id, yield* groupOf(id, group, membership))
     return undefined
   })
-  const sharing = shared.size === 0 ? [] : all.filter((group) => shared.has(idOf(group)))
+  const sharing = yield* filterInSteps(shared.size === 0 ? [] : all, (group) => shared.has(idOf(group)))
   for (const [id, several] of Map.groupBy(sharing, idOf)) {
     const ownIds = several.map((group) => group['id'])
     notices.push(sharedId('group', id, ownIds))
