@@ -7,8 +7,8 @@ import type { Log } from '../base/log/log.ts'
 import type { Times } from '../queue/times.ts'
 
 /**
- * Only the files under `compose/` and `operations/{check,init}` import concrete adapters; they open and dispose them. Default `times`: the time-outs
- * and intervals of production.
+ * What commands get. Only the files under `compose/` and `operations/{check,init}` import concrete adapters; they open
+ * and dispose them. Default `times`: the time-outs and intervals of production.
  */
 export function createCompose(times?: Times) {
   return {

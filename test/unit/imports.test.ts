@@ -27,10 +27,7 @@ const GROUND = ['api', 'base']
 const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   // The issue of the operator: commands get what they need as one table of operations.
   'The operator’s evening': [
-    'ui/cli/context.ts compose/bundle.ts',
-    'ui/cli/context.ts compose/control.ts',
-    'ui/cli/context.ts compose/reload.ts',
-    'ui/cli/context.ts compose/test-notifications.ts',
+    'ui/cli/context.ts compose/compose.ts',
     'ui/cli/notify.ts compose/test-notifications.ts',
     'ui/cli/open-control.ts compose/control.ts',
     'ui/cli/run.ts compose/compose.ts',
@@ -58,7 +55,7 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
 const EXCEPTED = Object.values(EXCEPTIONS).flat()
 
 /** As many as there are; never more. */
-const MOST_EXCEPTIONS = 22
+const MOST_EXCEPTIONS = 19
 
 /** Parts of one room that know nothing of each other, although the room's other files may be shared. */
 const APART: readonly (readonly [string, string])[] = [

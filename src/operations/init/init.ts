@@ -12,7 +12,7 @@ import {
   proposeGroupColumns,
   type Wanted,
 } from '../../source/csv/discover.ts'
-import { type KnownIds, memberColumns } from '../../source/csv/member-columns.ts'
+import { memberColumns } from '../../source/csv/member-columns.ts'
 import type { Looking, LookingFor } from '../../source/ldap/discover/count.ts'
 import {
   discoverGroups,
@@ -28,7 +28,7 @@ import { dnKey } from '../../source/ldap/dn.ts'
 import { filterProblem } from '../../source/ldap/filter.ts'
 import { parseEndpoints } from '../../source/ldap/connection/endpoint.ts'
 import { Logins } from '../../source/ldap/connection/logins.ts'
-import { type CheckItem, checkDirectory, checkSource, LEFT_BEHIND, withoutWarnings } from '../check.ts'
+import { type CheckItem, checkDirectory, checkSource, withoutWarnings } from '../check.ts'
 import { listDirectories, type ListedDirectory } from './directories.ts'
 import { freePagesAddress } from './pages-address.ts'
 import { type DraftPlace, type NewFile, type RawServer, type RawSync, resolveDraft } from './draft.ts'
@@ -47,29 +47,6 @@ import type { LeftBehind } from '../../target/left-behind.ts'
 import { deleteLeftBehind, tryDomains, type TryingOut, tryMembers } from '../../target/try-out.ts'
 import { isThisMachine } from '../../base/this-machine.ts'
 import { openClient, openSource, sourceProblem } from '../../compose/site.ts'
-
-export { LEFT_BEHIND }
-export type {
-  CheckItem,
-  DraftPlace,
-  EmailTally,
-  EntryKind,
-  FoundCsv,
-  FoundGroups,
-  FoundPeople,
-  KnownIds,
-  LeftBehind,
-  ListedDirectory,
-  Marks,
-  NewFile,
-  ServerLook,
-  Stage,
-}
-export type { ServerCertificate } from '../../source/ldap/connection/certificate.ts'
-export type { Proposal } from '../../source/ldap/discover/propose.ts'
-export type { FoundPlace } from '../../source/ldap/discover/tally.ts'
-export type { RawCsv, RawDirectory, RawLdap, RawServer, RawSource, RawSync } from './draft.ts'
-export type { RawConfiguration } from './yaml.ts'
 
 /** Replaces the other side while only one is agreed on. Nothing is sent there. */
 const NO_DIRECTORY: RawSync['directory'] = {

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import type { InitSteps, RawConfiguration } from '../../operations/init/init.ts'
+import type { InitSteps } from '../../operations/init/init.ts'
+import type { RawConfiguration } from '../../operations/init/yaml.ts'
 import { usualFile } from '../../config/load.ts'
 import type { RunView } from '../../operations/control.ts'
 import { DirsyncdError } from '../../base/errors.ts'

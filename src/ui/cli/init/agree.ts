@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { RawConfiguration, RawDirectory, RawSource, RawSync } from '../../../operations/init/init.ts'
+import type { RawConfiguration } from '../../../operations/init/yaml.ts'
+import type { RawDirectory, RawSource, RawSync } from '../../../operations/init/draft.ts'
 import { DirsyncdError } from '../../../base/errors.ts'
 import type { BareSession } from '../context.ts'
 import { renderPlanCounts } from '../render/report.ts'

@@ -1,4 +1,6 @@
-import type { DraftPlace, EmailTally, InitSteps, NewFile } from '../../../operations/init/init.ts'
+import type { DraftPlace, NewFile } from '../../../operations/init/draft.ts'
+import type { EmailTally } from '../../../source/email-tally.ts'
+import type { InitSteps } from '../../../operations/init/init.ts'
 import { hang } from '../../../base/terminal/wrap.ts'
 import type { Answers } from './answers.ts'
 

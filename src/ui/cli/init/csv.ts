@@ -1,5 +1,7 @@
 import { basename, resolve } from 'node:path'
-import type { FoundCsv, KnownIds, RawCsv } from '../../../operations/init/init.ts'
+import type { FoundCsv } from '../../../source/csv/discover.ts'
+import type { KnownIds } from '../../../source/csv/member-columns.ts'
+import type { RawCsv } from '../../../operations/init/draft.ts'
 import { amount } from '../../../base/wording.ts'
 import { DirsyncdError } from '../../../base/errors.ts'
 import { printable } from '../../../base/printable.ts'

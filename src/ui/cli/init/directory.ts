@@ -1,10 +1,8 @@
 import { resolve } from 'node:path'
-import {
-  LEFT_BEHIND,
-  type LeftBehind,
-  type ListedDirectory,
-  type RawDirectory,
-} from '../../../operations/init/init.ts'
+import { LEFT_BEHIND } from '../../../operations/check.ts'
+import type { LeftBehind } from '../../../target/left-behind.ts'
+import type { ListedDirectory } from '../../../operations/init/directories.ts'
+import type { RawDirectory } from '../../../operations/init/draft.ts'
 import { baseUrl } from '../../../base/yaml/values.ts'
 import { amount } from '../../../base/wording.ts'
 import { DirsyncdError, type ErrorCode } from '../../../base/errors.ts'

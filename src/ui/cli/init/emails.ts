@@ -1,4 +1,5 @@
-import type { EmailTally, RawDirectory, RawSource } from '../../../operations/init/init.ts'
+import type { EmailTally } from '../../../source/email-tally.ts'
+import type { RawDirectory, RawSource } from '../../../operations/init/draft.ts'
 import { digits } from '../../../base/wording.ts'
 import { DirsyncdError } from '../../../base/errors.ts'
 import { printable } from '../../../base/printable.ts'

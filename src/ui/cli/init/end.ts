@@ -1,4 +1,4 @@
-import type { RawConfiguration } from '../../../operations/init/init.ts'
+import type { RawConfiguration } from '../../../operations/init/yaml.ts'
 import { fold } from '../../../base/terminal/wrap.ts'
 
 interface Situation {

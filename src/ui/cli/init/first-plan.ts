@@ -1,4 +1,5 @@
-import type { RawConfiguration, Stage } from '../../../operations/init/init.ts'
+import type { RawConfiguration } from '../../../operations/init/yaml.ts'
+import type { Stage } from '../../../operations/init/stage.ts'
 import type { Config } from '../../../config/config.ts'
 import type { RunView } from '../../../operations/control.ts'
 import { amount, digits } from '../../../base/wording.ts'

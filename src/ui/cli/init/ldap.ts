@@ -1,4 +1,5 @@
-import type { FoundPeople, RawLdap } from '../../../operations/init/init.ts'
+import type { FoundPeople } from '../../../source/ldap/discover/discover.ts'
+import type { RawLdap } from '../../../operations/init/draft.ts'
 import { amount, digits } from '../../../base/wording.ts'
 import { DirsyncdError } from '../../../base/errors.ts'
 import { printable } from '../../../base/printable.ts'

@@ -1,4 +1,4 @@
-import type { Marks } from '../../../operations/init/init.ts'
+import type { Marks } from '../../../source/ldap/discover/marks.ts'
 import { amount, digits } from '../../../base/wording.ts'
 import { printable } from '../../../base/printable.ts'
 import { hang } from '../../../base/terminal/wrap.ts'

@@ -1,4 +1,4 @@
-import type { Proposal } from '../../../operations/init/init.ts'
+import type { Proposal } from '../../../source/ldap/discover/propose.ts'
 import { cut, digits } from '../../../base/wording.ts'
 import { printable } from '../../../base/printable.ts'
 import { checkNotEmpty } from './check.ts'

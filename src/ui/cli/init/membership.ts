@@ -1,4 +1,4 @@
-import type { RawDirectory } from '../../../operations/init/init.ts'
+import type { RawDirectory } from '../../../operations/init/draft.ts'
 import { type Init, tellLeft, tellSlow } from './context.ts'
 import type { Choice } from './prompts.ts'
 

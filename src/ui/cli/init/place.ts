@@ -1,4 +1,4 @@
-import type { FoundGroups } from '../../../operations/init/init.ts'
+import type { FoundGroups } from '../../../source/ldap/discover/discover.ts'
 import { printable } from '../../../base/printable.ts'
 import { checkNotEmpty } from './check.ts'
 import type { Init } from './context.ts'

@@ -1,4 +1,6 @@
-import type { CheckItem, EmailTally, RawSource } from '../../../operations/init/init.ts'
+import type { CheckItem } from '../../../operations/check.ts'
+import type { EmailTally } from '../../../source/email-tally.ts'
+import type { RawSource } from '../../../operations/init/draft.ts'
 import { DirsyncdError } from '../../../base/errors.ts'
 import { renderCheckItem } from '../render/check.ts'
 import type { Init } from './context.ts'

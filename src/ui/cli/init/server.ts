@@ -1,5 +1,7 @@
 import { resolve } from 'node:path'
-import type { RawServer, ServerCertificate, ServerLook } from '../../../operations/init/init.ts'
+import type { RawServer } from '../../../operations/init/draft.ts'
+import type { ServerCertificate } from '../../../source/ldap/connection/certificate.ts'
+import type { ServerLook } from '../../../source/ldap/discover/server.ts'
 import { ldapUrl } from '../../../config/source-schema.ts'
 import { DirsyncdError } from '../../../base/errors.ts'
 import { printable } from '../../../base/printable.ts'

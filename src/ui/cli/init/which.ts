@@ -1,4 +1,4 @@
-import type { EntryKind } from '../../../operations/init/init.ts'
+import type { EntryKind } from '../../../source/ldap/discover/kinds.ts'
 import { printable } from '../../../base/printable.ts'
 import type { Init } from './context.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { renderEnd } from '../../../../src/ui/cli/init/end.ts'
-import type { RawConfiguration } from '../../../../src/operations/init/init.ts'
+import type { RawConfiguration } from '../../../../src/operations/init/yaml.ts'
 
 const configuration: RawConfiguration = {
   dataDir: '/data',
