@@ -83,10 +83,14 @@ export async function runDaemon(
   const reload = async () => (await ready.promise).reload()
   const explain = createExplain(site, syncs.partsFor)
   const diagnose = explainingOutage((redaction: Redaction) => diagnoseDaemon(site, redaction))
-  const operations = { ...tellingDecisions(control, notifier.look), explain }
+  const operations = {
+    ...tellingDecisions(control, notifier.look),
+    explain,
+    configuration: async () => syncs.config.syncs.map(({ name, written }) => ({ name, written })),
+  }
   const overview = createOverview(site, configuration)
   const browse = createBrowse(site.store.db, syncs.targets)
-  const admin = { control: operations, browse, overview, watching, diagnose, reload, configuration }
+  const admin = { control: operations, browse, overview, watching, diagnose, reload }
   await listenForAdmin(stack, config, admin, { log, ...output })
   stack.defer(() => ready.reject(stopping()))
   await syncs.start()

@@ -191,6 +191,27 @@ export interface ReleaseRequest {
   readonly only?: Only
 }
 
+/** What a command asks a daemon for; each input and answer is JSON. */
+export const OPERATIONS = [
+  'configuration',
+  'requestRun',
+  'run',
+  'changes',
+  'notices',
+  'runs',
+  'approve',
+  'reject',
+  'undo',
+  'pause',
+  'resume',
+  'paused',
+  'quarantine',
+  'release',
+  'explain',
+] as const satisfies readonly (keyof Control)[]
+
+export type Operation = (typeof OPERATIONS)[number]
+
 /** The operations that commands and admin pages share. */
 export interface Control extends AsyncDisposable {
   /** What the daemon has loaded; the file may have changed since. Only a daemon has it. */

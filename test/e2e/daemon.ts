@@ -75,7 +75,7 @@ export function daemonTests(): void {
     const body = JSON.stringify({ sync: 'corp', mode: 'sync' })
     const command = { method: 'POST', body, headers: { 'content-type': 'application/json' } }
     expect(await statusOf('/runs', command)).toBe(401)
-    for (const path of ['/runs', '/reload', '/diagnostics', '/undo'])
+    for (const path of ['/call', '/reload', '/diagnostics'])
       expect(await statusOf(path, { ...command, headers: { ...command.headers, authorization } })).toBe(404)
   })
 

@@ -53,26 +53,29 @@ export class DaemonClient {
     )
   }
 
-  async requestRun(): Promise<number> {
-    return ((await this.#ask('POST', '/runs', { sync: 'corp', mode: 'sync' })) as { run: number }).run
+  requestRun(): Promise<number> {
+    return this.#call('requestRun', { sync: 'corp', mode: 'sync' })
   }
 
   runs(): Promise<readonly RunJson[]> {
-    return this.#ask('GET', '/runs?limit=1000') as Promise<RunJson[]>
+    return this.#call('runs', { limit: 1000 })
   }
 
   async run(number: number): Promise<RunDetails> {
-    const run = (await this.#ask('GET', `/runs/${number}?limit=0`)) as RunDetails
-    const changes = await this.#all<RunDetails['changes'][number]>(`/runs/${number}/changes`)
-    return { ...run, changes, notices: await this.#all(`/runs/${number}/notices`) }
+    const run = await this.#call<RunDetails>('run', number, { limit: 0 })
+    const changes = await this.#all<RunDetails['changes'][number]>('changes', number)
+    return { ...run, changes, notices: await this.#all('notices', number) }
   }
 
-  async #all<T>(path: string): Promise<readonly T[]> {
+  async #all<T>(operation: string, run: number): Promise<readonly T[]> {
     const all: T[] = []
-    const read = ({ after }: After) =>
-      this.#ask('GET', after === undefined ? path : `${path}?after=${after}`) as Promise<(T & Numbered)[]>
+    const read = (place: After) => this.#call<(T & Numbered)[]>(operation, run, place)
     for await (const some of parts(read)) all.push(...some)
     return all
+  }
+
+  async #call<T>(operation: string, ...input: readonly unknown[]): Promise<T> {
+    return ((await this.#ask('POST', '/call', { operation, input })) as { answer: T }).answer
   }
 
   async #ask(method: string, path: string, body?: object, ms: number = PATIENCE.timeout): Promise<unknown> {

@@ -38,10 +38,9 @@ test('a command gets all of a run from a daemon that makes only small answers of
   const socket = join(dir.path, 'admin.sock')
   const local = createLocalControl({ db: bed.db, targets: new Map(), wake: async () => undefined })
   await using app = buildAdminApp({
-    control: { ...local, explain: refuse },
+    control: { ...local, explain: refuse, configuration: refuse },
     watching: { whyNotReady: async () => undefined, metrics: refuse },
     reload: refuse,
-    configuration: () => ({ syncs: [] }),
     log: silentLog(),
   })
   let longest = 0

@@ -80,8 +80,8 @@ export async function openCompanySite(stores: StoreSettings, company: Company): 
 async function postRun({ dataDir }: Site): Promise<void> {
   const admin = new Client('http://daemon', { socketPath: join(dataDir, 'admin.sock') })
   const headers = { 'content-type': 'application/json' }
-  const body = JSON.stringify({ sync: 'corp', mode: 'sync' })
-  const answer = await admin.request({ method: 'POST', path: '/runs', headers, body })
+  const body = JSON.stringify({ operation: 'requestRun', input: [{ sync: 'corp', mode: 'sync' }] })
+  const answer = await admin.request({ method: 'POST', path: '/call', headers, body })
   await answer.body.dump()
   await admin.close()
   expect(answer.statusCode).toBeLessThan(300)

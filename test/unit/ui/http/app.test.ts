@@ -24,7 +24,7 @@ const control = {
     return null
   },
   release: async (...args: unknown[]) => {
-    asked.push(args)
+    asked.push(['release', ...args])
     return []
   },
   explain: async (...args: unknown[]) => {
@@ -40,17 +40,20 @@ const watching = {
   whyNotReady: async () => undefined,
   metrics: async () => ({ contentType: 'text/plain; version=0.0.4; charset=utf-8', text: 'up 1\n' }),
 }
-const configuration = () => ({ syncs: [] })
-const app = buildAdminApp({ control, watching, reload, configuration, log: silentLog() })
+const app = buildAdminApp({ control, watching, reload, log: silentLog() })
 
 afterEach(() => {
   asked.length = 0
 })
 
+function call(operation: string, ...input: readonly unknown[]) {
+  return app.inject({ method: 'POST', url: '/call', payload: { operation, input } })
+}
+
 test('a command may ask for every change of a run, but not in one answer', async () => {
-  expect((await app.inject({ url: '/runs/7?limit=1001' })).statusCode).toBe(400)
-  expect((await app.inject({ url: '/runs/7/changes?after=1000' })).json()).toEqual([])
-  expect((await app.inject({ url: '/runs/7/notices' })).json()).toEqual([])
+  expect((await call('run', 7, { limit: 1001 })).statusCode).toBe(400)
+  expect((await call('changes', 7, { after: 1000 })).json()).toEqual({ answer: [] })
+  expect((await call('notices', 7, {})).json()).toEqual({ answer: [] })
   expect(asked).toEqual([
     ['changes', 7, { after: 1000 }],
     ['notices', 7, {}],
@@ -58,7 +61,7 @@ test('a command may ask for every change of a run, but not in one answer', async
 })
 
 test('a request that is not understood is refused with a sentence', async () => {
-  const answer = await app.inject({ url: '/runs/7?limit=some' })
+  const answer = await call('run', 7, { limit: 'some' })
   expect(answer.statusCode).toBe(400)
   expect(answer.json()).toMatchObject({
     code: 'usage',
@@ -66,23 +69,32 @@ test('a request that is not understood is refused with a sentence', async () => 
   })
 })
 
-test.each([
-  { name: 'an option that is not known', payload: { sync: 'corp', mode: 'plan', dryRun: true } },
-  { name: 'a limit that is misspelled', payload: { sync: 'corp', mode: 'sync', only: { user: ['a'] } } },
-])('a run is not made for a request with $name', async ({ payload }) => {
-  const answer = await app.inject({ method: 'POST', url: '/runs', payload })
-  expect(answer.statusCode).toBe(400)
+test.each<[string, string, readonly unknown[]]>([
+  ['an operation that is not known', 'delete', [{ by: 'ada' }]],
+  ['an operation of every object', 'toString', []],
+  ['an option that is not known', 'requestRun', [{ sync: 'corp', mode: 'plan', dryRun: true }]],
+  ['a misspelled limit', 'requestRun', [{ sync: 'corp', mode: 'sync', only: { user: ['a'] } }]],
+  ['a misspelled sync to release', 'release', [{ by: 'ada', syncs: 'corp' }]],
+  ['a misspelled limit of a release', 'release', [{ by: 'ada', only: { user: ['a'] } }]],
+  ['a kind that does not exist', 'explain', [{ sync: 'corp', who: 'a', kind: 'robot' }]],
+  // A hold is not decided as a whole for a request whose names were lost.
+  ['an approval without any name', 'approve', [{ run: 7, by: 'ada', only: [] }]],
+  ['a rejection without any name', 'reject', [{ run: 7, by: 'ada', only: [] }]],
+  ['no operator who resumes', 'resume', [{ sync: 'corp' }]],
+  ['no operator who releases', 'release', [{ sync: 'corp' }]],
+])('nothing is done for a request with %s', async (_, operation, input) => {
+  expect((await call(operation, ...input)).statusCode).toBe(400)
   expect(asked).toEqual([])
 })
 
 test('no question is answered for which a name is misspelled', async () => {
-  for (const url of [
-    '/quarantine?syc=corp',
-    '/runs?syc=corp',
-    '/runs/7?limits=1',
-    '/explain?sync=a&who=b&kid=c',
-  ]) {
-    const answer = await app.inject({ url })
+  for (const [operation, ...input] of [
+    ['quarantine', { syc: 'corp' }],
+    ['runs', { syc: 'corp', limit: 1 }],
+    ['run', 7, { limits: 1, limit: 1 }],
+    ['explain', { sync: 'a', who: 'b', kid: 'c' }],
+  ] as const) {
+    const answer = await call(operation, ...input)
     expect([answer.statusCode, answer.json().message]).toEqual([
       400,
       expect.stringContaining('is not known here'),
@@ -91,43 +103,16 @@ test('no question is answered for which a name is misspelled', async () => {
   expect(asked).toEqual([])
 })
 
-test('nothing is released for a request whose limit is misspelled', async () => {
-  for (const asks of [{ syncs: 'corp' }, { only: { user: ['a'] } }]) {
-    const payload = { by: 'ada', ...asks }
-    const answer = await app.inject({ method: 'POST', url: '/quarantine/release', payload })
-    expect(answer.statusCode).toBe(400)
-  }
-  expect(asked).toEqual([])
-})
-
-test.each(['approve', 'reject'])('%s decides about all, or only about what is named', async (what) => {
-  const post = (payload: object) => app.inject({ method: 'POST', url: `/runs/7/${what}`, payload })
-  await post({ by: 'ada' })
-  await post({ by: 'ada', only: ['reborn'] })
-  // A hold is not decided as a whole for a request whose names were lost.
-  expect((await post({ by: 'ada', only: [] })).statusCode).toBe(400)
-  expect(asked).toEqual([
-    [what, { run: 7, by: 'ada' }],
-    [what, { run: 7, by: 'ada', only: ['reborn'] }],
-  ])
-})
-
-test.each([
-  ['/syncs/corp/resume', {}, ['resume', { sync: 'corp', by: 'ada' }]],
-  ['/quarantine/release', { sync: 'corp' }, [{ sync: 'corp', by: 'ada' }]],
-])('%s is asked for with the name of the operator', async (url, asks, wanted) => {
-  const post = (payload: object) => app.inject({ method: 'POST', url, payload })
-  expect((await post(asks)).statusCode).toBe(400)
-  expect(asked).toEqual([])
-  expect((await post({ ...asks, by: 'ada' })).statusCode).toBe(200)
-  expect(asked).toEqual([wanted])
-})
-
-test('a story is asked for by any text, and only of a kind that there is', async () => {
-  const query = new URLSearchParams({ sync: 'corp', who: 'a&b=ü', kind: 'user' })
-  expect((await app.inject({ url: `/explain?${query.toString()}` })).statusCode).toBe(200)
-  expect((await app.inject({ url: '/explain?sync=corp&who=a&kind=robot' })).statusCode).toBe(400)
-  expect(asked).toEqual([['explain', { sync: 'corp', who: 'a&b=ü', kind: 'user' }]])
+test.each<[string, unknown]>([
+  ['approve', { run: 7, by: 'ada' }],
+  ['approve', { run: 7, by: 'ada', only: ['reborn'] }],
+  ['reject', { run: 7, by: 'ada', only: ['reborn'] }],
+  ['resume', { sync: 'corp', by: 'ada' }],
+  ['release', { by: 'ada', sync: 'corp' }],
+  ['explain', { sync: 'corp', who: 'a&b=ü', kind: 'user' }],
+])('%s is done as it was asked for', async (operation, input) => {
+  expect((await call(operation, input)).statusCode).toBe(200)
+  expect(asked).toEqual([[operation, input]])
 })
 
 test('a daemon that cannot do its work lives and is not ready', async () => {
@@ -136,7 +121,6 @@ test('a daemon that cannot do its work lives and is not ready', async () => {
     control,
     watching: { ...watching, whyNotReady: async () => why },
     reload,
-    configuration,
     log: silentLog(),
   })
   expect((await late.inject({ url: '/healthz' })).json()).toEqual({ status: 'ok' })

@@ -41,12 +41,15 @@ test.each(ERRORS)('%s is in the log, and its reader gets one sentence', async (_
     control,
     watching,
     reload: fail,
-    configuration: () => ({ syncs: [] }),
     log,
   })
   const { app: pages } = buildPagesForTests({ watching, log })
   const answers = [
-    await socket.inject({ url: '/runs' }),
+    await socket.inject({
+      method: 'POST',
+      url: '/call',
+      payload: { operation: 'runs', input: [{ limit: 1 }] },
+    }),
     await pages.inject({ url: '/metrics', headers: BEARER }),
     await pages.inject({ url: '/metrics', headers: { ...BEARER, accept: 'text/html' } }),
   ]
@@ -55,7 +58,7 @@ test.each(ERRORS)('%s is in the log, and its reader gets one sentence', async (_
     expect(answer.json()).toEqual({ code: 'internal', message: SENTENCE })
   expect(answers[2]!.body).toContain(SENTENCE)
   expect(lines.map(({ level, msg, route }) => [level, msg, route])).toEqual([
-    ['error', 'a request failed', '/runs'],
+    ['error', 'a request failed', '/call'],
     ['error', 'a request failed', '/metrics'],
     ['error', 'a request failed', '/metrics'],
   ])
