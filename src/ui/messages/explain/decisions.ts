@@ -106,39 +106,27 @@ const BACK: Readonly<Record<Op, Op>> = {
   'set-members': 'set-members',
 }
 
-/** A user equal on both sides, with memberships that need approval. */
+/** Memberships of a user that need approval; another part of the story lists them. */
 export function waitingGroups({ waitingMemberships: all, id }: Story): readonly Part[] {
   const [first] = all
   if (first === undefined) return []
   const { run, isRejected } = first
-  const some = all.filter((other) => other.run === run && other.isRejected === isRejected)
-  const groupsWhere = (comes: boolean) =>
-    some.filter((each) => each.comes === comes).map(({ group }) => group)
-  const [into, outOf] = [groupsWhere(true), groupsWhere(false)]
-  const what = [
-    ...(into.length === 0 ? [] : [`is added to ${groupsText(into)}`]),
-    ...(outOf.length === 0 ? [] : [`is removed from ${groupsText(outOf)}`]),
-  ].join(' and ')
   if (!isRejected)
     return [
       {
         code: 'held',
-        text: `run ${run} needs a decision, also about that it ${what}`,
+        text: `run ${run} needs a decision, also about its groups`,
         next: 'The next run plans again, and changes the groups unless a check still blocks that',
         todo: `See dirsyncd runs ${run}, then dirsyncd approve ${run} --id ${quoted(id ?? '')} or dirsyncd reject ${run}`,
       },
     ]
-  const groups = some.map(({ group }) => `--id ${quoted(group)}`).join(' ')
+  const groups = all.filter((other) => other.run === run && other.isRejected)
   return [
     {
       code: 'rejected',
-      text: `an operator rejected in run ${run} that it ${what}`,
+      text: `an operator rejected in run ${run} what was to be changed in its groups`,
       next: 'The next run leaves these groups as they are',
-      todo: `dirsyncd approve ${run} ${groups} releases what was to be changed in ${some.length === 1 ? 'this group' : 'these groups'}`,
+      todo: `dirsyncd approve ${run} ${groups.map(({ group }) => `--id ${quoted(group)}`).join(' ')} makes that change after all`,
     },
   ]
-}
-
-function groupsText(groups: readonly string[]): string {
-  return `${groups.length === 1 ? 'the group' : 'the groups'} ${groups.join(', ')}`
 }

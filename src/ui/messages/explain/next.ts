@@ -14,7 +14,7 @@ export function nextOf(facts: Story): string {
   }
   if (planned.op === 'set-members' && change !== null && change.op !== 'set-members')
     return 'The next run leaves its name as it is, and changes its members, unless a check blocks that'
-  const does = DOES[planned.op]
+  const does = doing(planned.op)
   // A run ignores earlier holds: it applies what violates no guard now, and ends the hold.
   const what =
     heldRun === null
@@ -41,24 +41,22 @@ export function whilePaused({ paused, sync, heldUndo }: Story, next: string): st
   const undo =
     heldUndo === undefined
       ? ''
-      : `Run ${heldUndo.run}, the undo of run ${heldUndo.undoes}, needs a decision, and ${DOES[heldUndo.op]} after an approval. `
+      : `Run ${heldUndo.run}, the undo of run ${heldUndo.undoes}, needs a decision, and ${doing(heldUndo.op)} after an approval. `
   if (paused === null) return `${undo}${next}`
   const nothing = undo === '' ? 'Nothing' : 'Nothing else'
   return `${undo}${nothing} is written while ${sync} is paused; after dirsyncd resume ${sync}, ${next[0]?.toLowerCase()}${next.slice(1)}`
 }
 
-const DOES: Readonly<Record<Op, string>> = {
-  'create-user': 'creates it',
-  'create-group': 'creates it',
-  'update-user': 'updates it',
-  'update-group': 'updates it',
-  'delete-user': 'deletes it',
-  'delete-group': 'deletes it',
-  'set-members': 'changes its members',
+function doing(op: Op): string {
+  return op === 'set-members' ? 'changes its members' : `${verbIn(op)}s it`
 }
 
 /** `delete`, `change of members` */
 export function nounOf(change: Change | null): string {
   if (change === null) return 'change'
-  return change.op === 'set-members' ? 'change of members' : change.op.slice(0, change.op.indexOf('-'))
+  return change.op === 'set-members' ? 'change of members' : verbIn(change.op)
+}
+
+function verbIn(op: Op): string {
+  return op.slice(0, op.indexOf('-'))
 }
