@@ -187,7 +187,7 @@ const SCENARIOS: readonly Scenario[] = [
     who: 'ana@example.org',
     verdict: {
       code: 'absent',
-      sentence: /; deleted .* by run \d+, approved by \S+, because it was not in the source/,
+      sentence: /; deleted .* by run \d+, approved by \S+: not in the source, or outside base and filter\.$/,
     },
     next: /^The next run does nothing\.$/,
     todo: /put it back/,
@@ -372,7 +372,9 @@ describe('explain names an unreadable side, and shows the rest', () => {
           result: 'nobody',
           verdict: {
             code: 'directory-unreadable',
-            sentence: expect.stringMatching(/; but the directory cannot be asked now \(.*127\.0\.0\.1:1/),
+            sentence: expect.stringMatching(
+              /is unknown: not in the source .*, the directory cannot be asked now \(.*127\.0\.0\.1:1/,
+            ),
           },
         },
       ],

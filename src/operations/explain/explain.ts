@@ -57,7 +57,12 @@ async function storyOf(
   const planned = directory.error === null ? judged?.planned : undefined
   const difference = judged?.difference
   const sameMembers = judged?.sameMembers ?? null
-  const hold = await holdOf(deps, { kind, id: id ?? '' }, planned ?? difference, sameMembers !== null)
+  const { held, ...hold } = await holdOf(
+    deps,
+    { kind, id: id ?? '' },
+    planned ?? difference,
+    sameMembers !== null,
+  )
   const holders =
     found === null || entries.length > 0 ? [] : await emailHolders(deps, found, directory.entry ?? match)
   const membership = judged?.membership ?? 'off'
@@ -71,9 +76,8 @@ async function storyOf(
     ...namesOf(match, directory.entry, entries[0] && matchOf(entries[0])),
     source: sourceSide(answer, [...(judged?.sameEmail ?? []).map(holderOf), ...holders]),
     directory,
-    change: directory.error === null ? (hold.held ?? difference ?? null) : null,
+    change: directory.error === null ? (held ?? difference ?? null) : null,
     notices: judged?.notices ?? [],
-    hold: hold.ofChange,
     waitingMemberships:
       key?.kind === 'user' && membership === 'write'
         ? await waitingMembershipsOf(deps.db, deps.target, key.id)
@@ -87,8 +91,7 @@ async function storyOf(
     sharesEmails: deps.rules.emails === 'shared',
     configurationChange: changeSince(completed, deps.options),
     completedRun: completed?.run ?? null,
-    heldRun: hold.heldRun,
-    heldUndo: hold.heldUndo,
+    ...hold,
   }
 }
 

@@ -31,7 +31,7 @@ const UNIT: FoundEntry = {
   ids: [],
   from: 'ou=staff,dc=org',
   standing: { bases: ['dc=org'], inBase: true, filter: '(uid=*)', inFilter: false, disabled: undefined },
-  container: 'an organizational unit (objectClass organizationalUnit)',
+  container: 'a container (objectClass organizationalUnit)',
 }
 
 const LOCKED: FoundEntry = {
@@ -376,7 +376,7 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     {
       code: 'not-an-entry',
       sentence:
-        /^"ou=staff,dc=org" is an organizational unit \(objectClass organizationalUnit\), no user and no group\.$/,
+        /^"ou=staff,dc=org" is a container \(objectClass organizationalUnit\), no user and no group\.$/,
       next: /does nothing/,
       todo: /^Ask for a user or a group/,
     },
@@ -634,5 +634,106 @@ describe('what an undo put back', () => {
     ],
   ])('%s', (_what, given, code) => {
     expect(told(given).verdict.code).toBe(code)
+  })
+})
+
+const waiting = (isRejected: boolean) => [
+  { run: 9, group: 'sales', comes: true, isRejected },
+  { run: 9, group: 'top floor', comes: false, isRejected },
+]
+
+describe('the groups of a user that is equal on both sides', () => {
+  test('wait for a decision', () => {
+    expect(told({ story: { waitingMemberships: waiting(false) } })).toEqual({
+      verdict: {
+        code: 'held',
+        sentence:
+          'Ana (user ana) is in the source, and is in the directory; run 9 needs a decision, also about its groups.',
+      },
+      next: 'The next run plans again, and changes the groups unless a check still blocks that.',
+      todo: 'See dirsyncd runs 9, then dirsyncd approve 9 --id ana or dirsyncd reject 9.',
+    })
+  })
+
+  test('were rejected', () => {
+    expect(told({ story: { waitingMemberships: waiting(true) } })).toMatchObject({
+      verdict: { code: 'rejected' },
+      next: 'The next run leaves these groups as they are.',
+      todo: "dirsyncd approve 9 --id sales --id 'top floor' makes that change after all.",
+    })
+  })
+})
+
+test('an entry that neither side has may be one that cannot be read', () => {
+  const unreadable = [{ from: 'users.csv, row 9', fault: 'there is no id' }]
+  const { error, server, searched } = { error: null, server: null, searched: 'in users.csv' }
+  const source = { error, server, searched, entries: [], sameEmail: [], unreadable }
+  const deleted = attempt({ op: 'delete-user', why: 'disabled', approvedBy: '' })
+  const { verdict, next, todo } = told({
+    found: foundAs(undefined),
+    story: {
+      source,
+      directory: { error: null, entry: null },
+      change: null,
+      planned: undefined,
+      journal: [deleted],
+    },
+  })
+  expect(verdict).toEqual({
+    code: 'absent',
+    sentence:
+      'Ana (user ana) is not in the source, and not in the directory; deleted 2026-01-02 03:04:05Z by run 5, approved: disabled in the source; but it may be in an entry that cannot be read (users.csv, row 9: there is no id).',
+  })
+  expect(next).toBe('The next run does nothing.')
+  expect(todo).toBe('If it should be there, put it back into the source, and the next run creates it.')
+})
+
+test('an entry is not just unknown where a side could not be asked', () => {
+  const nobody = { result: 'nobody', sync: 'corp', who: 'ana', unreadable: [] } as const
+  const both = judgementOf({ ...nobody, searched: 'in users.csv', error: null, directoryError: null })
+  expect(both).toEqual({
+    verdict: {
+      code: 'never-seen',
+      sentence:
+        '"ana" is unknown: not in the source (searched in users.csv), not in the directory under this id, not in the kept runs of corp.',
+    },
+    next: null,
+    todo: 'Try the id, the e-mail, the full name or the DN.',
+  })
+  const one = judgementOf({ ...nobody, searched: null, error: 'It is down.', directoryError: 'No answer.' })
+  expect(one).toMatchObject({
+    verdict: {
+      code: 'source-unreadable',
+      sentence: expect.stringMatching(
+        /: the source cannot be read now \(It is down\), the directory cannot be asked now \(No answer\), not in/,
+      ),
+    },
+    todo: 'dirsyncd check corp shows what can be read again.',
+  })
+})
+
+describe('what stops a change', () => {
+  const notMade = { op: 'update-user', name: 'Ana', email: null, field: null, added: 0, removed: 0 } as const
+
+  test('a refusal of the service', () => {
+    const answer = 'the service answered 422'
+    const change = judged({ found: foundAs(RENAMED) }).planned!
+    const quarantined = { code: 'quarantined', params: { answer } } as const
+    const { verdict, next, todo } = told({
+      found: foundAs(RENAMED),
+      memory: { withheld: new Map([[fingerprint(change), quarantined]]) },
+    })
+    expect(verdict).toEqual({
+      code: 'quarantined',
+      sentence: expect.stringMatching(/; its update is in quarantine: the service answered 422\.$/),
+    })
+    expect(next).toMatch(/^The next run leaves it as it is: it is tried again when the entry changes/)
+    expect(todo).toMatch(/dirsyncd quarantine release --sync corp --user ana/)
+  })
+
+  test('a doubt of the last run about another change does not', () => {
+    const wait = { code: 'server-not-newer', params: {} } as const
+    const unproved: Notice = { ...KEY, code: 'unproved', params: { ...notMade, op: 'create-user', wait } }
+    expect(told({ found: foundAs(RENAMED), story: lastRunSaid(unproved) }).verdict.code).toBe('changed')
   })
 })

@@ -24,29 +24,14 @@ export async function foundEntry(connection: LdapConnection, hit: Hit): Promise<
   }
 }
 
-/** In order, because a domain may be an organization, too. */
-const CONTAINERS: readonly (readonly [objectClass: string, what: string])[] = [
-  ['organizationalUnit', 'an organizational unit'],
-  ['organization', 'an organization'],
-  ['domain', 'a domain'],
-  ['domainDNS', 'a domain'],
-  ['dcObject', 'a domain'],
-  ['builtinDomain', 'a container'],
-  ['container', 'a container'],
-  ['nsContainer', 'a container'],
-  ['locality', 'a locality'],
-  ['country', 'a country'],
-]
+const CONTAINER =
+  /^(?:organization|organizationalUnit|domain|domainDNS|dcObject|builtinDomain|container|nsContainer|locality|country)$/i
 
 /** Undefined for a possible user or group, whatever its other classes. */
 function containerText(classes: readonly string[]): string | undefined {
-  if (classes.some((name) => /person|group|account|user/i.test(name))) return undefined
-  const names = new Map(classes.map((name) => [name.toLowerCase(), name]))
-  for (const [objectClass, what] of CONTAINERS) {
-    const name = names.get(objectClass.toLowerCase())
-    if (name !== undefined) return `${what} (objectClass ${name})`
-  }
-  return undefined
+  const name = classes.find((each) => CONTAINER.test(each))
+  const isOther = name === undefined || classes.some((each) => /person|group|account|user/i.test(each))
+  return isOther ? undefined : `a container (objectClass ${name})`
 }
 
 export async function standingOf(connection: LdapConnection, { place, entry }: Seen): Promise<Standing> {

@@ -86,7 +86,7 @@ function undone(facts: Story): Part | undefined {
   if (completedRun !== null && completedRun > last.run) return undefined
   const again = fingerprint(planned)
   const did = done.some(({ run, ...line }) => run === last.undoes && line.fingerprint === again)
-  const back = done.find(({ run, op }) => run === last.run && op === BACK[planned.op])
+  const back = done.find(({ run, op }) => run === last.run && op === reverse(planned.op))
   if (!did || back === undefined) return undefined
   const what = back.op.startsWith('delete') ? 'deleted it again' : 'put it back'
   return {
@@ -96,14 +96,8 @@ function undone(facts: Story): Part | undefined {
   }
 }
 
-const BACK: Readonly<Record<Op, Op>> = {
-  'create-user': 'delete-user',
-  'create-group': 'delete-group',
-  'update-user': 'update-user',
-  'update-group': 'update-group',
-  'delete-user': 'create-user',
-  'delete-group': 'create-group',
-  'set-members': 'set-members',
+function reverse(op: Op): string {
+  return op.replace(/^(?:create|delete)/, (verb) => (verb === 'create' ? 'delete' : 'create'))
 }
 
 /** Memberships of a user that need approval; another part of the story lists them. */

@@ -21,7 +21,6 @@ const DAY_MS = 24 * 60 * 60 * 1000
 
 function absent(facts: Story): Part {
   const { source, sync } = facts
-  const [unread] = maybeUnread(source.unreadable)
   const deletion = deletionOf(facts)
   const isRecent = deletion !== undefined && Date.now() - Date.parse(deletion.at) < DAY_MS
   // A lagging LDAP server may show users that it has just lost.
@@ -31,7 +30,7 @@ function absent(facts: Story): Part {
       : `which creates it a day after its delete; sooner, dirsyncd sync ${sync} names the run to approve with --only reborn`
   return {
     code: 'absent',
-    text: unread && `but ${unread}`,
+    text: maybeUnread(source.unreadable),
     todo: `If it should be there, put it back into the source, ${then}`,
   }
 }

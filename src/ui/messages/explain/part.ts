@@ -65,6 +65,11 @@ export function deletionOf(facts: Story): JournalEntry | undefined {
   return last?.op.startsWith('delete') === true ? last : undefined
 }
 
+/** `, approved by ana`; the name may not be kept. */
+export function approvalText({ approvedBy }: Pick<JournalEntry, 'approvedBy'>): string {
+  return approvedBy === null ? '' : approvedBy === '' ? ', approved' : `, approved by ${approvedBy}`
+}
+
 /** The directory's API finds users by id only, so the owner of an e-mail is unknown. */
 export function emailWritten(change: Change | null | undefined): string | undefined {
   return change?.op === 'create-user' || change?.op === 'update-user' ? change.want.email : undefined

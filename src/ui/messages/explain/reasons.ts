@@ -30,8 +30,8 @@ export function unusable(facts: Story): Part[] {
 }
 
 /** Why the next run does not make the change; the first reason that fits. */
-export function stopped(facts: Story): Part[] {
-  const reasons = [
+export function stopped(facts: Story): Part | undefined {
+  const [first] = [
     ...unusable(facts),
     ...noticed(facts, ['protected', 'kept-by-policy', 'kept-unproved'], { next: LEAVES }),
     ...inGrace(facts),
@@ -42,7 +42,7 @@ export function stopped(facts: Story): Part[] {
     ...noticed(facts, ['duplicate-email']),
     ...inLastRun(facts),
   ]
-  return reasons.slice(0, 1)
+  return first
 }
 
 /** The memberships are removed before the delete. */
@@ -108,8 +108,8 @@ function howToApprove({ lastRun, sync }: Story): string {
 const DOUBTS: ReadonlySet<NoticeCode> = new Set(['reborn', 'unproved', 'members-kept'])
 
 /** An unreadable row may have the entry; nothing where all rows were readable. */
-export function maybeUnread([first, ...others]: readonly Faulty[]): readonly string[] {
-  if (first === undefined) return []
+export function maybeUnread([first, ...others]: readonly Faulty[]): string | undefined {
+  if (first === undefined) return undefined
   const more = others.length === 0 ? '' : `, and ${amount(others.length, 'more entry')}`
-  return [`it may be in an entry that cannot be read (${first.from}: ${first.fault}${more})`]
+  return `but it may be in an entry that cannot be read (${first.from}: ${first.fault}${more})`
 }

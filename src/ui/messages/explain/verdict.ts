@@ -24,28 +24,27 @@ export function judgementOf(explanation: Story | Nobody): Judgement {
   return explanation.result === 'one' ? judgementOfStory(explanation) : unknown(explanation)
 }
 
-/** An entry is not called unknown where one side could not be asked. */
 function unknown({ sync, who, searched, error, directoryError, unreadable }: Nobody): Judgement {
-  const down = [
-    ...maybeUnread(unreadable),
-    ...(error === null ? [] : [`the source cannot be read now (${withoutStop(error)})`]),
-    ...(directoryError === null
-      ? []
-      : [`the directory cannot be asked now (${withoutStop(directoryError)})`]),
-  ]
-  const others = [
-    ...(error === null ? [`not in the source${searched === null ? '' : ` (searched ${searched})`}`] : []),
-    ...(directoryError === null ? ['not in the directory under this id'] : []),
-    `not in the kept runs of ${sync}`,
-  ]
-  const doubt = down.length === 0 ? '' : `; but ${down.join(', and ')}`
+  const inSource =
+    error === null
+      ? `not in the source${searched === null ? '' : ` (searched ${searched})`}`
+      : `the source cannot be read now (${withoutStop(error)})`
+  const inDirectory =
+    directoryError === null
+      ? 'not in the directory under this id'
+      : `the directory cannot be asked now (${withoutStop(directoryError)})`
+  const unread = maybeUnread(unreadable)
+  const doubt = unread === undefined ? '' : `; ${unread}`
   const code =
     error !== null ? 'source-unreadable' : directoryError !== null ? 'directory-unreadable' : 'never-seen'
   return {
-    verdict: { code, sentence: `"${who}" is unknown: ${others.join(', ')}${doubt}.` },
+    verdict: {
+      code,
+      sentence: `"${who}" is unknown: ${inSource}, ${inDirectory}, not in the kept runs of ${sync}${doubt}.`,
+    },
     next: null,
     todo:
-      down.length === 0
+      code === 'never-seen' && unread === undefined
         ? 'Try the id, the e-mail, the full name or the DN.'
         : `dirsyncd check ${sync} shows what can be read again.`,
   }
@@ -89,8 +88,9 @@ function partsOf(facts: Story): readonly Part[] {
   const decision = decisionAbout(facts)
   if (decision !== undefined) return [where, decision]
   const { code, todo } = placeOf(facts)
-  const parts = [where, { code, todo }, emailHolder(facts), ...stopped(facts)]
-  return parts.length > 3 ? parts : [...parts, ...outcome(facts)]
+  const stop = stopped(facts)
+  const reasons = stop === undefined ? outcome(facts) : [stop]
+  return [where, { code, todo }, emailHolder(facts), ...reasons]
 }
 
 function directoryDown({ sync }: Story): Part {

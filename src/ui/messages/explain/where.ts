@@ -1,7 +1,8 @@
 import { amount, digits, pointInTime } from '../../../base/wording.ts'
-import { type DeleteReason, membersDifference } from '../../../core/plan/change.ts'
+import { membersDifference } from '../../../core/plan/change.ts'
 import type { FoundEntry, JournalEntry, Story } from '../../../operations/story.ts'
-import { deletionOf, type Part, titleOf, withoutStop } from './part.ts'
+import { DELETE_REASONS } from '../deletes.ts'
+import { approvalText, deletionOf, type Part, titleOf, withoutStop } from './part.ts'
 
 /** `Ana Šimić (user u1) is in the source, and not in the directory` */
 export function whereText(facts: Story): string {
@@ -101,16 +102,9 @@ export function membersThere({ directory: { entry } }: Story): number | undefine
   return entry !== null && 'members' in entry ? entry.members.length : undefined
 }
 
-/** `deleted 2026-11-21 07:29:03Z by run 12, approved by ana, because it was not in the source` */
-function deletionText({ at, run, approvedBy, undoes, why }: JournalEntry): string {
-  const by = approvedBy === null ? '' : `, approved by ${approvedBy === '' ? 'an operator' : approvedBy}`
+/** `deleted 2026-11-21 07:29:03Z by run 12, approved by ana: disabled in the source` */
+function deletionText({ at, run, undoes, why, ...line }: JournalEntry): string {
   const undo = undoes === null ? '' : `, which undid run ${undoes}`
-  return `deleted ${pointInTime(at)} by run ${run}${undo}${by}${why === null ? '' : REASONS[why]}`
-}
-
-const REASONS: Readonly<Record<DeleteReason, string>> = {
-  gone: ', because it was not in the source',
-  'left-filter': ", because it was outside the sync's filter",
-  disabled: ', because its account was disabled in the source',
-  undone: '',
+  const reason = why === null || why === 'undone' ? '' : `: ${DELETE_REASONS[why]}`
+  return `deleted ${pointInTime(at)} by run ${run}${undo}${approvalText(line)}${reason}`
 }
