@@ -56,7 +56,7 @@ function judgementOfStory(facts: Story): Judgement {
   const texts = parts.map(({ text }) => text).filter((text) => text !== undefined)
   const todo = first('todo')
   return {
-    verdict: { code: first('code') ?? 'unchanged', sentence: `${withoutStop(texts.join('; '))}.` },
+    verdict: { code: first('code') ?? 'changed', sentence: `${withoutStop(texts.join('; '))}.` },
     next: `${whilePaused(facts, first('next') ?? nextOf(facts))}.`,
     todo: todo === undefined ? null : `${withoutStop(todo)}.`,
   }
