@@ -5,8 +5,8 @@ import type { CompiledOptions } from '../compile.ts'
 import type { LdapConnection } from '../connection/connection.ts'
 import { dnKey } from '../dn.ts'
 import { textIn } from '../entry.ts'
-import { byId, byValue, hasEmail, idsOf, type Searched, searchedOf } from './places.ts'
-import { atDn, type Finding, type Hit, inBases, onServer, searchIn } from './search.ts'
+import { byId, byValue, hasEmail, type Hit, idsOf, type Searched, searchedOf } from './places.ts'
+import { atDn, type Finding, inBases, onServer, searchIn } from './search.ts'
 import { collect, foundEntry } from './standing.ts'
 
 /**

@@ -1,6 +1,7 @@
 import type { Filter } from 'ldapts'
 import { canonicalEmail } from '../../../core/entries/normalize.ts'
 import type { Kind } from '../../../core/entries/entry.ts'
+import type { Standing } from '../../source.ts'
 import type { CompiledOptions, GroupPlace, UserPlace } from '../compile.ts'
 import { type LdapEntry, lookupIn, textIn } from '../entry.ts'
 import { allOf, anyIn, anyOf, someOf } from '../filter.ts'
@@ -18,6 +19,10 @@ export interface Searched {
 /** An entry, as the user or group that it was searched for. */
 export interface Seen extends Searched {
   readonly entry: LdapEntry
+}
+
+export interface Hit extends Seen {
+  readonly standing: Standing
 }
 
 const LOGINS = ['uid', 'sAMAccountName', 'userPrincipalName']

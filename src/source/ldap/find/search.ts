@@ -1,18 +1,13 @@
 import type { Filter } from 'ldapts'
 import { DirsyncdError, sentence } from '../../../base/errors.ts'
 import { byCodeUnit } from '../../../base/order.ts'
-import type { Standing } from '../../source.ts'
 import type { LdapConnection } from '../connection/connection.ts'
 import { ConnectionLost } from '../connection/wire.ts'
 import { dnKey, normalizeDn } from '../dn.ts'
 import { type LdapEntry, lookupIn } from '../entry.ts'
 import { findEntry, type Search, searchAll } from '../search.ts'
-import type { Searched, Seen } from './places.ts'
+import type { Hit, Searched, Seen } from './places.ts'
 import { standingOf } from './standing.ts'
-
-export interface Hit extends Seen {
-  readonly standing: Standing
-}
 
 export interface Finding {
   readonly connection: LdapConnection

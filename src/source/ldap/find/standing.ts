@@ -7,8 +7,7 @@ import { dnKey } from '../dn.ts'
 import { type LdapEntry, lookupIn, textIn } from '../entry.ts'
 import { isPartial, readWhole } from '../range.ts'
 import { findEntry, type Search } from '../search.ts'
-import { idsOf, type Seen } from './places.ts'
-import type { Hit } from './search.ts'
+import { type Hit, idsOf, type Seen } from './places.ts'
 
 export async function foundEntry(connection: LdapConnection, hit: Hit): Promise<FoundEntry> {
   const { kind, place, entry, standing } = hit
