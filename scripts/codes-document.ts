@@ -1,5 +1,5 @@
 import { BLOCKS } from '../src/ui/messages/blocks.ts'
-import { VERDICTS } from '../src/ui/messages/explain/case.ts'
+import { VERDICTS } from '../src/ui/messages/explain/part.ts'
 import { NOTICES } from '../src/ui/messages/notices.ts'
 
 const HEAD = `# Codes
@@ -26,7 +26,8 @@ What a run reports about an entry, or about one side, besides the changes.
 const VERDICTS_HEAD = `
 ## Verdicts of explain
 
-What \`dirsyncd explain\` says first about an entry. The answer itself has the remedy.
+What \`dirsyncd explain\` says first about an entry: one of these codes, or the code of the notice that is the reason. The answer
+itself has the remedy.
 `
 
 /** The text of \`docs/codes.md\`. */

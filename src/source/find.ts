@@ -1,8 +1,7 @@
 import type { Kind, UserEntry } from '../core/entries/entry.ts'
 import { canonicalEmail, canonicalName } from '../core/entries/normalize.ts'
 import type { SourceSnapshot } from '../core/entries/snapshot.ts'
-import type { Steps } from '../base/steps.ts'
-import { DirectoryUsers, sharingEmail, SourceUsers } from '../core/entries/users.ts'
+import { forEachInSteps, type Steps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import type { GroupMapping, Lookup, UserMapping } from './mapping.ts'
 import type { FieldTrace, Found, FoundEntry, Wanted } from './source.ts'
@@ -16,16 +15,15 @@ export interface PassedEntry {
   readonly members?: number | undefined
 }
 
-export function traceUser(lookup: Lookup, map: UserMapping): readonly FieldTrace[] {
-  return [
-    { field: 'email', steps: map.email.trace(lookup), value: map.email.valueOf(lookup) },
-    { field: 'name', steps: map.name.trace(lookup), value: map.name.valueOf(lookup) },
-    { field: 'employee_id', steps: map.employeeId.trace(lookup), value: map.employeeId.valueOf(lookup) },
-  ]
-}
-
-export function traceGroup(lookup: Lookup, map: GroupMapping): readonly FieldTrace[] {
-  return [{ field: 'name', steps: map.name.trace(lookup), value: map.name.valueOf(lookup) }]
+/** How the mapped values of an entry came about. */
+export function traces(lookup: Lookup, map: UserMapping | GroupMapping): readonly FieldTrace[] {
+  const of = (field: FieldTrace['field'], value: GroupMapping['name']) => ({
+    field,
+    steps: value.trace(lookup),
+    value: value.valueOf(lookup),
+  })
+  const name = of('name', map.name)
+  return 'email' in map ? [of('email', map.email), name, of('employee_id', map.employeeId)] : [name]
 }
 
 export class Finder {
@@ -44,12 +42,10 @@ export class Finder {
     this.#words = this.#name.split(/\s+/)
   }
 
-  seeUser(user: PassedEntry, map: UserMapping): void {
-    this.#listOf('user', user)?.push(foundEntry('user', user, traceUser(user.lookup, map)))
-  }
-
-  seeGroup(group: PassedEntry, map: GroupMapping): void {
-    this.#listOf('group', group)?.push(foundEntry('group', group, traceGroup(group.lookup, map)))
+  see(kind: Kind, entry: PassedEntry, map: UserMapping | GroupMapping): void {
+    const { ids, from, members, lookup } = entry
+    const list = this.#listOf(kind, entry)
+    list?.push({ kind, ids, from, standing: undefined, fields: traces(lookup, map), members })
   }
 
   /** The best matches: by id or origin, else by e-mail or name, else by each word of the name. */
@@ -70,14 +66,6 @@ export class Finder {
     const words = new Set(folded.split(/\s+/))
     return this.#words.every((word) => words.has(word)) ? this.#byWords : undefined
   }
-}
-
-function foundEntry(
-  kind: Kind,
-  { ids, from, members }: PassedEntry,
-  fields: readonly FieldTrace[],
-): FoundEntry {
-  return { kind, ids, from, standing: undefined, fields, members }
 }
 
 function foldedName(name: string): string {
@@ -112,20 +100,10 @@ function* partAbout(entries: readonly FoundEntry[], snapshot: SourceSnapshot): S
   const emails = new Set([...ids].map((id) => emailIn(snapshot.users.get(id))))
   emails.delete(undefined)
   const users = new Map<string, UserEntry>()
-  for (const user of yield* sharingEmailIn(snapshot.users)) {
-    if (emails.has(emailIn(user))) users.set(user.id, user)
-  }
-  for (const id of ids) {
-    const user = snapshot.users.get(id)
-    if (user !== undefined) users.set(id, user)
-  }
+  yield* forEachInSteps(snapshot.users.values(), (user) => {
+    if (ids.has(user.id) || emails.has(emailIn(user))) users.set(user.id, user)
+  })
   return { ...snapshot, users, groups: new Map([...snapshot.groups].filter(([id]) => ids.has(id))) }
-}
-
-/** The users whose e-mail another one may have too. */
-function* sharingEmailIn(source: SourceSnapshot['users']): Steps<readonly UserEntry[]> {
-  if (!(source instanceof SourceUsers)) return [...source.values()]
-  return (yield* sharingEmail({ source, directory: new DirectoryUsers(source.table) })).source
 }
 
 function emailIn(user: UserEntry | undefined): string | undefined {

@@ -62,7 +62,7 @@ export interface FoundEntry {
   readonly from: string
   /** `undefined` for sources that have no filter. */
   readonly standing: Standing | undefined
-  /** Of an entry that is no user and no group: such as `an organizational unit (objectClass organizationalUnit)`. */
+  /** Of an entry that is no user and no group: such as `a container (objectClass organizationalUnit)`. */
   readonly container?: string | undefined
   readonly fields: readonly FieldTrace[]
   /** The number of listed members; `undefined` where the group does not list them itself. */

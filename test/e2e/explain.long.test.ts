@@ -49,7 +49,11 @@ const SCENARIOS: readonly Scenario[] = [
     title: 'disabled',
     sources: LDAP,
     act: (scene) => scene.runs([{ ...ana, place: 'locked' }, ben]),
-    verdict: { code: 'disabled', sentence: /account of Ana Šimić \(user ana\) is disabled/ },
+    verdict: {
+      code: 'disabled',
+      sentence:
+        /^Ana Šimić \(user ana\) is disabled in the source by \(employeeType=locked\) and so counts as absent/,
+    },
     next: /does nothing/,
     todo: /Enable the account/,
   },
@@ -71,12 +75,12 @@ const SCENARIOS: readonly Scenario[] = [
       await scene.runs([{ ...ana, mail: 'ana@elsewhere.example' }, ben])
     },
     verdict: {
-      code: 'no-email',
+      code: 'email-dropped',
       sentence:
-        /is in the directory without an e-mail, because the e-mail ana@elsewhere\.example is outside the allowed domains/,
+        /is in the directory without an e-mail; the e-mail ana@elsewhere\.example is outside the allowed domains/,
     },
     next: /changes nothing of it but its groups/,
-    todo: /Give it an e-mail/,
+    todo: /^Correct the e-mail in the source, or add its domain to directory\.allowedDomains\.$/,
   },
   {
     title: 'two entries with one id',
@@ -84,7 +88,7 @@ const SCENARIOS: readonly Scenario[] = [
     who: 'Ana Other',
     verdict: {
       code: 'duplicate-id',
-      sentence: /^2 entries of the source have the id of .*none of them is used/,
+      sentence: /it cannot be used: .*: the id "ana" is also used by "/,
     },
     next: /leaves it as it is/,
     todo: /an id of its own/,
@@ -94,8 +98,9 @@ const SCENARIOS: readonly Scenario[] = [
     act: (scene) => scene.runs([{ ...ana, id: '' }, ben]),
     who: 'Ana Šimić',
     verdict: {
-      code: 'unusable',
-      sentence: /^Ana Šimić \(user without an id\) cannot be used as the source has it: .*there is no id/,
+      code: 'unreadable',
+      sentence:
+        /^Ana Šimić \(user without an id\) is in the source, and not in the directory; it cannot be used: .*there is no id/,
     },
     next: /leaves it as it is/,
     todo: /Correct the entry/,
@@ -105,7 +110,7 @@ const SCENARIOS: readonly Scenario[] = [
     sources: LDAP,
     act: (scene) => scene.runs([ana, ben], [{ ...ana, id: '' }, ben]),
     verdict: {
-      code: 'unusable',
+      code: 'unreadable',
       sentence:
         /^Ana Šimić \(user ana\) is not in the source, .*; the source has its e-mail at "employeeNumber=0,.*", with no id/,
     },
@@ -116,11 +121,11 @@ const SCENARIOS: readonly Scenario[] = [
     title: 'deleted, because the source has another id',
     act: (scene) => scene.runs([ana, ben], [{ ...ana, id: 'ana2' }, ben]),
     verdict: {
-      code: 'deleted',
+      code: 'absent',
       sentence:
-        /^Ana Šimić \(user ana\) was deleted .*; the source has its e-mail at "[^"]+", with the id ana2\.$/,
+        /^Ana Šimić \(user ana\) is not in the source, and not in the directory; deleted .*; the source has its e-mail at "[^"]+", with the id ana2\.$/,
     },
-    next: /neither the source nor the directory has it/,
+    next: /^The next run does nothing\.$/,
     todo: /^Most likely that is the same user: dirsyncd explain \S+ ana2\.$/,
   },
   {
@@ -138,7 +143,7 @@ const SCENARIOS: readonly Scenario[] = [
     verdict: {
       code: 'unproved',
       sentence:
-        /^Run \d+ did not delete Ana Šimić \(user ana\), who is not in the source, because .*container-emptied/,
+        /is not in the source, and is in the directory; run \d+ did not make its delete, because .*: container-emptied \(5 users/,
     },
     next: /unless an operator approves it or a later read confirms it/,
     todo: /dirsyncd approve \d+ --only container-emptied/,
@@ -151,7 +156,7 @@ const SCENARIOS: readonly Scenario[] = [
     },
     verdict: {
       code: 'quarantined',
-      sentence: /^The service did not create Ana Šimić \(user ana\), so the change is in quarantine: .*422/,
+      sentence: /; its create is in quarantine: the service answered 422/,
     },
     next: /a day after the last try/,
     todo: /directory\.dropBadEmails: true.*dirsyncd quarantine release --sync \S+ --user ana/,
@@ -166,7 +171,7 @@ const SCENARIOS: readonly Scenario[] = [
     },
     verdict: {
       code: 'rejected',
-      sentence: /because its delete was rejected by \S+ at \S+ \S+Z in run \d+/,
+      sentence: /is in the directory; its delete was rejected by \S+ at \S+ \S+Z in run \d+/,
     },
     next: /leaves it as it is/,
     todo: /dirsyncd approve \d+ --id ana releases the change/,
@@ -181,11 +186,10 @@ const SCENARIOS: readonly Scenario[] = [
     },
     who: 'ana@example.org',
     verdict: {
-      code: 'deleted',
-      sentence:
-        /^Ana Šimić \(user ana\) was deleted .* by run \d+, approved by \S+, because it was not in the source/,
+      code: 'absent',
+      sentence: /; deleted .* by run \d+, approved by \S+: not in the source, or outside base and filter\.$/,
     },
-    next: /neither the source nor the directory has it/,
+    next: /^The next run does nothing\.$/,
     todo: /put it back/,
   },
   {
@@ -204,10 +208,10 @@ const SCENARIOS: readonly Scenario[] = [
     verdict: {
       code: 'protected',
       sentence:
-        /is not in the source, and stays in the directory, because the list entries.users.protected has it/,
+        /is not in the source, and is in the directory; on the list entries\.users\.protected: not deleted\.$/,
     },
-    next: /leaves it in the directory/,
-    todo: /change entries\.users/,
+    next: /leaves it as it is/,
+    todo: /Take it off the list protected/,
   },
   {
     title: 'excluded',
@@ -217,7 +221,7 @@ const SCENARIOS: readonly Scenario[] = [
     },
     verdict: {
       code: 'excluded',
-      sentence: /^Ana Šimić \(user ana\) is excluded, because it is on the list exclude/,
+      sentence: /; on the list entries\.users\.exclude \(.*\): neither written nor deleted\.$/,
     },
     next: /leaves it as it is/,
     todo: /entries\.users/,
@@ -308,8 +312,8 @@ describe.each(ALL_SOURCES)('in a source of the kind %s', (kind) => {
         code: 'unchanged',
         sentence:
           kind === 'ldap'
-            ? 'Sales team (group sales) is in the directory; the source lists 2 members, as many as the directory has; only a run compares the members.'
-            : 'Sales team (group sales) is in the directory as the source has it, with the same members.',
+            ? 'Sales team (group sales) is in the source, and is in the directory; the source lists 2 members, as many as the directory has; only a run compares the members.'
+            : 'Sales team (group sales) is in the source, and is in the directory; both are equal, with the same members.',
       },
       source: { entries: [{ members: 2 }] },
       directory: { entry: { members: ['ana', 'ben'] } },
@@ -353,7 +357,9 @@ describe('explain names an unreadable side, and shows the rest', () => {
     expect(story).toMatchObject({
       verdict: {
         code: 'directory-unreadable',
-        sentence: expect.stringMatching(/^The source has Ana Šimić \(user ana\), .*127\.0\.0\.1:1/),
+        sentence: expect.stringMatching(
+          /^Ana Šimić \(user ana\) is in the source, and what the directory has cannot be asked now: .*127\.0\.0\.1:1/,
+        ),
       },
       source: { error: null, entries: [{ ids: ['ana'] }] },
       directory: { entry: null },
@@ -366,7 +372,9 @@ describe('explain names an unreadable side, and shows the rest', () => {
           result: 'nobody',
           verdict: {
             code: 'directory-unreadable',
-            sentence: expect.stringMatching(/; but the directory cannot be asked now \(.*127\.0\.0\.1:1/),
+            sentence: expect.stringMatching(
+              /is unknown: not in the source .*, the directory cannot be asked now \(.*127\.0\.0\.1:1/,
+            ),
           },
         },
       ],

@@ -132,7 +132,7 @@ test.each<[string, string, object]>([
 })
 
 test.each<[string, string | undefined]>([
-  [`ou=staff,${BASE}`, 'an organizational unit (objectClass organizationalUnit)'],
+  [`ou=staff,${BASE}`, 'a container (objectClass organizationalUnit)'],
   [staff('gone'), undefined],
   [staff('marie'), undefined],
 ])('what kind of a container %s is', async (dn, container) => {

@@ -6,8 +6,7 @@ import { type EntryKey, waitingMembershipsOf } from '../../store/entry-history.t
 import { lastOptions } from '../../store/last-good.ts'
 import { deletedIdsLastDay } from '../../store/journal.ts'
 import { recallReasons } from '../../sync/memory.ts'
-import type { Explanation, ExplainRequest, Match, Nobody, Story } from '../story.ts'
-import type { SyncPause } from '../control.ts'
+import type { Explanation, ExplainRequest, Match, Nobody, SourceSide, Story } from '../story.ts'
 import { listPaused } from '../paused.ts'
 import { historyOf, holdOf } from './history.ts'
 import { judge, type Judged, type PlanFacts } from './judge.ts'
@@ -49,18 +48,25 @@ async function storyOf(
   const key = id === null ? undefined : { kind, id }
   // An entry known by an old e-mail may be in the source under a new one.
   const isOther = key !== undefined && asked.found?.entries.length === 0 && key.id !== who
-  const { found, error } = isOther ? await askSource(deps, key.id, [kind]) : asked
+  const answer = isOther ? await askSource(deps, key.id, [kind]) : asked
+  const { found } = answer
   const entries = found?.entries ?? []
   const directory = key === undefined ? { error: null, entry: null } : await askDirectory(deps, key)
   const history = await historyOf(deps, key)
-  const { sameEmail, ...judged } =
-    found === null ? NOTHING : await judgeEntry(deps, found, directory.entry, key)
-  const planned = directory.error === null ? judged.planned : undefined
-  const areMembersKnown = judged.sameMembers !== null
-  const hold = await holdOf(deps, { kind, id: id ?? '' }, planned ?? judged.difference, areMembersKnown)
+  const judged = found === null ? undefined : await judgeEntry(deps, found, directory.entry, key)
+  const planned = directory.error === null ? judged?.planned : undefined
+  const difference = judged?.difference
+  const sameMembers = judged?.sameMembers ?? null
+  const { held, ...hold } = await holdOf(
+    deps,
+    { kind, id: id ?? '' },
+    planned ?? difference,
+    sameMembers !== null,
+  )
   const holders =
     found === null || entries.length > 0 ? [] : await emailHolders(deps, found, directory.entry ?? match)
-  const { membership, sameMembers, isAbsenceKnown } = judged
+  const membership = judged?.membership ?? 'off'
+  const completed = await lastOptions(deps.db, deps.target.sync)
   return {
     result: 'one',
     sync,
@@ -68,47 +74,36 @@ async function storyOf(
     kind,
     id,
     ...namesOf(match, directory.entry, entries[0] && matchOf(entries[0])),
-    source: {
-      error,
-      server: found?.server ?? null,
-      searched: found?.searched ?? '',
-      unreadable: unreadableIn(found),
-      entries,
-      sameEmail: [...sameEmail.map(holderOf), ...holders],
-    },
+    source: sourceSide(answer, [...(judged?.sameEmail ?? []).map(holderOf), ...holders]),
     directory,
-    change: directory.error === null ? (hold.held ?? judged.difference ?? null) : null,
-    notices: judged.notices,
-    hold: hold.ofChange,
-    waitingMemberships: await waitingMemberships(deps, key, membership),
-    paused: await pauseOf(deps),
+    change: directory.error === null ? (held ?? difference ?? null) : null,
+    notices: judged?.notices ?? [],
+    waitingMemberships:
+      key?.kind === 'user' && membership === 'write'
+        ? await waitingMembershipsOf(deps.db, deps.target, key.id)
+        : [],
+    paused: (await listPaused(deps.db)).find((pause) => pause.sync === sync) ?? null,
     ...history,
     planned,
-    isAbsenceKnown,
+    isAbsenceKnown: judged?.isAbsenceKnown === true,
     membership,
     sameMembers,
     sharesEmails: deps.rules.emails === 'shared',
-    ...(await completedOf(deps)),
-    heldRun: hold.heldRun,
-    heldUndo: hold.heldUndo,
+    configurationChange: changeSince(completed, deps.options),
+    completedRun: completed?.run ?? null,
+    ...hold,
   }
 }
 
-async function waitingMemberships(
-  { db, target }: ExplainDeps,
-  key: EntryKey | undefined,
-  membership: Story['membership'],
-): Promise<Story['waitingMemberships']> {
-  return key?.kind === 'user' && membership === 'write' ? waitingMembershipsOf(db, target, key.id) : []
-}
-
-async function completedOf({
-  db,
-  target,
-  options,
-}: ExplainDeps): Promise<Pick<Story, 'configurationChange' | 'completedRun'>> {
-  const completed = await lastOptions(db, target.sync)
-  return { configurationChange: changeSince(completed, options), completedRun: completed?.run ?? null }
+function sourceSide({ found, error }: Asked, sameEmail: SourceSide['sameEmail']): SourceSide {
+  return {
+    error,
+    server: found?.server ?? null,
+    searched: found?.searched ?? '',
+    unreadable: unreadableIn(found),
+    entries: found?.entries ?? [],
+    sameEmail,
+  }
 }
 
 function unreadableIn(found: Found | null): readonly Faulty[] {
@@ -125,7 +120,7 @@ async function emailHolders(
   deps: ExplainDeps,
   { everybody }: Found,
   entry: DirectoryUser | DirectoryGroup | Match,
-): Promise<Story['source']['sameEmail']> {
+): Promise<SourceSide['sameEmail']> {
   if (!('email' in entry) || !entry.email) return []
   if (everybody !== undefined) return othersWith(everybody, entry.email, entry.id).map(holderOf)
   const { found } = await askSource(deps, entry.email, ['user'])
@@ -133,12 +128,8 @@ async function emailHolders(
   return (read ?? []).map(matchOf).map(({ id, name, from }) => ({ id, name, from }))
 }
 
-function holderOf({ id, name, from }: UserEntry): Story['source']['sameEmail'][number] {
+function holderOf({ id, name, from }: UserEntry): SourceSide['sameEmail'][number] {
   return { id, name: name ?? null, from }
-}
-
-async function pauseOf({ db, target: { sync } }: ExplainDeps): Promise<SyncPause | null> {
-  return (await listPaused(db)).find((pause) => pause.sync === sync) ?? null
 }
 
 /** The entry's names in the source, the directory and earlier runs. */
@@ -153,16 +144,6 @@ function namesOf(
 
 interface JudgedEntry extends Judged, Pick<Story, 'membership' | 'sameMembers'> {
   readonly sameEmail: readonly UserEntry[]
-}
-
-const NOTHING: JudgedEntry = {
-  difference: undefined,
-  planned: undefined,
-  notices: [],
-  sameEmail: [],
-  isAbsenceKnown: false,
-  membership: 'off',
-  sameMembers: null,
 }
 
 const NOBODY: PlanFacts['deletedLastDay'] = { user: new Set(), group: new Set() }

@@ -10,7 +10,7 @@ import {
 } from '../../store/entry-history.ts'
 import { heldBreaches } from '../../store/held-changes.ts'
 import type { BlockReason } from '../../core/block.ts'
-import type { HeldUndo, Story, StoryHold } from '../story.ts'
+import type { Story } from '../story.ts'
 import type { ExplainDeps } from './sides.ts'
 
 const JOURNAL_LINES = 10
@@ -31,14 +31,11 @@ export async function historyOf(
   }
 }
 
-interface HoldOfEntry {
-  readonly ofChange: StoryHold | null
-  readonly held: Change | undefined
-  readonly heldRun: number | null
-  readonly heldUndo: HeldUndo | undefined
+interface HoldOfEntry extends Pick<Story, 'hold' | 'heldRun' | 'heldUndo'> {
+  readonly held?: Change
 }
 
-const NO_HOLD: HoldOfEntry = { ofChange: null, held: undefined, heldRun: null, heldUndo: undefined }
+const NO_HOLD: HoldOfEntry = { hold: null, heldRun: null, heldUndo: undefined }
 
 /**
  * Whether a hold waits with this change, or with the members of this group.
@@ -72,12 +69,7 @@ export async function holdOf(
     const naming = waiting.filter(({ changes }) => changes.includes(print))
     if (naming.length === 0) continue
     const named = naming.map(({ code, params }) => ({ code, params }) as BlockReason)
-    return {
-      ...NO_HOLD,
-      ofChange: { run, isPlanHeld, breaches: named },
-      held,
-      heldRun: isPlanHeld ? run : null,
-    }
+    return { ...NO_HOLD, hold: { run, isPlanHeld, breaches: named }, held, heldRun: isPlanHeld ? run : null }
   }
   return { ...NO_HOLD, heldRun: isPlanHeld ? run : null }
 }

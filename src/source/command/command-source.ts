@@ -78,7 +78,7 @@ function takeUser(
   finder: Finder | undefined,
 ): void {
   const user = { ids: notBlank(lookup(map.id)), idName: map.id, from, ...map.fieldsOf(lookup) }
-  finder?.seeUser({ ...user, lookup }, map)
+  finder?.see('user', { ...user, lookup }, map)
   collector.addUser(user)
 }
 
@@ -98,7 +98,7 @@ function printedGroup(
 ): PrintedGroup {
   const members = [...new Set(notBlank(map.members.flatMap((field) => lookup(field))))]
   const group = { ids: notBlank(lookup(map.id)), idName: map.id, from, ...map.fieldsOf(lookup) }
-  finder?.seeGroup({ ...group, lookup, members: members.length }, map)
+  finder?.see('group', { ...group, lookup, members: members.length }, map)
   return { ...group, members }
 }
 

@@ -125,7 +125,7 @@ async function readUsers(
   const { map } = input
   await readInput(input, 'user', state, ({ from, cells }) => {
     const user = { ids: notBlank(cells(map.id)), idName: map.id, from: from(), ...fieldsOf(map, cells) }
-    state.finder?.seeUser({ ...user, lookup: cells }, map)
+    state.finder?.see('user', { ...user, lookup: cells }, map)
     const added = state.collector.addUser(user)
     if (added === undefined || groupColumn === undefined) return
     for (const group of groupsOf(groupColumn, cells)) state.members.add(group, added.id)
@@ -164,7 +164,7 @@ async function readGroups(input: NonNullable<Compiled['groups']>, state: ReadSta
     const ids = notBlank(cells(map.id))
     const resolved = state.members.take(ids[0])
     const group = { ids, idName: map.id, from: from(), ...fieldsOf(map, cells) }
-    state.finder?.seeGroup({ ...group, lookup: cells, members: resolved.ids.length }, map)
+    state.finder?.see('group', { ...group, lookup: cells, members: resolved.ids.length }, map)
     state.collector.addGroup({ ...group, members: resolved.ids, unknownMembers: resolved.unknown })
   })
 }

@@ -26,7 +26,7 @@ export function addGroupsOfColumn(
   for (const { group, users } of members.remaining()) {
     const lookup = lookupOf(groupColumn, group)
     const found = { ids: [group], idName: column, from: `column "${column}"`, ...map.fieldsOf(lookup) }
-    finder?.seeGroup({ ...found, lookup, members: users.length }, map)
+    finder?.see('group', { ...found, lookup, members: users.length }, map)
     collector.addGroup({ ...found, members: users, unknownMembers: [] })
   }
 }

@@ -168,18 +168,16 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
   excluded: {
     meaning: 'excluded by the lists of the sync; neither written nor deleted',
     remedy: 'Change entries.users or entries.groups of the sync, if it should be written.',
-    text: ({ list, from }) => {
-      const why = list === 'exclude' ? 'on the list exclude' : 'not on the list include'
-      return from === null
-        ? `is not in the source, and ${why}: not deleted`
-        : `is ${why} (${from}): neither written nor deleted`
+    text: ({ list, from }, { kind }) => {
+      const why = `${list === 'include' ? 'not ' : ''}on the list entries.${kind}s.${list}`
+      return from === null ? `${why}: not deleted` : `${why} (${from}): neither written nor deleted`
     },
   },
   protected: {
     meaning: 'not deleted: it is on the list protected of the sync',
     remedy: 'Take it off the list protected, if it should be deleted.',
-    text: ({ isUndo }) =>
-      `${isUndo ? 'was created by the run' : 'is not in the source'}, and is on the list protected: not deleted`,
+    text: ({ isUndo }, { kind }) =>
+      `${isUndo ? 'created by the run, and ' : ''}on the list entries.${kind}s.protected: not deleted`,
   },
   'value-kept': {
     meaning: 'the source has no value, so the directory keeps its own',
@@ -198,18 +196,20 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
     remedy: 'Set policy: mirror, if the sync should update and delete.',
     text: ({ policy, isAbsent }) =>
       isAbsent
-        ? `is not in the source; policy ${policy} does not delete`
-        : `differs from the source; policy ${policy} does not update`,
+        ? `policy ${policy} does not delete it`
+        : `differs from the source; policy ${policy} does not update it`,
   },
   'kept-unproved': {
     meaning: 'not deleted: entries of the source could not be understood',
     remedy: 'Correct the entries with the code unreadable, or exclude them by the filter.',
-    text: (params) => `is not in the source, but ${notUnderstoodText(params)}`,
+    text: ({ unreadable }) =>
+      `${amount(unreadable, 'entry')} of the source could not be understood, so nothing is deleted`,
   },
   'membership-differs': {
     meaning: 'other members than in the source; only reported (directory.membership)',
     remedy: 'Set directory.membership: write, if the sync should write members.',
-    text: (params) => `"${params.group}": ${membershipText(params)}`,
+    text: ({ group, added, removed }) =>
+      `"${group}": it lacks ${amount(added, 'member')} of the source and has ${digits(removed)} that the source does not`,
   },
   'in-grace': {
     meaning: 'absent, and deleted after the grace period (deleteAfter)',
@@ -344,23 +344,12 @@ export function unresolvedMembersText({
   return `${total === 1 ? '1 member is no user' : `${digits(total)} members are no users`} of this sync: ${named(members)}${hint}${several}`
 }
 
-export function emailFaultText({
-  email,
-  why,
-}: Pick<NoticeParams['email-not-allowed'], 'email' | 'why'>): string {
+function emailFaultText({ email, why }: Pick<NoticeParams['email-not-allowed'], 'email' | 'why'>): string {
   return `the e-mail ${email} ${EMAIL_FAULTS[why]}`
 }
 
-export function notUnderstoodText({ unreadable }: NoticeParams['kept-unproved']): string {
-  return `${amount(unreadable, 'entry')} of the source could not be understood, so nothing is deleted`
-}
-
-export function membershipText({ added, removed }: NoticeParams['membership-differs']): string {
-  return `it lacks ${amount(added, 'member')} of the source and has ${digits(removed)} that the source does not`
-}
-
 /** Why the user does not get the e-mail. */
-export function emailOwnerText({ email, owner, how }: NoticeParams['duplicate-email']): string {
+function emailOwnerText({ email, owner, how }: NoticeParams['duplicate-email']): string {
   switch (how) {
     case 'held':
       return `"${owner}" has the e-mail ${email} in the directory and keeps it`

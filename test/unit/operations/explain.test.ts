@@ -31,7 +31,18 @@ const UNIT: FoundEntry = {
   ids: [],
   from: 'ou=staff,dc=org',
   standing: { bases: ['dc=org'], inBase: true, filter: '(uid=*)', inFilter: false, disabled: undefined },
-  container: 'an organizational unit (objectClass organizationalUnit)',
+  container: 'a container (objectClass organizationalUnit)',
+}
+
+const LOCKED: FoundEntry = {
+  ...entry,
+  standing: {
+    bases: ['dc=org'],
+    inBase: true,
+    filter: '(uid=*)',
+    inFilter: true,
+    disabled: { rule: '(locked=*)', action: 'skip' },
+  },
 }
 
 function foundAs(
@@ -190,9 +201,10 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     'nobody deletes by the policy upsert',
     { found: foundAs(undefined), rules: { policy: 'upsert' } },
     {
-      code: 'kept',
-      sentence: /stays in the directory: policy upsert does not delete/,
-      next: /leaves it/,
+      code: 'kept-by-policy',
+      sentence:
+        /^Ana \(user ana\) is not in the source, and is in the directory; policy upsert does not delete it\.$/,
+      next: /^The next run leaves it as it is\.$/,
       todo: /policy/,
     },
   ],
@@ -200,10 +212,10 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     'the source has entries that cannot be read',
     { found: foundAs(undefined, {}, withUnreadable()) },
     {
-      code: 'kept',
-      sentence: /1 entry of the source could not be understood/,
+      code: 'kept-unproved',
+      sentence: /1 entry of the source could not be understood, so nothing is deleted\.$/,
       next: /leaves it/,
-      todo: /dirsyncd check corp/,
+      todo: /^Correct the entries with the code unreadable/,
     },
   ],
   [
@@ -229,8 +241,9 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
       deletedLastDay: { ...NOBODY, user: new Set(['ana']) },
     },
     {
-      code: 'unproved',
-      sentence: /is back after this sync deleted it within the last day/,
+      code: 'reborn',
+      sentence:
+        /^Ana \(user ana\) is in the source, and not in the directory; is back after this sync deleted it within the last day/,
       next: /only if a day has passed since its delete, or after an approval/,
       todo: /dirsyncd sync corp lists the blocked changes/,
     },
@@ -243,8 +256,8 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     },
     {
       code: 'unproved',
-      sentence: /does not confirm it: not updated: the server may lack/,
-      next: /depends/,
+      sentence: /the name is "Ana" there and "Anna" in the source; run 4: not updated: the server may lack/,
+      next: /only if its read confirms it, or after an approval/,
       todo: /dirsyncd runs 4/,
     },
   ],
@@ -278,7 +291,7 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     },
     {
       code: 'failed',
-      sentence: /not in the directory yet; run 6 failed: The token was refused\.$/,
+      sentence: /not in the directory; run 6 failed: The token was refused\.$/,
       next: /creates it/,
       todo: /dirsyncd sync corp/,
     },
@@ -297,10 +310,10 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
       },
     },
     {
-      code: 'email-taken',
+      code: 'duplicate-email',
       sentence:
-        /^Ana \(user ana\) is in the directory with other values .*; run 7 did not give it the e-mail: "own" has the e-mail .* and keeps it\.$/,
-      next: /^The next run updates it, unless .* blocks it; the e-mail is written only if no user of the directory has it then\.$/,
+        /^Ana \(user ana\) is in the source, and in the directory with other values: .*; run 7: "own" has the e-mail .* and keeps it; the rest of this user/,
+      next: /^The next run updates it, unless .* blocks it; its e-mail is not written while another user of the directory keeps it\.$/,
       todo: /dirsyncd explain shows why the other user keeps the e-mail/,
     },
   ],
@@ -327,8 +340,8 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     },
     {
       code: 'held',
-      sentence: /^Run 7 needs a decision before it may update Ana \(user ana\): max-updates-users/,
-      next: /^The next run does not update it, unless an operator approves it or the plan is within the guards again\.$/,
+      sentence: /^Ana \(user ana\) .*; run 7 needs a decision before its update: max-updates-users \(/,
+      next: /^The next run does not make its update, unless an operator approves it or the plan is within the guards again\.$/,
       todo: /dirsyncd approve 7/,
     },
   ],
@@ -337,9 +350,20 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     { found: foundAs(THERE), directory: [] },
     {
       code: 'changed',
-      sentence: /not in the directory yet/,
+      sentence: /^Ana \(user ana\) is in the source, and not in the directory\.$/,
       next: /^The next run creates it, unless a check blocks it; its e-mail is not written while another user of the directory keeps it\.$/,
       todo: /^dirsyncd sync corp --user ana does it at once, except for an e-mail that another user still has\.$/,
+    },
+  ],
+  [
+    'a disabled account that the sync leaves as it is',
+    { found: foundAs(undefined, { entries: [LOCKED] }), rules: { policy: 'upsert' } },
+    {
+      code: 'disabled',
+      sentence:
+        /^Ana \(user ana\) is disabled in the source by \(locked=\*\) and so is left as it is, and is in the directory; policy upsert does not delete it\.$/,
+      next: /leaves it as it is/,
+      todo: /^Enable the account in the source\.$/,
     },
   ],
   [
@@ -352,7 +376,7 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     {
       code: 'not-an-entry',
       sentence:
-        /^"ou=staff,dc=org" is an organizational unit \(objectClass organizationalUnit\), no user and no group\.$/,
+        /^"ou=staff,dc=org" is a container \(objectClass organizationalUnit\), no user and no group\.$/,
       next: /does nothing/,
       todo: /^Ask for a user or a group/,
     },
@@ -376,20 +400,18 @@ describe('who waits for the delete', () => {
     expect(verdict).toEqual({
       code: 'in-grace',
       sentence:
-        'Ana (user ana) is not in the source, and is in its grace period: no run has found it absent yet, so it begins with the next run.',
+        'Ana (user ana) is not in the source, and is in the directory; no run has found it absent yet, so its grace period begins with the next run.',
     })
     expect(next).toMatch(
-      /^The next run leaves it in the directory, and takes it out of the groups of the sync, unless/,
+      /^The next run leaves it as it is, but takes it out of the groups of the sync, unless/,
     )
   })
 
   test('since a run has seen it', () => {
     const absences = { user: new Map([['ana', { since: new Date(0), reads: 1 }]]), group: new Map() }
     const { verdict, next } = told({ ...absent, memory: { absences }, story: { membership: 'report' } })
-    expect(verdict.sentence).toMatch(
-      /is in its grace period: absent since 1970-01-01 00:00:00Z; deleted after/,
-    )
-    expect(next).toBe('The next run leaves it in the directory.')
+    expect(verdict.sentence).toMatch(/is in the directory; absent since 1970-01-01 00:00:00Z; deleted after/)
+    expect(next).toBe('The next run leaves it as it is.')
   })
 })
 
@@ -408,7 +430,7 @@ describe('a paused sync writes nothing, whatever the verdict is', () => {
     ['held', { found: foundAs(RENAMED), story: { hold: HOLD, heldRun: 7 } }],
     ['changed', { found: foundAs(RENAMED), story: { heldRun: 7 } }],
     ['in-grace', { found: foundAs(undefined), grace: LATER }],
-    ['kept', { found: foundAs(undefined), rules: { policy: 'upsert' } }],
+    ['kept-by-policy', { found: foundAs(undefined), rules: { policy: 'upsert' } }],
     ['unchanged', {}],
   ])('%s', (code, given) => {
     const { verdict, next } = told({ ...given, story: { ...given.story, paused: PAUSED } })
@@ -454,7 +476,7 @@ describe('the members of a group', () => {
     expect(verdict).toEqual({
       code: 'changed',
       sentence:
-        'Sales (group sales) is in the directory with other members than in the source: ana to add, and cleo to remove.',
+        'Sales (group sales) is in the source, and in the directory with other members: ana to add, and cleo to remove.',
     })
     expect(next).toMatch(/^The next run changes its members/)
     expect(todo).toBe(
@@ -481,16 +503,20 @@ describe('the members of a group', () => {
     const { verdict, next, todo } = await toldOf([], there, { story: { lastRun } })
     expect(verdict).toEqual({
       code: 'rejected',
-      sentence: `Sales (group sales) keeps its members, because the change was ${who}; the source lists 0 members, and the directory has 26.`,
+      sentence: `Sales (group sales) is in the source, and is in the directory; the source lists 0 members, and the directory has 26; its change of members was ${who}.`,
     })
-    expect(next).toMatch(/^The next run leaves its members as they are/)
+    expect(next).toBe('The next run leaves it as it is.')
     expect(todo).toBe(`${release}.`)
   })
 
   test.each([
-    ['all of them are known', { story: {} }],
-    ['only their numbers are known', { members: undefined, story: { sameMembers: null } }],
-  ])('the last run took nobody out for want of proof: %s', async (_what, given) => {
+    ['all of them are known', { story: {} }, 'in the directory with other members: ana, ben to remove'],
+    [
+      'only their numbers are known',
+      { members: undefined, story: { sameMembers: null } },
+      'is in the directory; the source lists 0 members, and the directory has 2',
+    ],
+  ])('the last run took nobody out for want of proof: %s', async (_what, given, where) => {
     const reason = { code: 'not-found', params: { group: 'cn=sales' } } as const
     const params = { group: 'Sales', isPart: false, reason }
     const notices = [{ ...sales, code: 'members-kept' as const, params }]
@@ -500,25 +526,23 @@ describe('the members of a group', () => {
       story: { ...given.story, lastRun: { run: 4, state: 'done', at: '', notices } },
     })
     expect(verdict).toEqual({
-      code: 'unproved',
-      sentence: expect.stringMatching(
-        /^Sales \(group sales\) keeps its members, .*: the source lists 0 members, and the directory has 2; the recheck does not find "cn=sales" by its id;/,
-      ),
+      code: 'members-kept',
+      sentence: `Sales (group sales) is in the source, and ${where}; run 4: the recheck does not find "cn=sales" by its id; "Sales" keeps its members.`,
     })
-    expect(next).toMatch(/removes no member/)
+    expect(next).toMatch(/only if its read confirms it, or after an approval/)
     expect(todo).toMatch(/^dirsyncd runs 4 lists the blocked changes/)
   })
 
   test('the same people', async () => {
     const { verdict, next } = await toldOf(['ana', 'ben'], ['ana', 'ben'])
-    expect(verdict.sentence).toMatch(/as the source has it, with the same members\.$/)
+    expect(verdict.sentence).toMatch(/is in the directory; both are equal, with the same members\.$/)
     expect(next).toBe('The next run does nothing.')
   })
 
   test('whoever is no user of the directory does not count', async () => {
     const { verdict, next } = await toldOf(['ana', 'stranger'], ['ana'], { users: ['ana'] })
     expect(verdict.sentence).toMatch(
-      /not all its members are the same \(the source lists 2 members, and the directory has 1\)/,
+      /; the source lists 2 members, and the directory has 1; not all its members are the same\.$/,
     )
     expect(next).toMatch(/changes none of them/)
   })
@@ -530,8 +554,8 @@ describe('the members of a group', () => {
       story: { membership: 'report' },
     })
     expect(reported.verdict).toEqual({
-      code: 'kept',
-      sentence: expect.stringMatching(/than in the source: it lacks 1 member of the source and has 1/),
+      code: 'membership-differs',
+      sentence: expect.stringMatching(/"Sales": it lacks 1 member of the source and has 1/),
     })
     expect(reported.next).toMatch(/only reports that/)
     const off = await toldOf(['ana'], ['ben'], { rules: { membership: 'off' }, story: { membership: 'off' } })
@@ -610,5 +634,106 @@ describe('what an undo put back', () => {
     ],
   ])('%s', (_what, given, code) => {
     expect(told(given).verdict.code).toBe(code)
+  })
+})
+
+const waiting = (isRejected: boolean) => [
+  { run: 9, group: 'sales', comes: true, isRejected },
+  { run: 9, group: 'top floor', comes: false, isRejected },
+]
+
+describe('the groups of a user that is equal on both sides', () => {
+  test('wait for a decision', () => {
+    expect(told({ story: { waitingMemberships: waiting(false) } })).toEqual({
+      verdict: {
+        code: 'held',
+        sentence:
+          'Ana (user ana) is in the source, and is in the directory; run 9 needs a decision, also about its groups.',
+      },
+      next: 'The next run plans again, and changes the groups unless a check still blocks that.',
+      todo: 'See dirsyncd runs 9, then dirsyncd approve 9 --id ana or dirsyncd reject 9.',
+    })
+  })
+
+  test('were rejected', () => {
+    expect(told({ story: { waitingMemberships: waiting(true) } })).toMatchObject({
+      verdict: { code: 'rejected' },
+      next: 'The next run leaves these groups as they are.',
+      todo: "dirsyncd approve 9 --id sales --id 'top floor' makes that change after all.",
+    })
+  })
+})
+
+test('an entry that neither side has may be one that cannot be read', () => {
+  const unreadable = [{ from: 'users.csv, row 9', fault: 'there is no id' }]
+  const { error, server, searched } = { error: null, server: null, searched: 'in users.csv' }
+  const source = { error, server, searched, entries: [], sameEmail: [], unreadable }
+  const deleted = attempt({ op: 'delete-user', why: 'disabled', approvedBy: '' })
+  const { verdict, next, todo } = told({
+    found: foundAs(undefined),
+    story: {
+      source,
+      directory: { error: null, entry: null },
+      change: null,
+      planned: undefined,
+      journal: [deleted],
+    },
+  })
+  expect(verdict).toEqual({
+    code: 'absent',
+    sentence:
+      'Ana (user ana) is not in the source, and not in the directory; deleted 2026-01-02 03:04:05Z by run 5, approved: disabled in the source; but it may be in an entry that cannot be read (users.csv, row 9: there is no id).',
+  })
+  expect(next).toBe('The next run does nothing.')
+  expect(todo).toBe('If it should be there, put it back into the source, and the next run creates it.')
+})
+
+test('an entry is not just unknown where a side could not be asked', () => {
+  const nobody = { result: 'nobody', sync: 'corp', who: 'ana', unreadable: [] } as const
+  const both = judgementOf({ ...nobody, searched: 'in users.csv', error: null, directoryError: null })
+  expect(both).toEqual({
+    verdict: {
+      code: 'never-seen',
+      sentence:
+        '"ana" is unknown: not in the source (searched in users.csv), not in the directory under this id, not in the kept runs of corp.',
+    },
+    next: null,
+    todo: 'Try the id, the e-mail, the full name or the DN.',
+  })
+  const one = judgementOf({ ...nobody, searched: null, error: 'It is down.', directoryError: 'No answer.' })
+  expect(one).toMatchObject({
+    verdict: {
+      code: 'source-unreadable',
+      sentence: expect.stringMatching(
+        /: the source cannot be read now \(It is down\), the directory cannot be asked now \(No answer\), not in/,
+      ),
+    },
+    todo: 'dirsyncd check corp shows what can be read again.',
+  })
+})
+
+describe('what stops a change', () => {
+  const notMade = { op: 'update-user', name: 'Ana', email: null, field: null, added: 0, removed: 0 } as const
+
+  test('a refusal of the service', () => {
+    const answer = 'the service answered 422'
+    const change = judged({ found: foundAs(RENAMED) }).planned!
+    const quarantined = { code: 'quarantined', params: { answer } } as const
+    const { verdict, next, todo } = told({
+      found: foundAs(RENAMED),
+      memory: { withheld: new Map([[fingerprint(change), quarantined]]) },
+    })
+    expect(verdict).toEqual({
+      code: 'quarantined',
+      sentence: expect.stringMatching(/; its update is in quarantine: the service answered 422\.$/),
+    })
+    expect(next).toMatch(/^The next run leaves it as it is: it is tried again when the entry changes/)
+    expect(todo).toMatch(/dirsyncd quarantine release --sync corp --user ana/)
+  })
+
+  test('a doubt of the last run about another change does not', () => {
+    const wait = { code: 'server-not-newer', params: {} } as const
+    const unproved: Notice = { ...KEY, code: 'unproved', params: { ...notMade, op: 'create-user', wait } }
+    expect(told({ found: foundAs(RENAMED), story: lastRunSaid(unproved) }).verdict.code).toBe('changed')
   })
 })

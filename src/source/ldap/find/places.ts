@@ -1,8 +1,9 @@
 import type { Filter } from 'ldapts'
 import { canonicalEmail } from '../../../core/entries/normalize.ts'
 import type { Kind } from '../../../core/entries/entry.ts'
-import type { Lookup } from '../../mapping.ts'
+import type { Standing } from '../../source.ts'
 import type { CompiledOptions, GroupPlace, UserPlace } from '../compile.ts'
+import { type LdapEntry, lookupIn, textIn } from '../entry.ts'
 import { allOf, anyIn, anyOf, someOf } from '../filter.ts'
 import { valueBytes } from '../values.ts'
 
@@ -13,6 +14,15 @@ export interface Searched {
   readonly emails: readonly string[]
   readonly names: readonly string[]
   readonly attributes: readonly string[]
+}
+
+/** An entry, as the user or group that it was searched for. */
+export interface Seen extends Searched {
+  readonly entry: LdapEntry
+}
+
+export interface Hit extends Seen {
+  readonly standing: Standing
 }
 
 const LOGINS = ['uid', 'sAMAccountName', 'userPrincipalName']
@@ -60,8 +70,8 @@ export function byId({ place: { map } }: Searched, id: string): Filter | undefin
 }
 
 export function byValue({ emails, names }: Searched, who: string): Filter | undefined {
-  if (!who.includes('@')) return anyIn(names, [who])
-  return emails.length === 0 ? undefined : anyIn(emails, spellingsOf(who))
+  if (who.includes('@')) return emails.length === 0 ? undefined : anyIn(emails, spellingsOf(who))
+  return someOf([anyIn(names, [who]), ...inParts(names, who)])
 }
 
 /** A mapping may make an e-mail of a login; Exchange writes the protocol before it. */
@@ -69,28 +79,30 @@ function spellingsOf(email: string): string[] {
   return [email, `smtp:${email}`, email.slice(0, email.lastIndexOf('@'))]
 }
 
-/** Each word is a value, or its begin and its end are: names stored in parts. `undefined` for a single word. */
-export function byParts({ names }: Searched, who: string): Filter | undefined {
+/** Of a name that is stored in parts: each word is a value, or its begin and its end are. */
+function inParts(names: readonly string[], who: string): Filter[] {
   const words = who.split(/\s+/).filter((word) => word !== '')
-  if (words.length < 2 || words.length > MOST_WORDS || who.includes('@')) return undefined
+  if (words.length < 2 || words.length > MOST_WORDS) return []
   const attributes = distinct([...names, ...PARTS_OF_NAMES])
   const inTwo = words
     .slice(1)
     .map((_, at) => [words.slice(0, at + 1).join(' '), words.slice(at + 1).join(' ')])
   const ways = words.length === 2 ? inTwo : [words, ...inTwo]
-  return someOf(ways.map((parts) => allOf(parts.map((part) => anyIn(attributes, [part])))))
+  return ways.map((parts) => allOf(parts.map((part) => anyIn(attributes, [part]))))
 }
 
 /** Longer texts are no names, and each word makes the filter longer. */
 const MOST_WORDS = 8
 
 /** Whether a login that was found for the part before the @ belongs to this e-mail. */
-export function hasEmail({ emails, place: { map } }: Searched, lookup: Lookup, email: string): boolean {
+export function hasEmail({ emails, place: { map }, entry }: Seen, email: string): boolean {
   const wanted = new Set([canonicalEmail(email), `smtp:${canonicalEmail(email)}`])
+  const lookup = textIn(entry)
   const mapped = 'email' in map ? map.email.valueOf(lookup) : undefined
-  const values = [
-    ...emails.flatMap((attribute) => lookup(attribute)),
-    ...(mapped === undefined ? [] : [mapped]),
-  ]
-  return values.some((value) => wanted.has(canonicalEmail(value)))
+  const values = [map.id, ...emails].flatMap((attribute) => lookup(attribute))
+  return [...values, mapped ?? ''].some((value) => wanted.has(canonicalEmail(value)))
+}
+
+export function idsOf({ entry, place }: Seen): readonly string[] {
+  return lookupIn(entry)(place.map.id)
 }

@@ -1,5 +1,5 @@
 import type { Collector } from '../../collect.ts'
-import { traceGroup, traceUser } from '../../find.ts'
+import { traces } from '../../find.ts'
 import type { FoundEntry, Standing } from '../../source.ts'
 import type { GroupPlace } from '../compile.ts'
 import type { LdapConnection } from '../connection/connection.ts'
@@ -7,54 +7,40 @@ import { dnKey } from '../dn.ts'
 import { type LdapEntry, lookupIn, textIn } from '../entry.ts'
 import { isPartial, readWhole } from '../range.ts'
 import { findEntry, type Search } from '../search.ts'
-import { type Hit, idsOf } from './search.ts'
+import { type Hit, idsOf, type Seen } from './places.ts'
 
 export async function foundEntry(connection: LdapConnection, hit: Hit): Promise<FoundEntry> {
-  const { kind, place, entry } = hit
+  const { kind, place, entry, standing } = hit
   const lookup = textIn(entry)
-  const standing = await standingOf(connection, hit)
   return {
     kind,
     ids: idsOf(hit),
     from: entry.dn,
     standing,
     container: standing.inFilter ? undefined : containerText(lookup('objectClass')),
-    fields: 'email' in place.map ? traceUser(lookup, place.map) : traceGroup(lookup, place.map),
+    fields: traces(lookup, place.map),
     members: 'nested' in place ? await countMembers(connection, entry, place) : undefined,
   }
 }
 
-/** In order, because a domain may be an organization, too. */
-const CONTAINERS: readonly (readonly [objectClass: string, what: string])[] = [
-  ['organizationalUnit', 'an organizational unit'],
-  ['organization', 'an organization'],
-  ['domain', 'a domain'],
-  ['domainDNS', 'a domain'],
-  ['dcObject', 'a domain'],
-  ['builtinDomain', 'a container'],
-  ['container', 'a container'],
-  ['nsContainer', 'a container'],
-  ['locality', 'a locality'],
-  ['country', 'a country'],
-]
+const CONTAINER =
+  /^(?:organization|organizationalUnit|domain|domainDNS|dcObject|builtinDomain|container|nsContainer|locality|country)$/i
 
 /** Undefined for a possible user or group, whatever its other classes. */
 function containerText(classes: readonly string[]): string | undefined {
-  if (classes.some((name) => /person|group|account|user/i.test(name))) return undefined
-  const names = new Map(classes.map((name) => [name.toLowerCase(), name]))
-  for (const [objectClass, what] of CONTAINERS) {
-    const name = names.get(objectClass.toLowerCase())
-    if (name !== undefined) return `${what} (objectClass ${name})`
-  }
-  return undefined
+  const name = classes.find((each) => CONTAINER.test(each))
+  const isOther = name === undefined || classes.some((each) => /person|group|account|user/i.test(each))
+  return isOther ? undefined : `a container (objectClass ${name})`
 }
 
-export async function standingOf(connection: LdapConnection, hit: Hit): Promise<Standing> {
-  const { place, entry } = hit
+export async function standingOf(connection: LdapConnection, { place, entry }: Seen): Promise<Standing> {
   const { bases, filterText: filter } = place
-  const inFilter = await meets(connection, hit, place)
+  // The server itself applies filters, because it knows the syntaxes.
+  const meets = async (rule: Pick<Search, 'filter' | 'filterText'>) =>
+    (await findEntry(connection, entry.dn, [], rule)) !== undefined
+  const inFilter = await meets(place)
   const rule = 'disabled' in place ? place.disabled : undefined
-  const isDisabled = rule !== undefined && inFilter && (await meets(connection, hit, rule))
+  const isDisabled = rule !== undefined && inFilter && (await meets(rule))
   return {
     bases,
     inBase: bases.some((base) => isBelow(entry.dn, base, place.scope)),
@@ -62,15 +48,6 @@ export async function standingOf(connection: LdapConnection, hit: Hit): Promise<
     inFilter,
     disabled: isDisabled ? { rule: rule.filterText, action: rule.action } : undefined,
   }
-}
-
-/** The server itself applies the filter, because it knows the syntaxes. */
-export async function meets(
-  connection: LdapConnection,
-  { entry }: Hit,
-  filter: Pick<Search, 'filter' | 'filterText'>,
-): Promise<boolean> {
-  return (await findEntry(connection, entry.dn, [], filter)) !== undefined
 }
 
 function isBelow(dn: string, base: string, scope: Search['scope']): boolean {
@@ -93,9 +70,9 @@ async function countMembers(
 }
 
 /** A sync reads only what is within bases and filter. */
-export function collect(collector: Collector, hit: Hit, standing: Standing | undefined): void {
-  const { place, entry } = hit
-  if (standing === undefined || !standing.inBase || !standing.inFilter) return
+export function collect(collector: Collector, hit: Hit): void {
+  const { place, entry, standing } = hit
+  if (!standing.inBase || !standing.inFilter) return
   const candidate = { ids: idsOf(hit), idName: place.map.id, from: entry.dn }
   const { disabled } = standing
   if (disabled !== undefined) collector.addDisabled({ ...candidate, gone: disabled.action === 'delete' })

@@ -1,5 +1,5 @@
 import type { Explanation, Match, Several, Story } from '../../../operations/story.ts'
-import { quoted } from '../../messages/explain/case.ts'
+import { quoted } from '../../messages/explain/part.ts'
 import { storyParts } from '../../messages/explain/story-parts.ts'
 import { judgementOf } from '../../messages/explain/verdict.ts'
 import { amount, digits } from '../../../base/wording.ts'

@@ -2,6 +2,7 @@ import { amount, pointInTime } from '../../../base/wording.ts'
 import { pauseText } from '../../../operations/control.ts'
 import type { FieldTrace, FoundEntry, JournalEntry, Story } from '../../../operations/story.ts'
 import { noticeText } from '../notices.ts'
+import { approvalText } from './part.ts'
 
 /** One titled part of a story; not yet safe to print. */
 export interface StoryPart {
@@ -102,10 +103,9 @@ function journalTexts({ journal }: Story): string[] {
   return journal.length === 0 ? ['nothing was sent for it, as far as it is kept'] : journal.map(journalText)
 }
 
-function journalText({ run, op, at, outcome, status, detail, approvedBy, undoes }: JournalEntry): string {
+function journalText({ run, op, at, outcome, status, detail, undoes, ...line }: JournalEntry): string {
   const answer = status === null ? '' : ` (${status})`
-  const by = approvedBy === null ? '' : approvedBy === '' ? ', approved' : `, approved by ${approvedBy}`
   const why = detail === null ? '' : `: ${detail}`
   const undo = undoes === null ? '' : ` (undo of run ${undoes})`
-  return `${pointInTime(at)}  run ${run}${undo}  ${op}  ${outcome}${answer}${by}${why}`
+  return `${pointInTime(at)}  run ${run}${undo}  ${op}  ${outcome}${answer}${approvalText(line)}${why}`
 }

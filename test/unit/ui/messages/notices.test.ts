@@ -197,12 +197,15 @@ const SENTENCES: { readonly [Code in NoticeCode]: readonly [Row<Code>, ...Row<Co
     ],
   ],
   excluded: [
-    [{ list: 'exclude', from: 'uid=ana' }, 'is on the list exclude (uid=ana): neither written nor deleted'],
-    [{ list: 'include', from: null }, 'is not in the source, and not on the list include: not deleted'],
+    [
+      { list: 'exclude', from: 'uid=ana' },
+      'on the list entries.users.exclude (uid=ana): neither written nor deleted',
+    ],
+    [{ list: 'include', from: null }, 'not on the list entries.users.include: not deleted'],
   ],
   protected: [
-    [{ isUndo: false }, 'is not in the source, and is on the list protected: not deleted'],
-    [{ isUndo: true }, 'was created by the run, and is on the list protected: not deleted'],
+    [{ isUndo: false }, 'on the list entries.users.protected: not deleted'],
+    [{ isUndo: true }, 'created by the run, and on the list entries.users.protected: not deleted'],
   ],
   'value-kept': [
     [
@@ -218,17 +221,14 @@ const SENTENCES: { readonly [Code in NoticeCode]: readonly [Row<Code>, ...Row<Co
     [{}, 'the read did not show it, and the recheck did not confirm that it is absent: not deleted'],
   ],
   'kept-by-policy': [
-    [{ policy: 'upsert', isAbsent: true }, 'is not in the source; policy upsert does not delete'],
+    [{ policy: 'upsert', isAbsent: true }, 'policy upsert does not delete it'],
     [
       { policy: 'create-only', isAbsent: false },
-      'differs from the source; policy create-only does not update',
+      'differs from the source; policy create-only does not update it',
     ],
   ],
   'kept-unproved': [
-    [
-      { unreadable: 1 },
-      'is not in the source, but 1 entry of the source could not be understood, so nothing is deleted',
-    ],
+    [{ unreadable: 1 }, '1 entry of the source could not be understood, so nothing is deleted'],
   ],
   'membership-differs': [
     [
