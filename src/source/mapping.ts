@@ -3,18 +3,11 @@ import { isInDomains } from '../core/entries/normalize.ts'
 import { digits } from '../base/wording.ts'
 import { sentence } from '../base/errors.ts'
 import { compileAttribute, type NameCheck } from './mapping/attribute.ts'
-import {
-  type Context,
-  Fault,
-  type Formula,
-  type Lookup,
-  type Rank,
-  show,
-  begin,
-  createContext,
-} from './mapping/formula.ts'
+import { begin, type Context, createContext, Fault, type Lookup, type Rank } from './mapping/context.ts'
+import type { Expr } from './mapping/expr.ts'
 import { compileValue, type ValueExpression } from './mapping/shorthand.ts'
 import type { TraceStep } from './mapping/trace.ts'
+import { show } from './mapping/value.ts'
 
 export { compileAttribute, type Lookup, type NameCheck, type TraceStep, type ValueExpression }
 
@@ -152,42 +145,40 @@ function compileMapping(
   rankOf?: Rank,
 ): ValueMapping {
   if (expression === undefined) return UNMAPPED
-  const formula = compileValue(expression, key, check)
-  const context = createContext({ rankOf })
+  const expr = compileValue(expression, key, check)
+  const context = createContext(rankOf)
   return {
-    attributes: distinct(formula.attributes),
+    attributes: distinct(expr.attributes),
     valueOf(lookup, onFault) {
       try {
-        return resultOf(formula, begin(context, lookup))
+        return resultOf(expr, begin(context, lookup))
       } catch (error) {
         onFault?.(`${key}: ${faultReason(error)}`)
         return undefined
       }
     },
-    trace: (lookup) => traceOf(formula, (steps) => begin(createContext({ steps, rankOf }), lookup)),
+    trace(lookup) {
+      const steps: TraceStep[] = []
+      let value: string | undefined
+      try {
+        value = resultOf(expr, begin(createContext(rankOf, steps), lookup))
+      } catch (error) {
+        steps.push({ kind: 'fault', text: `stopped: ${faultReason(error)}` })
+      }
+      steps.push({ kind: 'result', text: `result: ${show(value ?? null)}`, value })
+      return steps
+    },
   }
 }
 
-function resultOf(formula: Formula, context: Context): string | undefined {
-  const value = formula.evaluate(context)
+function resultOf(expr: Expr, context: Context): string | undefined {
+  const value = expr.evaluate(context)
   if (typeof value !== 'string' || value === '') return undefined
   if (value.includes('\0')) throw new Fault('it holds a NUL character')
   if (!value.isWellFormed()) throw new Fault('it is not well-formed Unicode')
   if (value.length > LONGEST)
     throw new Fault(`it has ${digits(value.length)} characters; the limit is ${digits(LONGEST)}`)
   return value
-}
-
-function traceOf(formula: Formula, contextWith: (steps: TraceStep[]) => Context): readonly TraceStep[] {
-  const steps: TraceStep[] = []
-  let value: string | undefined
-  try {
-    value = resultOf(formula, contextWith(steps))
-  } catch (error) {
-    steps.push({ kind: 'fault', text: `stopped: ${faultReason(error)}` })
-  }
-  steps.push({ kind: 'result', text: `result: ${show(value ?? null)}`, value })
-  return steps
 }
 
 /** Any error concerns only this value of this entry, so it never ends a run. */

@@ -1,146 +1,145 @@
-import type { ASTNode } from '@marcbachmann/cel-js'
-import { boundedList, boundedText, charge, present, type Context, type Value } from './formula.ts'
-import { compileAs, eager, listOf, type Part, type Scope, textOf, type Type, TYPE_NAMES } from './scope.ts'
+import { charge, type Context } from './context.ts'
+import type { Expr, Type } from './expr.ts'
+import { choice, firstOf, firstPresent } from './lazy.ts'
+import { compileRegex, compileReplacement, type Regex, type Replacement } from './regex.ts'
+import type { Site, Wanted } from './site.ts'
 import { slug } from './slug.ts'
+import { isText, present, type Value } from './value.ts'
 
-/** When an argument has no value, the result is no value, false or an empty list. */
-interface TextFunction {
+/** An argument that must be a text in quotes. It is compiled once, and so cannot depend on the entry. */
+export interface Literal {
   /** For the usage in messages. */
-  readonly params: readonly string[]
+  readonly name: string
+  readonly what: string
+  /** Gets the literals before this one, compiled. Throws an error that describes the fault. */
+  readonly compile: (text: string, ...before: never[]) => unknown
+}
+
+interface Signature {
+  /** By their names in messages. */
+  readonly params: Readonly<Record<string, Wanted>>
   /** How many parameters may be left out at the end. */
   readonly optional?: number
-  readonly returns: 'text' | 'bool' | 'list'
-  readonly apply: (text: string, ...rest: string[]) => Value
+  /** Whether the last parameter may be repeated. */
+  readonly isVariadic?: boolean
+  readonly literals?: readonly Literal[]
 }
 
-/** A search for a text of this many characters costs twice as much as one for a short text. */
-const SEARCH_TERM_UNIT = 1_000
-
-const TEXT_FUNCTIONS: ReadonlyMap<string, TextFunction> = new Map<string, TextFunction>([
-  ['lower', { params: ['text'], returns: 'text', apply: (text) => text.toLowerCase() }],
-  ['upper', { params: ['text'], returns: 'text', apply: (text) => text.toUpperCase() }],
-  ['trim', { params: ['text'], returns: 'text', apply: (text) => text.trim() }],
-  [
-    'slug',
-    {
-      params: ['text', 'separator'],
-      optional: 1,
-      returns: 'text',
-      apply: (text, separator = '-') => slug(text, separator),
-    },
-  ],
-  ['before', { params: ['text', 'mark'], returns: 'text', apply: before }],
-  ['after', { params: ['text', 'mark'], returns: 'text', apply: after }],
-  ['split', { params: ['text', 'mark'], returns: 'list', apply: split }],
-  ['contains', twoTexts('part', (text, part) => text.includes(part))],
-  ['startsWith', twoTexts('start', (text, start) => text.startsWith(start))],
-  ['endsWith', twoTexts('end', (text, end) => text.endsWith(end))],
-])
-
-export const TEXT_FUNCTION_NAMES: readonly string[] = [...TEXT_FUNCTIONS.keys()]
-
-function twoTexts(second: string, apply: (text: string, second: string) => boolean): TextFunction {
-  return { params: ['text', second], returns: 'bool', apply: (text, other = '') => apply(text, other) }
+/**
+ * `apply` gets the values, none of them `null`, and the compiled literals. A function from `texts` to a text also makes
+ * a list of a list, text by text.
+ */
+export interface Eager extends Signature {
+  readonly returns: 'text' | 'bool' | 'int' | 'list'
+  readonly apply: (context: Context, ...values: never[]) => Value
 }
 
-function before(text: string, mark = ''): string | null {
+/** Evaluates only some of its arguments. */
+export interface Lazy extends Signature {
+  readonly build: (site: Site, args: readonly Expr[]) => Expr
+}
+
+const PATTERN = { name: '"regular expression"', what: 'the regular expression', compile: compileRegex }
+const REPLACEMENT = { name: '"with"', what: 'the replacement', compile: compileReplacement }
+
+const TEXT = { text: 'texts' } as const
+const TEXT_AND_MARK = { text: 'texts', mark: 'text' } as const
+
+export const FUNCTIONS: ReadonlyMap<string, Eager | Lazy> = tableOf<Eager | Lazy>({
+  first: { params: TEXT, isVariadic: true, build: ({ source }, texts) => firstOf(source, texts) },
+  when: {
+    params: { condition: 'bool', text: 'any', otherwise: 'any' },
+    optional: 1,
+    build: (site, [condition, yes, no]) => choice(site, condition!, yes!, no),
+  },
+  lower: { params: TEXT, returns: 'text', apply: (_, text: string) => text.toLowerCase() },
+  upper: { params: TEXT, returns: 'text', apply: (_, text: string) => text.toUpperCase() },
+  trim: { params: TEXT, returns: 'text', apply: (_, text: string) => text.trim() },
+  slug: {
+    params: { text: 'texts', separator: 'text' },
+    optional: 1,
+    returns: 'text',
+    apply: (_, text: string, separator = '-') => slug(text, separator),
+  },
+  before: { params: TEXT_AND_MARK, returns: 'text', apply: before },
+  after: { params: TEXT_AND_MARK, returns: 'text', apply: after },
+  split: { params: { text: 'text', mark: 'text' }, returns: 'list', apply: split },
+  contains: test('part', (_, text, part) => text.includes(part)),
+  startsWith: test('start', (_, text, start) => text.startsWith(start)),
+  endsWith: test('end', (_, text, end) => text.endsWith(end)),
+  has: {
+    params: { 'text or list': 'texts' },
+    returns: 'bool',
+    apply: (_, texts: string | readonly string[]) => firstPresent(texts) !== null,
+  },
+  size: {
+    params: { 'text or list': 'texts' },
+    returns: 'int',
+    apply: (_, texts: string | readonly string[]) => Array.from(texts).length,
+  },
+  join: { params: { list: 'list', separator: 'text' }, returns: 'text', apply: join },
+  matches: {
+    params: { text: 'text' },
+    literals: [PATTERN],
+    returns: 'bool',
+    apply: (context, text: string, regex: Regex) => regex.test(text, context),
+  },
+  replace: {
+    params: TEXT,
+    literals: [PATTERN, REPLACEMENT],
+    returns: 'text',
+    apply: (context, text: string, regex: Regex, replacement: Replacement) =>
+      regex.replace(text, replacement, context),
+  },
+})
+
+/** Evaluates its body for each item of a list, and combines the values. */
+export interface ListMethod {
+  readonly body: 'bool' | 'text'
+  readonly returns: Type
+  readonly apply: (list: readonly string[], evaluateItem: (item: string) => Value) => Value
+}
+
+export const LIST_METHODS: ReadonlyMap<string, ListMethod> = tableOf<ListMethod>({
+  exists: { body: 'bool', returns: 'bool', apply: (list, holds) => list.some((item) => holds(item)) },
+  all: { body: 'bool', returns: 'bool', apply: (list, holds) => list.every((item) => holds(item)) },
+  filter: { body: 'bool', returns: 'list', apply: (list, holds) => list.filter((item) => holds(item)) },
+  map: { body: 'text', returns: 'list', apply: (list, textOf) => list.map(textOf).filter(isText) },
+})
+
+/** Not an object, in which `constructor` would be found too. */
+function tableOf<T>(table: Readonly<Record<string, T>>): ReadonlyMap<string, T> {
+  return new Map(Object.entries(table))
+}
+
+function test(second: string, apply: (_: Context, text: string, second: string) => boolean): Eager {
+  return { params: { text: 'text', [second]: 'text' }, returns: 'bool', apply }
+}
+
+function before(_: Context, text: string, mark: string): string | null {
   const at = text.indexOf(mark)
   return at < 0 ? null : text.slice(0, at)
 }
 
-function after(text: string, mark = ''): string | null {
+function after(_: Context, text: string, mark: string): string | null {
   const at = text.indexOf(mark)
   return at < 0 ? null : text.slice(at + mark.length)
 }
 
 /** Blank parts stay, so that the third one is always the third. */
-function split(text: string, mark = ''): string[] {
+function split(_: Context, text: string, mark: string): string[] {
   // Splitting by an empty text would cut surrogate pairs.
   const parts = mark === '' ? Array.from(text) : text.split(mark)
   return parts.map((part) => part.trim())
 }
 
-/** `undefined` for another name. A function that returns a text also takes a list. */
-export function compileTextFunction(
-  scope: Scope,
-  node: ASTNode,
-  name: string,
-  args: readonly ASTNode[],
-): Part | undefined {
-  const declared = TEXT_FUNCTIONS.get(name)
-  if (declared === undefined) return undefined
-  const { params, optional = 0, returns, apply } = declared
-  requireCount(scope, node, usageOf(name, params, optional), args, params.length - optional, params.length)
-  const parts = args.map((arg, index) =>
-    index === 0 && returns === 'text'
-      ? compileTexts(scope, arg, name)
-      : compileAs(scope, arg, 'text', `${params[index]} of ${name}()`),
-  )
-  const lifted = parts[0]?.type === 'list'
-  const type: Type = lifted ? 'list' : returns
-  return eager(scope.sourceOf(node), name, type, parts, (values, context) => {
-    const rest = values.slice(1).map(textOf)
-    if (!rest.every((text) => text !== null)) return missing(type)
-    if (!lifted) return applyOne(textOf(values[0] ?? null), rest, type, apply, context)
-    return liftOver(listOf(values[0] ?? null), context, (text) =>
-      textOf(applyOne(text, rest, 'text', apply, context)),
-    )
-  })
-}
-
-/** Results without a value are left out. */
-export function liftOver(
-  list: readonly string[],
-  context: Context,
-  one: (text: string) => string | null,
-): readonly string[] {
-  return boundedList(
+/** Joins the texts that are not blank. */
+function join(context: Context, list: readonly string[], separator: string): string {
+  const texts = list.filter((text) => present(text) !== null)
+  // Before it is made, because many texts with a long separator are far too long.
+  charge(
     context,
-    list.map(one).filter((text) => text !== null),
+    texts.reduce((sum, text) => sum + text.length + separator.length, 0),
   )
-}
-
-export function compileTexts(scope: Scope, node: ASTNode, name: string): Part {
-  const part = scope.compile(node)
-  if (part.type === 'text' || part.type === 'none' || part.type === 'list') return part
-  return scope.fail(node, `${name}() takes a text or a list of texts, not ${TYPE_NAMES[part.type]}`)
-}
-
-export function requireCount(
-  scope: Scope,
-  node: ASTNode,
-  usage: string,
-  args: readonly ASTNode[],
-  least: number,
-  most: number,
-): void {
-  if (args.length >= least && args.length <= most) return
-  scope.fail(node, `wrong number of arguments: ${args.length}; write ${usage}`)
-}
-
-function usageOf(name: string, params: readonly string[], optional: number): string {
-  const needed = params.slice(0, params.length - optional).join(', ')
-  const more = params.slice(params.length - optional).map((param) => `[, ${param}]`)
-  return `${name}(${needed}${more.join('')})`
-}
-
-function applyOne(
-  text: string | null,
-  rest: readonly string[],
-  type: Type,
-  apply: TextFunction['apply'],
-  context: Context,
-): Value {
-  if (text === null) return missing(type)
-  // A search may compare the whole searched text at each position.
-  const longest = Math.max(0, ...rest.map((each) => each.length))
-  charge(context, Math.ceil(text.length * (1 + longest / SEARCH_TERM_UNIT)))
-  const value = apply(text, ...rest)
-  if (typeof value === 'string') return present(boundedText(context, value))
-  return typeof value === 'object' && value !== null ? boundedList(context, value) : value
-}
-
-function missing(type: Type): Value {
-  if (type === 'bool') return false
-  return type === 'list' ? [] : null
+  return texts.join(separator)
 }
