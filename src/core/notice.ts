@@ -248,6 +248,12 @@ export function isNotice<Code extends NoticeCode>(notice: Notice, code: Code): n
   return notice.code === code
 }
 
+/** A delete that this run does not make. What waits may also be a create, an update or a change of members. */
+export function isWaitingDelete(notice: Notice): notice is NoticeOf<'in-grace' | 'unproved'> {
+  if (!isNotice(notice, 'in-grace') && !isNotice(notice, 'unproved')) return false
+  return notice.params.op === 'delete-user' || notice.params.op === 'delete-group'
+}
+
 /** Users before groups, then by id, code and parameters. */
 export function compareNotices(a: Notice, b: Notice): number {
   return (

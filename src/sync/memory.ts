@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
-import type { NoticeCode } from '../core/notice.ts'
+import { isWaitingDelete, type NoticeCode } from '../core/notice.ts'
 import { filterInSteps, forEachInSteps, type Steps } from '../base/steps.ts'
 import { type Baseline, stillEmptied, takeBaseline } from '../core/plan/baseline.ts'
 import type { Options } from '../core/plan/configuration.ts'
@@ -315,8 +315,8 @@ function* stillThere(
 /** The absent entries whose delete is due or waits; the others are kept for another reason. */
 function* awaitingDelete(plan: Plan, absent: Planned['absent']): Steps<Record<Kind, readonly string[]>> {
   const waiting = { user: new Set<string | undefined>(), group: new Set<string | undefined>() }
-  yield* forEachInSteps(plan.notices, ({ code, kind, id }) => {
-    if (code === 'unproved' || code === 'in-grace') waiting[kind].add(id)
+  yield* forEachInSteps(plan.notices, (notice) => {
+    if (isWaitingDelete(notice)) waiting[notice.kind].add(notice.id)
   })
   for (const kind of KINDS)
     yield* forEachInSteps(plan.changes.headsOf(`delete-${kind}`), ({ id }) => waiting[kind].add(id))

@@ -1,4 +1,4 @@
-import type { Wait } from '../core/notice.ts'
+import { isWaitingDelete, type Wait } from '../core/notice.ts'
 import type { LossLook, PreferredServer } from '../core/entries/evidence.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import type { Sighting } from '../core/entries/recheck.ts'
@@ -309,8 +309,8 @@ export function* factsOf(
   let memberships = 0
   yield* forEachInSteps(directory.groups.values(), ({ members }) => (memberships += members.length))
   const waiting = { user: 0, group: 0 }
-  yield* forEachInSteps(notices, ({ code, kind, id }) => {
-    if (code === 'unproved' && id !== undefined && !source.seen[kind].has(id)) waiting[kind] += 1
+  yield* forEachInSteps(notices, (notice) => {
+    if (notice.code === 'unproved' && isWaitingDelete(notice)) waiting[notice.kind] += 1
   })
   return {
     source: { users: source.seen.user.size, groups: source.seen.group.size },

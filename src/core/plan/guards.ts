@@ -1,3 +1,4 @@
+import { isWaitingDelete } from '../notice.ts'
 import type { Kind } from '../entries/entry.ts'
 import { sortedUniqueInSteps } from '../entries/sorting.ts'
 import { everyInSteps, forEachInSteps, type Steps } from '../../base/steps.ts'
@@ -172,9 +173,9 @@ function firstContact(plan: Tallies, facts: GuardFacts): readonly Breach[] {
 /** Deletes that are not due yet: completing the first run would decide about them too. */
 function* waitingDeletes({ notices }: Plan): Steps<Tallies['waiting']> {
   const waiting = { user: [] as string[], group: [] as string[] }
-  yield* forEachInSteps(notices, ({ code, kind, id }) => {
-    if (id !== undefined && (code === 'in-grace' || code === 'unproved'))
-      waiting[kind].push(deleteFingerprint(kind, id))
+  yield* forEachInSteps(notices, (notice) => {
+    const { kind, id } = notice
+    if (id !== undefined && isWaitingDelete(notice)) waiting[kind].push(deleteFingerprint(kind, id))
   })
   return { users: waiting.user, groups: waiting.group, memberships: [] }
 }

@@ -1,6 +1,6 @@
 import type { LossLook } from '../../entries/evidence.ts'
 import type { Kind } from '../../entries/entry.ts'
-import type { NoticeCode, UnconfirmedRemoval, Wait } from '../../notice.ts'
+import { isWaitingDelete, type UnconfirmedRemoval, type Wait } from '../../notice.ts'
 import { forEachInSteps, type Steps } from '../../../base/steps.ts'
 import type { Baseline } from '../baseline.ts'
 import { type Change, deleteFingerprint } from '../change.ts'
@@ -50,13 +50,13 @@ export type Held = { readonly kind: Kind; readonly ids: readonly string[] } & (
   | { readonly what: 'members'; readonly wait: UnconfirmedRemoval }
 )
 
-const WAITING: ReadonlySet<NoticeCode> = new Set(['in-grace', 'unproved'])
-
 /** Includes deletes in the grace period: their users leave their groups at once. */
 export function* deletesById(plan: Plan, kind: Kind): Steps<ReadonlyMap<string, string>> {
   const deletes = yield* fingerprintsById(plan, `delete-${kind}`)
-  yield* forEachInSteps(plan.notices, ({ code, kind: of, id }) => {
-    if (WAITING.has(code) && of === kind && id !== undefined) deletes.set(id, deleteFingerprint(kind, id))
+  yield* forEachInSteps(plan.notices, (notice) => {
+    const { id } = notice
+    if (id !== undefined && notice.kind === kind && isWaitingDelete(notice))
+      deletes.set(id, deleteFingerprint(kind, id))
   })
   return deletes
 }

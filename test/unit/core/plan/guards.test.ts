@@ -7,6 +7,7 @@ import {
   isApproved,
 } from '../../../../src/core/plan/guards.ts'
 import type { Plan } from '../../../../src/core/plan/changes.ts'
+import type { PlanInputs } from '../../../../src/core/plan/inputs.ts'
 import {
   directoryOf,
   haveGroup,
@@ -99,6 +100,17 @@ describe('deletes of users', () => {
     const { plan } = losing(10, 1000)
     const before = facts(990, 1000, { deletedLastDay: { users: 91, groups: 0, memberships: 0 } })
     expect(guards(guardsOf(plan, before, LIMITS))).toEqual(['max-deletes-per-day-users'])
+  })
+
+  test.each<[string, PlanInputs['waits']]>([
+    ['updates', { allButNew: { code: 'server-not-newer', params: {} } }],
+    ['all changes', { everything: { code: 'server-not-newer', params: {} } }],
+  ])('%s that wait for a better read are no deletes', (_, waits) => {
+    const people = Array.from({ length: 100 }, (_, index) => `u${index}`)
+    const source = sourceOf([...people, 'new'].map((id) => wantUser(id, `New ${id}`)))
+    const plan = planOf(source, directoryOf(people.map((id) => haveUser(id))), { waits })
+    expect(guards(guardsOf(plan, facts(101, 100), LIMITS))).toEqual([])
+    expect(guards(guardsOf(plan, facts(101, 100, { lastGood: undefined }), LIMITS))).toEqual([])
   })
 
   test('a directory that this sync never completed a run on: any delete is held', () => {
