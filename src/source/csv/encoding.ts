@@ -49,3 +49,53 @@ function detectEncoding(head: Buffer): string | undefined {
   if (even > head.length / 8 && even > 4 * odd) return 'utf-16be'
   return undefined
 }
+
+/** In the order in which messages propose them. */
+const LIKELY_ENCODINGS = [
+  'windows-1252',
+  'windows-1250',
+  'iso-8859-2',
+  'windows-1251',
+  'koi8-r',
+  'shift_jis',
+  'gb18030',
+]
+
+/** What to do about text that is invalid in an encoding: shows a line of it in likely encodings. */
+export function encodingRemedy(encoding: string, line: Buffer = Buffer.alloc(0)): string {
+  if (encoding !== 'utf-8' && isUtf8(line)) return 'it looks like utf-8; set encoding: utf-8, or auto'
+  const readings = encoding.startsWith('utf-16') ? [] : readingsOf(line)
+  if (readings.length === 0) return 'export the file as UTF-8, or set its encoding'
+  return `export the file as UTF-8, or set the encoding in which this line is right: ${readings.join(', ')}`
+}
+
+/** Needs characters outside ASCII; the line may be cut within its first or last character. */
+function isUtf8(line: Buffer): boolean {
+  const text = line.toString('utf8').replaceAll(/^\ufffd+|\ufffd+$/g, '')
+  return /[^\0-\x7f]/.test(text) && !text.includes('\ufffd')
+}
+
+/** Up to three different readings of a line, the most natural first, each with its encodings. */
+function readingsOf(line: Buffer): string[] {
+  const texts = Map.groupBy(LIKELY_ENCODINGS, (encoding) => textIn(encoding, line) ?? '')
+  texts.delete('')
+  return [...texts]
+    .toSorted(([a], [b]) => oddities(a) - oddities(b))
+    .slice(0, 3)
+    .map(([text, encodings]) => `${encodings.join(' or ')} ${JSON.stringify(text)}`)
+}
+
+/** Counts unnatural text: signs outside ASCII, and capitals behind small letters. */
+function oddities(text: string): number {
+  return text.match(/[^\0-\x7f\p{L}\p{M}]|\p{Ll}\p{Lu}/gu)?.length ?? 0
+}
+
+/** `undefined` when the line is invalid in this encoding or has control characters in it. */
+function textIn(encoding: string, line: Buffer): string | undefined {
+  try {
+    const text = new TextDecoder(encoding, { fatal: true }).decode(line).trimEnd()
+    return /[\u0080-\u009f]/.test(text) ? undefined : text
+  } catch {
+    return undefined
+  }
+}
