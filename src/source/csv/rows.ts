@@ -71,8 +71,9 @@ export class RowReader {
     this.#isLastWhole = row.fault === undefined
     const header = this.#header
     if (header === undefined) {
-      if (!isDelimiterLine(row, this.#input, this.#name))
-        this.#header = parseHeader(row.cells, this.#input, this.#name)
+      if (isDelimiterLine(row, this.#input, this.#name)) return
+      this.#header = parseHeader(row.cells, this.#input, this.#name)
+      this.#listener.onHeader?.(this.#header.columns)
       return
     }
     if (header.problem !== undefined) return
