@@ -1,5 +1,6 @@
 import type { Faulty } from '../../core/notice.ts'
-import { DirsyncdError } from '../../base/errors.ts'
+import type { DirsyncdError } from '../../base/errors.ts'
+import { incomplete } from '../incomplete.ts'
 import { createDoubtSearch } from './doubts.ts'
 import { encodingRemedy } from './encoding.ts'
 
@@ -138,8 +139,4 @@ function lineAt(bytes: Buffer, at: number): Buffer {
 
 function isBadBytes(error: unknown): boolean {
   return error instanceof TypeError && 'code' in error && error.code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
-}
-
-function incomplete(message: string): DirsyncdError {
-  return new DirsyncdError('source-incomplete', message)
 }

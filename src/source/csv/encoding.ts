@@ -1,4 +1,4 @@
-import { DirsyncdError } from '../../base/errors.ts'
+import { incomplete } from '../incomplete.ts'
 
 /** The WHATWG's name, such as `windows-1250`; `undefined` where TextDecoder does not know it. */
 export function encodingNamed(name: string): string | undefined {
@@ -12,8 +12,7 @@ export function encodingNamed(name: string): string | undefined {
 /** Throws `source-incomplete` for an Excel workbook or a ZIP archive. */
 export function refuseWorkbook(head: Buffer, name: string): void {
   if (!WORKBOOKS.some((signature) => head.subarray(0, signature.length).equals(signature))) return
-  const what = 'is an Excel workbook or a ZIP archive, not CSV'
-  throw new DirsyncdError('source-incomplete', `${name} ${what}; save it as CSV (gzip is allowed)`)
+  throw incomplete(`${name} is an Excel workbook or a ZIP archive, not CSV; save it as CSV (gzip is allowed)`)
 }
 
 /** Excel workbooks: new ones are ZIP archives. */
@@ -31,10 +30,7 @@ export function chooseEncoding(head: Buffer, set: string, name: string): string 
   if (!isOther) return set
   const looks = detected === undefined ? 'it has no zero bytes' : `it looks like ${detected}`
   const remedy = detected === undefined ? 'set its encoding' : `set encoding: ${detected}`
-  throw new DirsyncdError(
-    'source-incomplete',
-    `${name}, line 1: this is not ${set}, ${looks}; ${remedy}, or auto`,
-  )
+  throw incomplete(`${name}, line 1: this is not ${set}, ${looks}; ${remedy}, or auto`)
 }
 
 /** By a byte order mark or the zero bytes of UTF-16; `undefined` without these. */

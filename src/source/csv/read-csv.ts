@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { constants, type FileHandle, open, stat } from 'node:fs/promises'
 import { DirsyncdError, fileReason } from '../../base/errors.ts'
+import { incomplete } from '../incomplete.ts'
 import { interruption } from '../interruption.ts'
 import { decode } from './decode.ts'
 import { chooseEncoding, refuseWorkbook } from './encoding.ts'
@@ -80,10 +81,7 @@ async function readOpened(
   const mark = await stat(path, { bigint: true }).then(markOf, () => undefined)
   if (mark !== markOf(before)) {
     const what = mark === undefined ? 'went away' : 'changed'
-    throw new DirsyncdError(
-      'source-incomplete',
-      `${path} ${what} while it was read; the next run reads it again`,
-    )
+    throw incomplete(`${path} ${what} while it was read; the next run reads it again`)
   }
   if (hash !== undefined) await proveDigest(path, name, hash.digest('hex'))
   // A digest or a trailer proves the end, so the last line needs no line end.
@@ -98,8 +96,9 @@ function refuseOld(mtimeMs: number, { maxAgeMs, key }: CsvInput, name: string): 
   const age = Date.now() - mtimeMs
   if (maxAgeMs === undefined || age <= maxAgeMs) return
   const written = new Date(mtimeMs).toISOString()
-  const message = `${name} was written ${written}, which is longer ago than ${key}.maxAge; does the export still run?`
-  throw new DirsyncdError('source-incomplete', message)
+  throw incomplete(
+    `${name} was written ${written}, which is longer ago than ${key}.maxAge; does the export still run?`,
+  )
 }
 
 const HEAD_BYTES = 4096

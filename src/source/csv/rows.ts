@@ -1,4 +1,5 @@
 import { DirsyncdError } from '../../base/errors.ts'
+import { incomplete } from '../incomplete.ts'
 import { columnName, type Header, parseHeader, rowProblem } from './header.ts'
 import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
 import { type RowFault, type RawRow, Splitter } from './split.ts'
@@ -45,8 +46,7 @@ export class RowReader {
     if (last === this.#quote && this.#isLastWhole) return
     const where = `${this.#name}, line ${this.#splitter.lines}`
     const why = `${where}: the last row has no line end, so the file may have been cut off`
-    throw new DirsyncdError(
-      'source-incomplete',
+    throw incomplete(
       `${why}; let the exporter end every row with a line break, or write a trailer or a sha256 file`,
     )
   }
@@ -57,8 +57,7 @@ export class RowReader {
    */
   totals(): CsvTotals & { readonly trailer: string | undefined } {
     const header = this.#header
-    if (header === undefined)
-      throw new DirsyncdError('source-incomplete', `${this.#name} is empty: there is not even a header`)
+    if (header === undefined) throw incomplete(`${this.#name} is empty: there is not even a header`)
     if (header.problem !== undefined) throw new DirsyncdError('config-invalid', header.problem)
     const trailer = this.#pending?.cells.join(this.#input.delimiter)
     return { rows: this.#rows, columns: header.columns, trailer }
@@ -118,7 +117,7 @@ function refuseFatal(row: RawRow, header: Header | undefined, name: string): voi
   if (!isLost && header !== undefined) return
   if (header?.problem !== undefined) throw new DirsyncdError('config-invalid', header.problem)
   const what = `${locationOf(row, name)}: ${faultSentence(fault, header)}`
-  throw new DirsyncdError('source-incomplete', `${what}; the file cannot be understood`)
+  throw incomplete(`${what}; the file cannot be understood`)
 }
 
 /** Excel's line about the delimiter; throws `config-invalid` when it names another one. */
