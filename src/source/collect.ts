@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { GroupEntry, Kind, UserEntry } from '../core/entries/entry.ts'
 import { idProblem } from '../core/entries/identity.ts'
-import { DirsyncdError } from '../base/errors.ts'
+import { incomplete } from './incomplete.ts'
 import { sortedUnique } from '../core/entries/normalize.ts'
 import { byCodeUnit } from '../base/order.ts'
 import { UserTable } from '../core/entries/user-table.ts'
@@ -207,10 +207,7 @@ export class Collector {
 /** If a single entry has no id, that entry is wrong; if none has one, the configuration or the permissions are. */
 function refuseWithoutIds(kind: Kind, count: number, idName: string): never {
   const remedy = `check ${kind}s.map.external_id and the read permission`
-  throw new DirsyncdError(
-    'source-incomplete',
-    `none of the ${digits(count)} ${kind}s has an id (external_id is "${idName}"); ${remedy}`,
-  )
+  throw incomplete(`none of the ${digits(count)} ${kind}s has an id (external_id is "${idName}"); ${remedy}`)
 }
 
 /** Drops the repeated notices of an entry that a server sent twice. Unreadable entries are counted, so theirs stay. */
@@ -342,6 +339,11 @@ function duplicateNotices(kind: Kind, id: string, origins: ReadonlySet<string>):
     )
     return { kind, id, code: 'duplicate-id', params: { from, others } }
   })
+}
+
+/** Ids are never trimmed, but a blank one does not count. */
+export function notBlank(ids: readonly string[]): readonly string[] {
+  return ids.filter((id) => id.trim() !== '')
 }
 
 /** Usable is an entry with exactly one valid id. */

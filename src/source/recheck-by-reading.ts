@@ -1,4 +1,4 @@
-import { DirsyncdError } from '../base/errors.ts'
+import { incomplete } from './incomplete.ts'
 import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import type { Kind } from '../core/entries/entry.ts'
@@ -16,8 +16,7 @@ export async function recheckByReading(
   const { covers, seen, unreadable, notices } = await read()
   if (unreadable > 0) {
     const first = notices.find((notice) => isNotice(notice, 'unreadable'))?.params
-    const why = `no entry can be proved absent, because of ${first?.from}: ${first?.fault}`
-    throw new DirsyncdError('source-incomplete', why)
+    throw incomplete(`no entry can be proved absent, because of ${first?.from}: ${first?.fault}`)
   }
   // Groups that the source does not cover are unknown, so none is absent.
   const isProof = kind === 'user' || covers.groups

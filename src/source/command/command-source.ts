@@ -1,6 +1,6 @@
 import type { Log } from '../../base/log/log.ts'
 import type { Coverage, SourceSnapshot } from '../../core/entries/snapshot.ts'
-import { Collector } from '../collect.ts'
+import { Collector, notBlank } from '../collect.ts'
 import { compileGroupMap, compileUserMap, type GroupMapping, type UserMapping } from '../mapping.ts'
 import { DirsyncdError } from '../../base/errors.ts'
 import { type Finder, findInRead } from '../find.ts'
@@ -100,9 +100,4 @@ function printedGroup(
   const group = { ids: notBlank(lookup(map.id)), idName: map.id, from, ...map.fieldsOf(lookup) }
   finder?.see('group', { ...group, lookup, members: members.length }, map)
   return { ...group, members }
-}
-
-/** Ids are never trimmed, but a blank one does not count. */
-function notBlank(values: readonly string[]): readonly string[] {
-  return values.filter((value) => value.trim() !== '')
 }

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { DirsyncdError, type ErrorCode, systemCode } from '../../base/errors.ts'
 import { interruption } from '../interruption.ts'
 import type { CommandSourceOptions } from './options.ts'
-import { createTail, type Tail } from './tail.ts'
+import { createTail } from './tail.ts'
 
 /** The time between SIGTERM and SIGKILL, in milliseconds. */
 const GRACE_MS = 3000
@@ -38,11 +38,11 @@ export async function runProgram<T>(
   const environment = options.environment()
   const child = await start(options, environment)
   using monitored = monitor(child, options.timeoutMs, signal)
-  const stderrTail = createTail(child.stderr, secretsOf(options, environment))
+  const said = createTail(child.stderr, secretsOf(options, environment))
   const [result] = await Promise.allSettled([read(child.stdout)])
   if (!child.stdout.readableEnded) monitored.end()
   const ending = await monitored.closed
-  const why = exitProblem(options, { ending, stopped: monitored.stopped(), stderrTail })
+  const why = exitProblem(options, { ending, stopped: monitored.stopped(), said })
   if (why !== undefined || result.status === 'rejected') monitored.end()
   if (signal.aborted) throw interruption(signal, `interrupted while the command "${nameOf(options)}" ran`)
   if (why !== undefined) throw why
@@ -86,15 +86,17 @@ interface Ending {
   readonly signal: NodeJS.Signals | null
 }
 
+type Stopped = 'no' | 'timeout' | 'enough'
+
 interface ChildMonitor extends Disposable {
   readonly closed: Promise<Ending>
-  stopped(): 'no' | 'timeout' | 'enough'
+  stopped(): Stopped
   end(): void
 }
 
 /** Ends the process group after the timeout or when `signal` is aborted: first SIGTERM, then SIGKILL. */
 function monitor(child: ChildProcess, timeoutMs: number, signal: AbortSignal): ChildMonitor {
-  let stopped: 'no' | 'timeout' | 'enough' = 'no'
+  let stopped: Stopped = 'no'
   let killer: NodeJS.Timeout | undefined
 
   function end(why: 'timeout' | 'enough'): void {
@@ -151,19 +153,15 @@ function endingOf(child: ChildProcess): Promise<Ending> {
 
 function exitProblem(
   options: CommandSourceOptions,
-  { ending, stopped, stderrTail }: { ending: Ending; stopped: 'no' | 'timeout' | 'enough'; stderrTail: Tail },
+  { ending, stopped, said }: { ending: Ending; stopped: Stopped; said: () => string },
 ): DirsyncdError | undefined {
   if (ending.error !== undefined)
     return commandError(options, startProblem(ending.error), 'source-unreachable')
-  if (stopped === 'timeout') {
-    return commandError(
-      options,
-      `it did not end within ${options.timeoutMs / 1000} s${stderrTail.describe()}`,
-    )
-  }
+  if (stopped === 'timeout')
+    return commandError(options, `it did not end within ${options.timeoutMs / 1000} s${said()}`)
   if (stopped === 'enough' || ending.code === 0) return undefined
   const how = ending.code === null ? `was ended by ${ending.signal}` : `ended with exit code ${ending.code}`
-  return commandError(options, `it ${how}${stderrTail.describe()}`)
+  return commandError(options, `it ${how}${said()}`)
 }
 
 function startProblem(error: unknown): string {

@@ -4,14 +4,10 @@ const KEPT_BYTES = 8192
 const SHOWN_LINES = 5
 const SHOWN_CHARACTERS = 600
 
-export interface Tail {
-  /** ` and said: "…"` with the last lines, or nothing. */
-  describe(): string
-}
-
-/** Keeps the last few lines, without secrets. */
-export function createTail(stream: Readable, secrets: readonly string[]): Tail {
-  const most = KEPT_BYTES + Math.max(0, ...secrets.map((secret) => Buffer.byteLength(secret)))
+/** Keeps the last few lines. Returns ` and said: "…"` with them, without secrets, or nothing. */
+export function createTail(stream: Readable, secrets: readonly string[]): () => string {
+  const longest = Math.max(0, ...secrets.map((secret) => Buffer.byteLength(secret)))
+  const most = KEPT_BYTES + longest
   let kept = Buffer.alloc(0)
   let isCut = false
   stream.on('data', (chunk: Buffer) => {
@@ -19,28 +15,14 @@ export function createTail(stream: Readable, secrets: readonly string[]): Tail {
     kept = Buffer.concat([kept, chunk]).subarray(-most)
   })
   stream.on('error', () => undefined)
-  return {
-    describe() {
-      const text = kept.toString('utf8')
-      const whole = isCut ? withoutCutSecret(text, secrets) : text
-      const lines = withoutSecrets(whole, secrets).split(/[\r\n]+/)
-      const last = lines.map((line) => line.trim()).filter((line) => line !== '')
-      const shown = last.slice(-SHOWN_LINES).join(' / ').slice(-SHOWN_CHARACTERS)
-      return shown === '' ? '' : ` and said: ${oneLine(shown)}`
-    },
+  return () => {
+    const text = withoutSecrets(kept.toString('utf8'), secrets)
+    // A cut text may begin with the end of a secret.
+    const lines = text.slice(isCut ? longest : 0).split(/[\r\n]+/)
+    const last = lines.map((line) => line.trim()).filter((line) => line !== '')
+    const shown = last.slice(-SHOWN_LINES).join(' / ').slice(-SHOWN_CHARACTERS)
+    return shown === '' ? '' : ` and said: ${oneLine(shown)}`
   }
-}
-
-/** Removes the end of a secret from the beginning of a cut text. */
-function withoutCutSecret(text: string, secrets: readonly string[]): string {
-  // The cut may also have split the first character.
-  const starts = [text, text.replace(/^\ufffd+/, '')]
-  const ends = secrets.flatMap((secret) => Array.from(secret, (_, at) => secret.slice(at)))
-  for (const end of ends.toSorted((a, b) => b.length - a.length)) {
-    const start = starts.find((each) => each.startsWith(end))
-    if (start !== undefined && end !== '') return start.slice(end.length)
-  }
-  return text
 }
 
 export function oneLine(text: string): string {

@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js'
-import { DirsyncdError, sentence } from '../../base/errors.ts'
+import { sentence } from '../../base/errors.ts'
 import {
   compileAttribute,
   compileGroupMap,
@@ -8,6 +8,7 @@ import {
   type GroupMapping,
   type UserMapping,
 } from '../mapping.ts'
+import { invalid } from '../mapping/attribute.ts'
 import { encodingNamed } from './encoding.ts'
 import { columnKey } from './header.ts'
 import type { CsvInput } from './input.ts'
@@ -115,8 +116,4 @@ function compileGroupColumn({ column: name, separator, name: text }: GroupColumn
 /** Only reading the file shows which columns it has. */
 function anyColumn(): undefined {
   return undefined
-}
-
-function invalid(key: string, problem: string): DirsyncdError {
-  return new DirsyncdError('config-invalid', `${key}: ${problem}`)
 }

@@ -1,11 +1,11 @@
 import { isNotice } from '../../core/notice.ts'
 import { basename } from 'node:path'
-import { DirsyncdError } from '../../base/errors.ts'
+import { incomplete } from '../incomplete.ts'
 import type { Log } from '../../base/log/log.ts'
 import type { Kind } from '../../core/entries/entry.ts'
 import type { Coverage, SourceSnapshot } from '../../core/entries/snapshot.ts'
 import type { Notice } from '../../core/notice.ts'
-import { Collector } from '../collect.ts'
+import { Collector, notBlank } from '../collect.ts'
 import { type Finder, findInRead } from '../find.ts'
 import { recheckByReading } from '../recheck-by-reading.ts'
 import type { Lookup } from '../mapping.ts'
@@ -179,8 +179,8 @@ function refuseBadRows({ unreadable, notices }: SourceSnapshot): void {
   if (unreadable === 0) return
   const first = notices.find((notice) => isNotice(notice, 'unreadable'))
   const rows = unreadable === 1 ? 'a row' : `${digits(unreadable)} rows`
-  const message = `${rows} cannot be understood, and badRows is refuse: ${first?.params.from}: ${first?.params.fault}`
-  throw new DirsyncdError('source-incomplete', message)
+  const { from, fault } = first?.params ?? {}
+  throw incomplete(`${rows} cannot be understood, and badRows is refuse: ${from}: ${fault}`)
 }
 
 function inputsOf({ users, groups, members }: Compiled): CsvInput[] {
@@ -190,9 +190,4 @@ function inputsOf({ users, groups, members }: Compiled): CsvInput[] {
 function searchedIn({ users, groups }: Compiled): string {
   const paths = [users, groups].flatMap((input) => (input === undefined ? [] : patternsOf(input)))
   return `in ${paths.map((path) => basename(path)).join(' and ')}`
-}
-
-/** Ids are never trimmed, but a blank one does not count. */
-function notBlank(values: readonly string[]): readonly string[] {
-  return values.filter((value) => value.trim() !== '')
 }

@@ -1,6 +1,6 @@
 import { DirsyncdError } from '../../base/errors.ts'
 import type { CsvFormat } from './options.ts'
-import type { CsvInput } from './input.ts'
+import type { CsvInput, CsvListener } from './input.ts'
 import { readCsv } from './read-csv.ts'
 
 export interface FoundCsv {
@@ -32,57 +32,91 @@ const MOST_ROWS = 50_000
 /** Many rows have "none" instead of an address. */
 const MOST = 0.5
 
-const DELIMITERS = [';', ',', '\t', '|']
+const DELIMITERS = [',', ';', '\t', '|']
 
 export type Wanted = Pick<CsvFormat, 'path'> & Partial<Pick<CsvFormat, 'delimiter' | 'encoding'>>
 
 /** Reads the beginning of a file. `key` names it in the configuration. Rejects like `Source.read`. */
 export async function discoverCsv(wanted: Wanted, key: string, signal: AbortSignal): Promise<FoundCsv> {
-  const { delimiter: tried, first } = await readHeader(wanted, key, signal)
-  const delimiter = wanted.delimiter ?? (tried === ',' ? delimiterOf(first.columns.join(',')) : tried)
-  const format = { ...wanted, delimiter, encoding: first.encoding }
-  const { columns } = delimiter === tried ? first : await readSome(format, key, [], 1, signal)
+  const path = [wanted.path].flat().join(', ')
+  const { columns, delimiter, encoding } = await findHeader(wanted, key, signal)
   const address = columns.find((name) => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(name.trim()))
   if (address !== undefined)
     throw new DirsyncdError(
       'source-refused',
-      `${[wanted.path].flat().join(', ')}, line 1: "${address}" is no name of a column; the first line must name the columns.`,
+      `${path}, line 1: "${address}" is no name of a column; the first line must name the columns.`,
     )
-  const named = columns.filter(isUsable)
-  const { rows, filled, values, addresses } = await readSome(format, key, named, MOST_ROWS, signal)
+  const tallies = columns.filter(isUsable).map((name) => new Tally(name))
+  const names = tallies.map(({ name }) => name)
+  let rows = 0
+  await readBeginning({ path: wanted.path, delimiter, encoding, columns: names, key }, signal, {
+    onRow({ cells }) {
+      rows += 1
+      for (const tally of tallies) tally.add(cells(tally.name)[0]?.trim() ?? '')
+      if (rows === MOST_ROWS) throw new Enough('interrupted', 'enough')
+    },
+  })
   return {
-    path: [wanted.path].flat().join(', '),
+    path,
     delimiter,
-    encoding: first.encoding,
+    encoding,
     rows,
     isCut: rows === MOST_ROWS,
     repeated: [...new Set(columns.filter((name, at) => name !== '' && columns.indexOf(name) !== at))],
-    columns: named.map((name) => ({
-      name,
-      filled: filled.get(name) ?? 0,
-      isUnique: rows > 0 && values.get(name)?.size === rows,
-      values: values.get(name) ?? new Set(),
-      hasAddresses:
-        (addresses.get(name) ?? 0) > (filled.get(name) ?? 0) * (CALLED_EMAIL.test(name) ? 0 : MOST),
-    })),
+    columns: tallies.map((tally) => tally.column(rows)),
   }
 }
 
-/** Excel may write another delimiter into its own first line (`sep=;`), and then no comma is valid. */
-async function readHeader(wanted: Wanted, key: string, signal: AbortSignal) {
-  const read = async (delimiter: string) => ({
-    delimiter,
-    first: await readSome({ ...wanted, delimiter }, key, [], 1, signal),
-  })
-  try {
-    return await read(wanted.delimiter ?? ',')
-  } catch (error) {
-    const isOther = error instanceof DirsyncdError && error.code === 'config-invalid'
-    if (wanted.delimiter !== undefined || !isOther) throw error
-    return Promise.any(DELIMITERS.map(read)).catch(() => {
-      throw error
-    })
+interface FoundHeader extends Pick<FoundCsv, 'delimiter' | 'encoding'> {
+  readonly columns: readonly string[]
+}
+
+/** With the delimiter that gives the most columns, unless it is set. */
+async function findHeader(wanted: Wanted, key: string, signal: AbortSignal): Promise<FoundHeader> {
+  const delimiters = wanted.delimiter === undefined ? DELIMITERS : [wanted.delimiter]
+  let best: FoundHeader | undefined
+  let failure: unknown
+  for (const delimiter of delimiters) {
+    try {
+      const found = await readHeader({ ...wanted, delimiter }, key, signal)
+      if (best === undefined || found.columns.length > best.columns.length) best = found
+    } catch (error) {
+      failure ??= error
+    }
   }
+  if (best === undefined) throw failure
+  return best
+}
+
+async function readHeader(
+  format: Wanted & Pick<CsvFormat, 'delimiter'>,
+  key: string,
+  signal: AbortSignal,
+): Promise<FoundHeader> {
+  let columns: readonly string[] = []
+  let encoding = format.encoding ?? 'auto'
+  await readBeginning({ ...format, encoding, columns, key }, signal, {
+    onFile: (file) => (encoding = file.encoding),
+    onHeader(header) {
+      columns = header
+      throw new Enough('interrupted', 'enough')
+    },
+  })
+  return { columns, delimiter: format.delimiter, encoding }
+}
+
+/** Thrown by a listener to end the read. */
+class Enough extends DirsyncdError {}
+
+async function readBeginning(
+  input: CsvInput,
+  signal: AbortSignal,
+  listener: Partial<CsvListener>,
+): Promise<void> {
+  const ignored = { onRow: () => undefined, onUnreadable: () => undefined }
+  await readCsv(input, signal, { ...ignored, ...listener }).catch((error: unknown) => {
+    if (!(error instanceof Enough)) throw error
+  })
 }
 
 /** Leaves out names that no mapping can use: repeated ones, and those that look like an expression. */
@@ -90,58 +124,33 @@ function isUsable(name: string, _at: number, all: readonly string[]): boolean {
   return name !== '' && !name.startsWith('=') && all.indexOf(name) === all.lastIndexOf(name)
 }
 
-function delimiterOf(header: string): string {
-  const [most = ','] = DELIMITERS.toSorted((a, b) => header.split(b).length - header.split(a).length)
-  return header.includes(most) ? most : ','
-}
+class Tally {
+  readonly name: string
+  readonly #values = new Set<string>()
+  #filled = 0
+  #addresses = 0
 
-interface Some {
-  readonly columns: readonly string[]
-  readonly encoding: string
-  readonly rows: number
-  readonly filled: ReadonlyMap<string, number>
-  readonly values: ReadonlyMap<string, ReadonlySet<string>>
-  /** The columns with a value that is no e-mail address. */
-  readonly addresses: ReadonlyMap<string, number>
-}
-
-class Enough extends DirsyncdError {}
-
-async function readSome(
-  format: Wanted & Pick<CsvFormat, 'delimiter'>,
-  key: string,
-  columns: readonly string[],
-  most: number,
-  signal: AbortSignal,
-): Promise<Some> {
-  const input: CsvInput = { ...format, encoding: format.encoding ?? 'auto', columns, key }
-  const filled = new Map<string, number>()
-  const values = new Map<string, Set<string>>(columns.map((name) => [name, new Set()]))
-  const addresses = new Map<string, number>()
-  let header: readonly string[] = columns
-  let encoding = 'utf-8'
-  let rows = 0
-  try {
-    const totals = await readCsv(input, signal, {
-      onFile: (file) => (encoding = file.encoding),
-      onUnreadable: () => undefined,
-      onRow: ({ cells }) => {
-        rows += 1
-        for (const name of columns) {
-          const value = cells(name)[0]?.trim() ?? ''
-          if (value === '') continue
-          filled.set(name, (filled.get(name) ?? 0) + 1)
-          values.get(name)?.add(value)
-          if (/^[^\s@]+@[^\s@]+$/.test(value)) addresses.set(name, (addresses.get(name) ?? 0) + 1)
-        }
-        if (rows === most && columns.length > 0) throw new Enough('interrupted', 'enough')
-      },
-    })
-    header = totals.columns
-  } catch (error) {
-    if (!(error instanceof Enough)) throw error
+  constructor(name: string) {
+    this.name = name
   }
-  return { columns: header, encoding, rows, filled, values, addresses }
+
+  add(value: string): void {
+    if (value === '') return
+    this.#filled += 1
+    this.#values.add(value)
+    if (/^[^\s@]+@[^\s@]+$/.test(value)) this.#addresses += 1
+  }
+
+  column(rows: number): FoundColumn {
+    const least = CALLED_EMAIL.test(this.name) ? 0 : this.#filled * MOST
+    return {
+      name: this.name,
+      filled: this.#filled,
+      isUnique: rows > 0 && this.#values.size === rows,
+      values: this.#values,
+      hasAddresses: this.#addresses > least,
+    }
+  }
 }
 
 /** Names of columns in exports, the best first. */

@@ -1,6 +1,3 @@
-import type { Faulty } from '../../core/notice.ts'
-import { advance, type TextPosition, formatPosition } from './text-position.ts'
-
 interface Damage {
   readonly pattern: RegExp
   readonly describe: (found: string) => string
@@ -42,17 +39,21 @@ const DAMAGES: readonly Damage[] = [
   },
 ]
 
-/** Finds characters that are valid but hardly intended; reports each kind of damage once. */
-export function createDoubtSearch(name: string, encoding: string, onDoubt: (text: Faulty) => void) {
+/** Finds characters that are valid but hardly intended, each kind of damage once. */
+export function createDoubtSearch(encoding: string) {
   const unreported = new Set(DAMAGES)
-  return function search(text: string, position: TextPosition): void {
+  return function* search(text: string): Generator<{ readonly at: number; readonly fault: string }> {
+    // Most texts are ASCII, in which there is no damage.
+    if (Buffer.byteLength(text) === text.length) return
     for (const damage of unreported) {
       const found = damage.pattern.exec(text)
       if (found === null) continue
       unreported.delete(damage)
-      const from = formatPosition(name, advance(position, text.slice(0, found.index)))
       const question = damage.maybeWrongEncoding ? `; it was read as ${encoding}: is that its encoding?` : ''
-      onDoubt({ from, fault: `${damage.describe(found[0])}${question} (only the first one is reported)` })
+      yield {
+        at: found.index,
+        fault: `${damage.describe(found[0])}${question} (only the first one is reported)`,
+      }
     }
   }
 }

@@ -1,4 +1,4 @@
-import { DirsyncdError } from '../../base/errors.ts'
+import { incomplete } from '../incomplete.ts'
 
 /** The WHATWG's name, such as `windows-1250`; `undefined` where TextDecoder does not know it. */
 export function encodingNamed(name: string): string | undefined {
@@ -12,8 +12,7 @@ export function encodingNamed(name: string): string | undefined {
 /** Throws `source-incomplete` for an Excel workbook or a ZIP archive. */
 export function refuseWorkbook(head: Buffer, name: string): void {
   if (!WORKBOOKS.some((signature) => head.subarray(0, signature.length).equals(signature))) return
-  const what = 'is an Excel workbook or a ZIP archive, not CSV'
-  throw new DirsyncdError('source-incomplete', `${name} ${what}; save it as CSV (gzip is allowed)`)
+  throw incomplete(`${name} is an Excel workbook or a ZIP archive, not CSV; save it as CSV (gzip is allowed)`)
 }
 
 /** Excel workbooks: new ones are ZIP archives. */
@@ -31,10 +30,7 @@ export function chooseEncoding(head: Buffer, set: string, name: string): string 
   if (!isOther) return set
   const looks = detected === undefined ? 'it has no zero bytes' : `it looks like ${detected}`
   const remedy = detected === undefined ? 'set its encoding' : `set encoding: ${detected}`
-  throw new DirsyncdError(
-    'source-incomplete',
-    `${name}, line 1: this is not ${set}, ${looks}; ${remedy}, or auto`,
-  )
+  throw incomplete(`${name}, line 1: this is not ${set}, ${looks}; ${remedy}, or auto`)
 }
 
 /** By a byte order mark or the zero bytes of UTF-16; `undefined` without these. */
@@ -48,4 +44,54 @@ function detectEncoding(head: Buffer): string | undefined {
   if (odd > head.length / 8 && odd > 4 * even) return 'utf-16le'
   if (even > head.length / 8 && even > 4 * odd) return 'utf-16be'
   return undefined
+}
+
+/** In the order in which messages propose them. */
+const LIKELY_ENCODINGS = [
+  'windows-1252',
+  'windows-1250',
+  'iso-8859-2',
+  'windows-1251',
+  'koi8-r',
+  'shift_jis',
+  'gb18030',
+]
+
+/** What to do about text that is invalid in an encoding: shows a line of it in likely encodings. */
+export function encodingRemedy(encoding: string, line: Buffer = Buffer.alloc(0)): string {
+  if (encoding !== 'utf-8' && isUtf8(line)) return 'it looks like utf-8; set encoding: utf-8, or auto'
+  const readings = encoding.startsWith('utf-16') ? [] : readingsOf(line)
+  if (readings.length === 0) return 'export the file as UTF-8, or set its encoding'
+  return `export the file as UTF-8, or set the encoding in which this line is right: ${readings.join(', ')}`
+}
+
+/** Needs characters outside ASCII; the line may be cut within its first or last character. */
+function isUtf8(line: Buffer): boolean {
+  const text = line.toString('utf8').replaceAll(/^\ufffd+|\ufffd+$/g, '')
+  return /[^\0-\x7f]/.test(text) && !text.includes('\ufffd')
+}
+
+/** Up to three different readings of a line, the most natural first, each with its encodings. */
+function readingsOf(line: Buffer): string[] {
+  const texts = Map.groupBy(LIKELY_ENCODINGS, (encoding) => textIn(encoding, line) ?? '')
+  texts.delete('')
+  return [...texts]
+    .toSorted(([a], [b]) => oddities(a) - oddities(b))
+    .slice(0, 3)
+    .map(([text, encodings]) => `${encodings.join(' or ')} ${JSON.stringify(text)}`)
+}
+
+/** Counts unnatural text: signs outside ASCII, and capitals behind small letters. */
+function oddities(text: string): number {
+  return text.match(/[^\0-\x7f\p{L}\p{M}]|\p{Ll}\p{Lu}/gu)?.length ?? 0
+}
+
+/** `undefined` when the line is invalid in this encoding or has control characters in it. */
+function textIn(encoding: string, line: Buffer): string | undefined {
+  try {
+    const text = new TextDecoder(encoding, { fatal: true }).decode(line).trimEnd()
+    return /[\u0080-\u009f]/.test(text) ? undefined : text
+  } catch {
+    return undefined
+  }
 }

@@ -2,6 +2,7 @@ import { glob, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DirsyncdError } from '../../base/errors.ts'
+import { incomplete } from '../incomplete.ts'
 import { interruption } from '../interruption.ts'
 import type { CsvInput } from './input.ts'
 
@@ -122,6 +123,7 @@ function refuseChange(before: Fingerprint, after: Fingerprint, what: string): vo
   const path = changedPath(before, after)
   if (path === undefined) return
   const gone = after.get(path) === undefined
-  const message = `${path} ${gone ? 'went away while the files were read' : what}; the next run reads it again`
-  throw new DirsyncdError('source-incomplete', message)
+  throw incomplete(
+    `${path} ${gone ? 'went away while the files were read' : what}; the next run reads it again`,
+  )
 }

@@ -10,8 +10,9 @@ export interface CsvListener {
   onUnreadable(row: Faulty): void
   /** Text that looks wrong, mostly for another encoding; called once for each kind of damage of a file. */
   onDoubt?(text: Faulty): void
-  /** Called for each file, before its first row. */
+  /** Called for each file, before its header. */
   onFile?(file: CsvFileFacts): void
+  onHeader?(columns: readonly string[]): void
 }
 
 export interface CsvFileFacts {

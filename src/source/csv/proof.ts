@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { RE2JS } from 're2js'
-import { DirsyncdError, fileReason } from '../../base/errors.ts'
+import { fileReason } from '../../base/errors.ts'
+import { incomplete } from '../incomplete.ts'
 
 /** Throws `source-incomplete` unless `<path>.sha256` beside the file has this digest, in hexadecimal. */
 export async function proveDigest(path: string, name: string, digest: string): Promise<void> {
@@ -72,8 +73,4 @@ async function readBeside(path: string, ending: string): Promise<string> {
       `${path}${ending}, which has to be beside the file, cannot be read: ${fileReason(cause)}`,
     )
   }
-}
-
-function incomplete(message: string): DirsyncdError {
-  return new DirsyncdError('source-incomplete', message)
 }

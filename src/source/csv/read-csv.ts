@@ -1,15 +1,15 @@
-import type { Faulty } from '../../core/notice.ts'
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { constants, type FileHandle, open, stat } from 'node:fs/promises'
 import { DirsyncdError, fileReason } from '../../base/errors.ts'
+import { incomplete } from '../incomplete.ts'
 import { interruption } from '../interruption.ts'
+import { decode } from './decode.ts'
 import { chooseEncoding, refuseWorkbook } from './encoding.ts'
 import { type CsvPath, findFiles, markOf } from './files.ts'
 import { gunzip, isGzip } from './gunzip.ts'
 import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
 import { proveDigest, proveRows, proveTrailer } from './proof.ts'
-import { createRowReader } from './rows.ts'
-import { createTextStage } from './text.ts'
+import { RowReader } from './rows.ts'
 
 /**
  * Streams the files of an input: of each the header, then every row. A file that was cut off or is being written:
@@ -73,27 +73,21 @@ async function readOpened(
   refuseOld(Number(before.mtimeMs), input, name)
   const { chunks, encoding, zipped } = await openText(file, input.encoding ?? 'utf-8', name, signal)
   listener.onFile?.({ path, encoding, zipped, writtenMs: Number(before.mtimeMs) })
-  const rows = createRowReader(input, name, listener)
-  const quote = input.quote === undefined ? '"' : input.quote
-  const onDoubt = (text: Faulty) => listener.onDoubt?.(text)
-  const text = createTextStage({ name, encoding, quote, onDoubt })
+  const rows = new RowReader(input, name, listener)
   const hash = input.sha256 === true ? createHash('sha256') : undefined
-  for await (const chunk of text.pass(chunks(hash), chunks)) rows.write(chunk)
+  const text = decode({ name, encoding, chunks }, chunks(hash), (doubt) => listener.onDoubt?.(doubt))
+  for await (const part of text) rows.write(part)
   rows.end()
   const mark = await stat(path, { bigint: true }).then(markOf, () => undefined)
   if (mark !== markOf(before)) {
     const what = mark === undefined ? 'went away' : 'changed'
-    throw new DirsyncdError(
-      'source-incomplete',
-      `${path} ${what} while it was read; the next run reads it again`,
-    )
+    throw incomplete(`${path} ${what} while it was read; the next run reads it again`)
   }
   if (hash !== undefined) await proveDigest(path, name, hash.digest('hex'))
-  const trailer = rows.trailer()
   // A digest or a trailer proves the end, so the last line needs no line end.
-  if (hash === undefined && input.trailer === undefined) text.finish(rows.lastRowWhole())
+  if (hash === undefined && input.trailer === undefined) rows.proveLastLine()
   const totals = rows.totals()
-  if (input.trailer !== undefined) proveTrailer(trailer, input.trailer, totals.rows, name)
+  if (input.trailer !== undefined) proveTrailer(totals.trailer, input.trailer, totals.rows, name)
   if (input.rows === true) await proveRows(path, name, totals.rows)
   return totals
 }
@@ -102,13 +96,14 @@ function refuseOld(mtimeMs: number, { maxAgeMs, key }: CsvInput, name: string): 
   const age = Date.now() - mtimeMs
   if (maxAgeMs === undefined || age <= maxAgeMs) return
   const written = new Date(mtimeMs).toISOString()
-  const message = `${name} was written ${written}, which is longer ago than ${key}.maxAge; does the export still run?`
-  throw new DirsyncdError('source-incomplete', message)
+  throw incomplete(
+    `${name} was written ${written}, which is longer ago than ${key}.maxAge; does the export still run?`,
+  )
 }
 
 const HEAD_BYTES = 4096
 
-type Chunks = (hash?: ReturnType<typeof createHash>) => AsyncIterable<Buffer>
+type Chunks = (hash?: Hash) => AsyncIterable<Buffer>
 
 /** The unzipped bytes of the text, and their encoding. The hash is that of the file's own bytes. */
 async function openText(
@@ -123,9 +118,8 @@ async function openText(
 }> {
   const zipped = isGzip(await beginning(rawBytes(file, signal, HEAD_BYTES)))
   const chunks: Chunks = (hash) => {
-    const bytes = rawBytes(file, signal)
-    const seen = hash === undefined ? bytes : hashed(bytes, hash)
-    return zipped ? gunzip(seen, name) : seen
+    const bytes = rawBytes(file, signal, Infinity, hash)
+    return zipped ? gunzip(bytes, name) : bytes
   }
   const head = await beginning(chunks())
   refuseWorkbook(head, name)
@@ -135,7 +129,12 @@ async function openText(
 const CHUNK_BYTES = 64 * 1024
 
 /** Not a read stream, because that closes the file when a loop over it ends early. */
-async function* rawBytes(file: FileHandle, signal: AbortSignal, length = Infinity): AsyncGenerator<Buffer> {
+async function* rawBytes(
+  file: FileHandle,
+  signal: AbortSignal,
+  length = Infinity,
+  hash?: Hash,
+): AsyncGenerator<Buffer> {
   let position = 0
   while (position < length) {
     signal.throwIfAborted()
@@ -143,21 +142,13 @@ async function* rawBytes(file: FileHandle, signal: AbortSignal, length = Infinit
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafeSlow(size), 0, size, position)
     if (bytesRead === 0) return
     position += bytesRead
-    yield buffer.subarray(0, bytesRead)
+    const bytes = buffer.subarray(0, bytesRead)
+    hash?.update(bytes)
+    yield bytes
   }
 }
 
 async function beginning(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   for await (const chunk of chunks) return chunk.subarray(0, HEAD_BYTES)
   return Buffer.alloc(0)
-}
-
-async function* hashed(
-  chunks: AsyncIterable<Buffer>,
-  hash: ReturnType<typeof createHash>,
-): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks) {
-    hash.update(chunk)
-    yield chunk
-  }
 }

@@ -1,75 +1,94 @@
 import { DirsyncdError } from '../../base/errors.ts'
+import { incomplete } from '../incomplete.ts'
 import { columnName, type Header, parseHeader, rowProblem } from './header.ts'
 import type { CsvInput, CsvListener, CsvTotals } from './input.ts'
 import { type RowFault, type RawRow, Splitter } from './split.ts'
 import { statedDelimiter } from './spreadsheet.ts'
 
-export interface RowReader {
-  write(chunk: Buffer): void
-  end(): void
+/** Checks the rows of one file and hands them to the listener. */
+export class RowReader {
+  readonly #input: CsvInput
+  readonly #name: string
+  readonly #listener: CsvListener
+  readonly #quote: string | null
+  readonly #splitter: Splitter
+  #header: Header | undefined
+  #rows = 0
   /** `undefined` without a row; false where the last row is broken or short. */
-  lastRowWhole(): boolean | undefined
-  /** The last line, which is not a row where a trailer is expected. Call it once, after `end`. */
-  trailer(): string | undefined
-  /** Call it after `end`. Throws for a file without a header or without the wanted columns. */
-  totals(): CsvTotals
-}
-
-export function createRowReader(input: CsvInput, name: string, listener: CsvListener): RowReader {
-  let header: Header | undefined
-  let rows = 0
-  let whole: boolean | undefined
+  #isLastWhole: boolean | undefined
+  #lastCharacter: string | undefined
   /** With a trailer every row waits until the next one shows that it was not the last line. */
-  let pending: RawRow | undefined
+  #pending: RawRow | undefined
 
-  function onRow(row: RawRow): void {
-    refuseFatal(row, header, name)
+  constructor(input: CsvInput, name: string, listener: CsvListener) {
+    this.#input = input
+    this.#name = name
+    this.#listener = listener
+    this.#quote = input.quote === undefined ? '"' : input.quote
+    const options = { delimiter: input.delimiter, quote: this.#quote }
+    this.#splitter = new Splitter(options, (row) => this.#onRow(row))
+  }
+
+  write(text: string): void {
+    this.#lastCharacter = text.at(-1) ?? this.#lastCharacter
+    this.#splitter.write(text)
+  }
+
+  end(): void {
+    this.#splitter.end()
+  }
+
+  /** Call it after `end`. Throws `source-incomplete` when the last line may have been cut off. */
+  proveLastLine(): void {
+    const last = this.#lastCharacter
+    // Another message reports the empty file.
+    if (this.#isLastWhole === undefined || last === '\n' || last === '\r') return
+    if (last === this.#quote && this.#isLastWhole) return
+    const where = `${this.#name}, line ${this.#splitter.lines}`
+    const why = `${where}: the last row has no line end, so the file may have been cut off`
+    throw incomplete(
+      `${why}; let the exporter end every row with a line break, or write a trailer or a sha256 file`,
+    )
+  }
+
+  /**
+   * Call it after `end`. The last line is a trailer where one is expected, and no row. Throws for a file without a header
+   * or without the wanted columns.
+   */
+  totals(): CsvTotals & { readonly trailer: string | undefined } {
+    const header = this.#header
+    if (header === undefined) throw incomplete(`${this.#name} is empty: there is not even a header`)
+    if (header.problem !== undefined) throw new DirsyncdError('config-invalid', header.problem)
+    const trailer = this.#pending?.cells.join(this.#input.delimiter)
+    return { rows: this.#rows, columns: header.columns, trailer }
+  }
+
+  #onRow(row: RawRow): void {
+    refuseFatal(row, this.#header, this.#name)
     // A broken row counts even if it looks empty, because its values may be lost.
     if (row.fault === undefined && row.cells.every((cell) => cell.trim() === '')) return
-    whole = row.fault === undefined
+    this.#isLastWhole = row.fault === undefined
+    const header = this.#header
     if (header === undefined) {
-      if (!isDelimiterLine(row, input, name)) header = parseHeader(row.cells, input, name)
+      if (isDelimiterLine(row, this.#input, this.#name)) return
+      this.#header = parseHeader(row.cells, this.#input, this.#name)
+      this.#listener.onHeader?.(this.#header.columns)
       return
     }
     if (header.problem !== undefined) return
-    if (input.trailer === undefined) return take(row, header)
-    takePending()
-    pending = row
+    if (this.#input.trailer === undefined) return this.#take(row, header)
+    if (this.#pending !== undefined) this.#take(this.#pending, header)
+    this.#pending = row
   }
 
-  function take(row: RawRow, head: Header): void {
-    rows += 1
+  #take(row: RawRow, header: Header): void {
+    this.#rows += 1
     const { cells, multiline, fault } = row
-    const problem = fault === undefined ? rowProblem(cells, head, multiline) : faultSentence(fault, head)
-    whole = problem === undefined && cells.length === head.columns.length
-    if (problem === undefined)
-      listener.onRow({ from: () => locationOf(row, name), cells: head.lookup(cells) })
-    else listener.onUnreadable({ from: locationOf(row, name), fault: problem })
-  }
-
-  function takePending(): void {
-    if (pending !== undefined && header !== undefined) take(pending, header)
-    pending = undefined
-  }
-
-  const quote = input.quote === undefined ? '"' : input.quote
-  const splitter = new Splitter({ delimiter: input.delimiter, quote }, onRow)
-  return {
-    write: (chunk) => splitter.write(chunk),
-    end: () => splitter.end(),
-    lastRowWhole: () => whole,
-    trailer() {
-      const line = pending?.cells.join(input.delimiter)
-      pending = undefined
-      return line
-    },
-    totals() {
-      if (header === undefined) {
-        throw new DirsyncdError('source-incomplete', `${name} is empty: there is not even a header`)
-      }
-      if (header.problem !== undefined) throw new DirsyncdError('config-invalid', header.problem)
-      return { rows, columns: header.columns }
-    },
+    const problem = fault === undefined ? rowProblem(cells, header, multiline) : faultSentence(fault, header)
+    this.#isLastWhole = problem === undefined && cells.length === header.columns.length
+    const from = () => locationOf(row, this.#name)
+    if (problem === undefined) this.#listener.onRow({ from, cells: header.lookup(cells) })
+    else this.#listener.onUnreadable({ from: from(), fault: problem })
   }
 }
 
@@ -98,7 +117,7 @@ function refuseFatal(row: RawRow, header: Header | undefined, name: string): voi
   if (!isLost && header !== undefined) return
   if (header?.problem !== undefined) throw new DirsyncdError('config-invalid', header.problem)
   const what = `${locationOf(row, name)}: ${faultSentence(fault, header)}`
-  throw new DirsyncdError('source-incomplete', `${what}; the file cannot be understood`)
+  throw incomplete(`${what}; the file cannot be understood`)
 }
 
 /** Excel's line about the delimiter; throws `config-invalid` when it names another one. */

@@ -9,7 +9,7 @@ export interface RawRow {
   readonly fault: RowFault | undefined
 }
 
-/** Invalid bytes; the cells from there on may be wrong. */
+/** Invalid text; the cells from there on may be wrong. */
 export interface RowFault {
   readonly what: 'quote-in-value' | 'text-after-quote' | 'quote-not-closed' | 'too-long' | 'zero-byte'
   /** From 0 on. */
@@ -21,24 +21,24 @@ export interface SplitOptions {
   readonly quote: string | null
 }
 
-const LINE_FEED = 0x0a
-const CARRIAGE_RETURN = 0x0d
-const NOTHING = Buffer.alloc(0)
-
 /** A quote that is never closed must not take the rest of a large file into memory. */
-const MAX_ROW_BYTES = 4 * 1024 ** 2
+const MAX_ROW_LENGTH = 4 * 1024 ** 2
 
 /**
- * Splits the UTF-8 of a file into rows, chunk by chunk. Rows end with LF, CRLF or CR, also mixed. After a broken quote
- * a value ends at the next delimiter or line end, so that a broken row does not damage others.
+ * Splits the text of a file into rows, chunk by chunk. Rows end with LF, CRLF or CR, also mixed. After a broken quote a
+ * value ends at the next delimiter or line end, so that a broken row does not damage others. Values are slices of a
+ * chunk and keep it in memory.
  */
 export class Splitter {
-  readonly #delimiter: Buffer
-  readonly #quote: Buffer | undefined
-  readonly #isSpecial: Uint8Array
+  readonly #options: SplitOptions
   readonly #onRow: (row: RawRow) => void
-  #bytes: Buffer = NOTHING
+  #text = ''
   #at = 0
+  #delimiters = new Occurrences('', null)
+  #quotes = this.#delimiters
+  #lineFeeds = this.#delimiters
+  #returns = this.#delimiters
+  #zeros = this.#delimiters
   #isEnd = false
   #row = 1
   #line = 1
@@ -46,27 +46,33 @@ export class Splitter {
   #breaks = 0
   #fault: RowFault | undefined
 
-  constructor({ delimiter, quote }: SplitOptions, onRow: (row: RawRow) => void) {
-    this.#delimiter = Buffer.from(delimiter)
-    this.#quote = quote === null ? undefined : Buffer.from(quote)
-    this.#isSpecial = specialBytes(this.#delimiter, this.#quote)
+  constructor(options: SplitOptions, onRow: (row: RawRow) => void) {
+    this.#options = options
     this.#onRow = onRow
   }
 
-  /** A chunk ends with a whole character. */
-  write(chunk: Buffer): void {
-    const bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk])
-    this.#bytes = bytes
+  write(chunk: string): void {
+    const text = this.#text + chunk
+    this.#text = text
+    this.#delimiters = new Occurrences(text, this.#options.delimiter)
+    this.#quotes = new Occurrences(text, this.#options.quote)
+    this.#lineFeeds = new Occurrences(text, '\n')
+    this.#returns = new Occurrences(text, '\r')
+    this.#zeros = new Occurrences(text, '\0')
     let start = 0
-    while (start < bytes.length && this.#takeRow(start)) start = this.#at
-    // A copy, so that the chunk can be freed.
-    this.#bytes = Buffer.from(bytes.subarray(start))
-    if (this.#bytes.length > MAX_ROW_BYTES) this.#emit({ what: 'too-long', cell: this.#cells.length })
+    while (start < this.#text.length && this.#takeRow(start)) start = this.#at
+    this.#text = this.#text.slice(start)
+    if (this.#text.length > MAX_ROW_LENGTH) this.#emit({ what: 'too-long', cell: this.#cells.length })
   }
 
   end(): void {
     this.#isEnd = true
-    this.write(NOTHING)
+    this.write('')
+  }
+
+  /** How many lines the rows so far have. */
+  get lines(): number {
+    return this.#line - 1
   }
 
   /** Moves past the row that begins at `start`; `false` when it needs more of the file. */
@@ -85,26 +91,21 @@ export class Splitter {
   }
 
   #takeValues(): boolean {
-    const quote = this.#quote
+    const { delimiter, quote } = this.#options
     for (;;) {
-      const value =
-        quote !== undefined && isAt(this.#bytes, quote, this.#at)
-          ? this.#takeQuoted(quote)
-          : this.#takePlain()
+      const value = this.#text[this.#at] === quote ? this.#takeQuoted(quote) : this.#takePlain()
       if (value === undefined) return false
       this.#cells.push(value)
-      if (!isAt(this.#bytes, this.#delimiter, this.#at)) return true
-      this.#at += this.#delimiter.length
+      if (this.#text[this.#at] !== delimiter) return true
+      this.#at += 1
     }
   }
 
   #takeLineEnd(): boolean {
-    if (this.#bytes[this.#at] === CARRIAGE_RETURN) {
-      // Only the next chunk shows whether a line feed follows.
-      if (this.#at + 1 === this.#bytes.length && !this.#isEnd) return false
-      if (this.#bytes[this.#at + 1] === LINE_FEED) this.#at += 1
-    }
-    this.#at += 1
+    const end = this.#text.slice(this.#at, this.#at + 2)
+    // Only the next chunk shows whether a line feed follows.
+    if (end === '\r' && !this.#isEnd) return false
+    this.#at += end === '\r\n' ? 2 : 1
     return true
   }
 
@@ -114,76 +115,67 @@ export class Splitter {
 
   /** `undefined` when its end has not been read yet. */
   #takePlain(): string | undefined {
-    const bytes = this.#bytes
-    const isSpecial = this.#isSpecial
+    const text = this.#text
     const begin = this.#at
-    for (let at = begin; at < bytes.length; at += 1) {
-      if (isSpecial[bytes[at] ?? 0] === 0) continue
-      if (this.#endsValue(at)) {
-        this.#at = at
-        return bytes.toString('utf8', begin, at)
-      }
-      if (bytes[at] === 0) this.#note('zero-byte')
-      else if (this.#quote !== undefined && isAt(bytes, this.#quote, at)) this.#note('quote-in-value')
-    }
-    this.#at = bytes.length
-    return this.#isEnd ? bytes.toString('utf8', begin) : undefined
+    const end = this.#valueEnd(begin)
+    if (end === text.length && !this.#isEnd) return undefined
+    const quote = this.#quotes.from(begin)
+    const zero = this.#zeros.from(begin)
+    if (Math.min(quote, zero) < end) this.#note(quote < zero ? 'quote-in-value' : 'zero-byte')
+    this.#at = end
+    return text.slice(begin, end)
   }
 
-  #takeQuoted(quote: Buffer): string | undefined {
-    const bytes = this.#bytes
-    const begin = this.#at + quote.length
-    const isDoubled = this.#seekClosing(begin, quote)
-    const end = this.#at
+  #takeQuoted(quote: string): string | undefined {
+    const text = this.#text
+    const begin = this.#at + 1
+    let end = this.#quotes.from(begin)
+    let isDoubled = false
+    for (; text[end + 1] === quote; end = this.#quotes.from(end + 2)) isDoubled = true
     // Only the next chunk shows whether a quote at the end is doubled.
-    if (end + quote.length >= bytes.length && !this.#isEnd) return undefined
-    if (end >= bytes.length) this.#fault = { what: 'quote-not-closed', cell: this.#cells.length }
-    const text = bytes.toString('utf8', begin, end)
-    this.#at = Math.min(end + quote.length, bytes.length)
-    const value = isDoubled ? text.replaceAll(quote.toString().repeat(2), quote.toString()) : text
-    if (this.#at === bytes.length || this.#endsValue(this.#at)) return value
+    if (end + 1 >= text.length && !this.#isEnd) return undefined
+    const value = text.slice(begin, end)
+    if (this.#lineEnd(begin) < end) this.#breaks += value.match(/\r\n?|\n/g)?.length ?? 0
+    if (this.#zeros.from(begin) < end) this.#note('zero-byte')
+    if (end === text.length) this.#fault = { what: 'quote-not-closed', cell: this.#cells.length }
+    this.#at = Math.min(end + 1, text.length)
+    if (this.#valueEnd(this.#at) === this.#at)
+      return isDoubled ? value.replaceAll(quote + quote, quote) : value
     this.#note('text-after-quote')
     return this.#takePlain()
   }
 
-  /** Moves to the closing quote, or to the end without one; returns whether there were doubled ones. */
-  #seekClosing(begin: number, quote: Buffer): boolean {
-    const bytes = this.#bytes
-    let isDoubled = false
-    let at = begin
-    for (; at < bytes.length; at += 1) {
-      const byte = bytes[at]
-      if (byte === LINE_FEED || (byte === CARRIAGE_RETURN && bytes[at + 1] !== LINE_FEED)) this.#breaks += 1
-      if (byte === 0) this.#note('zero-byte')
-      if (byte !== quote[0] || !isAt(bytes, quote, at)) continue
-      if (!isAt(bytes, quote, at + quote.length)) break
-      isDoubled = true
-      at += 2 * quote.length - 1
-    }
-    this.#at = at
-    return isDoubled
+  #valueEnd(at: number): number {
+    return Math.min(this.#delimiters.from(at), this.#lineEnd(at))
+  }
+
+  #lineEnd(at: number): number {
+    return Math.min(this.#lineFeeds.from(at), this.#returns.from(at))
   }
 
   /** Only the first fault of a row is reported. */
   #note(what: RowFault['what']): void {
     this.#fault ??= { what, cell: this.#cells.length }
   }
+}
 
-  #endsValue(at: number): boolean {
-    const byte = this.#bytes[at]
-    return byte === LINE_FEED || byte === CARRIAGE_RETURN || isAt(this.#bytes, this.#delimiter, at)
+/** The next occurrence of a character, searched once for all positions before it. */
+class Occurrences {
+  readonly #text: string
+  readonly #character: string | null
+  #next = -1
+
+  constructor(text: string, character: string | null) {
+    this.#text = text
+    this.#character = character
   }
-}
 
-/** 1 for each zero byte and each byte that can begin a line end, a delimiter or a quote. */
-function specialBytes(delimiter: Buffer, quote: Buffer | undefined): Uint8Array {
-  const isSpecial = new Uint8Array(256)
-  for (const byte of [0, LINE_FEED, CARRIAGE_RETURN, delimiter[0], quote?.[0]]) isSpecial[byte ?? 0] = 1
-  return isSpecial
-}
-
-function isAt(bytes: Buffer, wanted: Buffer, position: number): boolean {
-  for (let each = 0; each < wanted.length; each += 1)
-    if (bytes[position + each] !== wanted[each]) return false
-  return true
+  /** The first at or after a position, which never decreases; the length of the text when there is none. */
+  from(at: number): number {
+    if (this.#next < at) {
+      const found = this.#character === null ? -1 : this.#text.indexOf(this.#character, at)
+      this.#next = found < 0 ? this.#text.length : found
+    }
+    return this.#next
+  }
 }

@@ -48,6 +48,18 @@ test.for([
   expect([found.delimiter, found.columns.length, found.rows]).toEqual([delimiter, 5, 2])
 })
 
+test('a quoted header with another delimiter than a comma', async () => {
+  const found = await discover('"id";"Name, first"\n"7";"Ana"\n')
+  expect(found).toMatchObject({ delimiter: ';', columns: [{ name: 'id' }, { name: 'Name, first' }], rows: 1 })
+})
+
+test('only the beginning of a file is read, so damage at its end is no error', async () => {
+  const rows = Array.from({ length: 50_100 }, (_, at) => `${at};a${at}@x.org\n`).join('')
+  const found = await discover(`id;mail\n${rows}50100;"damaged\n`)
+  expect(found).toMatchObject({ delimiter: ';', rows: 50_000, isCut: true })
+  await expect(discover('id;mail\n1;"damaged\n')).rejects.toThrow(/a quote is opened and never closed/)
+})
+
 test('an encoding that cannot be found is asked for in the error', async () => {
   const bytes = Buffer.from(ROWS, 'latin1')
   await expect(discover(bytes)).rejects.toThrow(/set the encoding in which this line is right/)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createTextStage } from '../../../../src/source/csv/text.ts'
+import { decode } from '../../../../src/source/csv/decode.ts'
 import { namesOf, read, refusal, usersOf, write } from '../../../support/csv-source.ts'
 import { type TempDir, tempDir } from '../../../support/temp.ts'
 
@@ -65,15 +65,15 @@ test.each<[string, Buffer, readonly string[], readonly string[]]>([
   }
 })
 
-/** What comes out of a stage for a file in chunks of these lengths. */
+/** The text of a file in chunks of these lengths. */
 async function decoded(encoding: string, bytes: Buffer, lengths: readonly number[]): Promise<string> {
   async function* chunks() {
     let start = 0
     for (const length of lengths) yield bytes.subarray(start, (start += length))
     yield bytes.subarray(start)
   }
-  const stage = createTextStage({ name: 'users.csv', encoding, quote: '"', onDoubt: () => undefined })
-  return Buffer.concat(await Array.fromAsync(stage.pass(chunks(), chunks))).toString()
+  const file = { name: 'users.csv', encoding, chunks }
+  return (await Array.fromAsync(decode(file, chunks(), () => undefined))).join('')
 }
 
 test('any text comes back the same, with a byte order mark or without, in whichever chunks', async () => {

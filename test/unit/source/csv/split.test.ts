@@ -4,13 +4,13 @@ import { type RawRow, type SplitOptions, Splitter } from '../../../../src/source
 
 const COMMA: SplitOptions = { delimiter: ',', quote: '"' }
 
-/** Chunks end with whole characters, as the stage before promises. */
+/** Chunks end with whole characters, as a decoder promises. */
 function split(text: string, options = COMMA, lengths: readonly number[] = []): RawRow[] {
   const rows: RawRow[] = []
   const splitter = new Splitter(options, (row) => rows.push(row))
   const characters = Array.from(text)
-  for (const length of lengths) splitter.write(Buffer.from(characters.splice(0, length).join('')))
-  splitter.write(Buffer.from(characters.join('')))
+  for (const length of lengths) splitter.write(characters.splice(0, length).join(''))
+  splitter.write(characters.join(''))
   splitter.end()
   return rows
 }
