@@ -15,8 +15,9 @@ export async function recheckByReading(
   if (ids.length === 0) return new Map()
   const { covers, seen, unreadable, notices } = await read()
   if (unreadable > 0) {
-    const first = notices.find((notice) => isNotice(notice, 'unreadable'))?.params
-    throw incomplete(`no entry can be proved absent, because of ${first?.from}: ${first?.fault}`)
+    const [first] = notices.filter((notice) => isNotice(notice, 'unreadable'))
+    const why = first === undefined ? '' : `, because of ${first.params.from}: ${first.params.fault}`
+    throw incomplete(`no entry can be proved absent${why}`)
   }
   // Groups that the source does not cover are unknown, so none is absent.
   const isProof = kind === 'user' || covers.groups

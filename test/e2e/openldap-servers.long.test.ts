@@ -75,7 +75,7 @@ test('a server restored from an older backup changes nothing until it is newer, 
   await slapd.modify([hire({ uid: 'late' }), marry(people[1]!, 'Other')].join(''))
   const newer = await corp.sync()
   expect(newer).toMatchObject({ code: 4, stderr: '' })
-  expect(newer.stdout).toContain('reborn: 1 user that this sync deleted within the last day is back')
+  expect(newer.stdout).toContain('reborn: 1 user that this sync deleted in the last 24 hours is back')
   expect(newer.stdout).toContain('in-grace (3)')
   expect(await corp.uids()).toEqual([...before, 'late'].toSorted())
   const run = /run (\d+)/.exec(newer.stdout)?.[1] ?? ''
@@ -164,7 +164,7 @@ test('a consumer that missed a delete and claims to be as new does not recreate 
   await corp.configure({ url: consumer.url })
   const other = await corp.sync()
   expect(other).toMatchObject({ code: 4, stderr: '' })
-  expect(other.stdout).toContain('reborn: 1 user that this sync deleted within the last day is back')
+  expect(other.stdout).toContain('reborn: 1 user that this sync deleted in the last 24 hours is back')
   expect(other.stdout).toMatch(/user \S+ {2}Someone of p0030 <p0030@example\.org>: is back/)
   expect(await corp.uids()).not.toContain(leaver.uid)
   await corp.configure({ url: provider.url })

@@ -20,11 +20,10 @@ export interface BlockMessage<Code extends BlockCode> {
   readonly text: (params: BlockParams[Code], quote: Quote) => string
 }
 
-const DECIDE = 'If the changes are right, approve them with dirsyncd approve RUN; if not, correct the source.'
 const MAY_SEE =
-  'Check that the bind account may still read it. If the removals are right, approve them with dirsyncd approve RUN.'
+  'Check that the bind account can still read the group and its members. If the removals are right, approve them with dirsyncd approve RUN.'
 const LIMITS =
-  'If the changes are right, approve them with dirsyncd approve RUN. The section guards has the limits.'
+  'If the changes are right, approve them with dirsyncd approve RUN; if not, correct the source, and the next run plans anew. The limits are in the section guards.'
 
 /** One message for users, groups and memberships. */
 function forKinds<Code extends string, Kind extends string, Message>(
@@ -50,14 +49,15 @@ export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
       )
       const what = [
         ...(counts.length === 0 ? [] : [`would remove ${counts.join(', ')}`]),
-        ...(later === 0 ? [] : [`would let a later run delete ${digits(later)}`]),
+        ...(later === 0 ? [] : [`would let a later run delete ${amount(later, 'entry')}`]),
       ]
       return `this sync has never completed a run on this directory, and the plan ${what.join(' and ')} that the source does not have`
     },
   },
   'min-source-users': {
     meaning: 'the source has fewer users than expected (guards.minSourceUsers)',
-    remedy: 'Check base and filter of the users, and the rights of the bind account.',
+    remedy:
+      'Check base and filter of the users, and the rights of the bind account. If the number is right, approve, or lower guards.minSourceUsers.',
     text: ({ users, limit }) =>
       `the source has ${amount(users, 'user')}, and at least ${digits(limit)} are expected`,
   },
@@ -117,13 +117,14 @@ export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
   },
   'max-moved-ids': {
     meaning: 'ids that seem to belong to other users now (guards.maxMovedIds)',
-    remedy: 'Check that external_id is mapped to an attribute that is never given to another user.',
+    remedy:
+      'Check that external_id is mapped to an attribute that is never given to another user. If these are the same users, approve.',
     text: ({ users, limit }) =>
       `${digits(users)} ${users === 1 ? 'id of a user seems' : 'ids of users seem'} to belong to another user now (name and e-mail change at once), limit ${digits(limit)}`,
   },
   'left-out': {
     meaning: 'left out of the approval of a part of a plan',
-    remedy: DECIDE,
+    remedy: 'Approve the rest with dirsyncd approve RUN, or reject it with dirsyncd reject RUN.',
     text: ({ by, run }) => `left out when ${by} approved a part of run ${run}`,
   },
   'undo-deletes': {
@@ -146,7 +147,7 @@ export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
   'container-emptied': {
     meaning: 'an OU lost all its entries; a revoked read right looks the same',
     remedy:
-      'Check that the bind account may still read the OU, and base and filter of the sync. If the entries left, approve.',
+      'Check that the bind account can still read the OU, and base and filter of the sync. If these users or groups really left, approve.',
     text: ({ kind, container, absent, leftFilter, wasFound }, quote) => {
       const outside =
         leftFilter === 0 ? '' : ` (${digits(leftFilter)} still in the source, but outside the sync's filter)`
@@ -157,7 +158,8 @@ export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
   },
   'members-gone': {
     meaning: 'no group of the source lists a member any more',
-    remedy: 'Check groups.map.members, and that the bind account may still read the attribute.',
+    remedy:
+      'Check groups.map.members, and that the bind account can still read the attribute. If the groups are really empty, approve.',
     text: ({ before }) =>
       `no group of the source lists a member, and ${digits(before)} did in the last complete run; perhaps the members are in another attribute, or the bind account cannot read it any more`,
   },
@@ -178,10 +180,10 @@ export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
       `${amount(groups, 'group')} would lose members, and a recheck did not confirm it: ${unconfirmedText(reason, quote)}`,
   },
   reborn: {
-    meaning: 'entries are back that this sync deleted within the last day',
+    meaning: 'entries are back that this sync deleted in the last 24 hours',
     remedy: 'They are created after a day. If they are right, approve them with dirsyncd approve RUN.',
     text: ({ kind, entries }) =>
-      `${amount(entries, kind)} that this sync deleted within the last day ${entries === 1 ? 'is' : 'are'} back; perhaps the server shows an older state`,
+      `${amount(entries, kind)} that this sync deleted in the last 24 hours ${entries === 1 ? 'is' : 'are'} back; perhaps the server shows an older state`,
   },
 }
 
@@ -224,7 +226,7 @@ function removalsText({ removals, groups }: Removals): string {
 const CANNOT_READ = 'perhaps the bind account cannot read them any more'
 
 const WHY_EMPTY = {
-  'not-read': 'which groups.map.members of the sync does not name any more',
+  'not-read': 'and groups.map.members of the sync does not name that attribute any more',
   'not-shown': `and lists none there now; ${CANNOT_READ}`,
   'not-shown-by-any-group': `and lists none there now, as no group does any more; ${CANNOT_READ}`,
 } as const
@@ -254,6 +256,6 @@ function nestedGroupText(params: BlockParams['nested-group-absent'], quote: Quot
   const lists = `${named(listedBy, quote)} ${how === 'still-listed' ? 'still ' : ''}${listedBy.total === 1 ? 'lists' : 'list'}`
   const loss = removals === 0 ? '' : ` would lose ${removalsText(params)}`
   if (how === 'still-listed')
-    return `${quote(group)} is absent, and ${lists} it as a group within${loss === '' ? '' : ` and${loss}`}; perhaps the bind account cannot read it any more`
+    return `${quote(group)} is absent, and ${lists} it as a group within${loss === '' ? '' : `, and ${named(groups, quote)}${loss}`}; perhaps the bind account cannot read it any more`
   return `${quote(group)} is absent, and ${lists} other unresolved members than before (${named(unresolved, quote)})${loss === '' ? '' : `, and ${named(groups, quote)}${loss}`}; perhaps it was renamed and the bind account cannot read it any more`
 }

@@ -41,7 +41,8 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
   },
   'duplicate-id': {
     meaning: 'skipped: the id is used more than once',
-    remedy: 'Give each entry an id of its own, or map external_id to an attribute that is unique.',
+    remedy:
+      'Give each entry an id of its own, or map external_id to an attribute that is unique. The next run reads an entry again that changed.',
     text: ({ from, others }, { id }) =>
       others.total === 0
         ? `${from}: changed between two reads of it; this run leaves it as it is`
@@ -82,20 +83,21 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
   },
   disabled: {
     meaning: 'the account is disabled in the source',
-    remedy: 'Enable the account in the source. users.disabled decides what happens to disabled accounts.',
+    remedy: 'Nothing has to be done. users.disabled decides whether disabled accounts are deleted or left.',
     text: ({ from, isGone }) =>
       `${from}: is disabled and ${isGone ? 'treated as absent' : 'left in the directory as it is'}`,
   },
   unaddressable: {
     meaning: 'in the directory without a usable external id, so dirsyncd cannot change it',
-    remedy: 'Give the entry an external id in the service, or delete it there.',
+    remedy:
+      'Leave an account that was made by hand as it is. For a synced user, enter the id of its source entry in the service: with any other id, dirsyncd may delete it.',
     text: ({ ownId, name, fault }, { kind }) =>
       `the ${kind}${ownId === null ? '' : ` ${ownId}`} "${name}" of the directory cannot be addressed: ${fault}`,
   },
   'shared-id': {
     meaning:
       'several entries of the directory have one external id; none of them is deleted, and no run is complete',
-    remedy: 'Delete all but one of them in the service.',
+    remedy: 'Keep the entry that is in use, and delete the others in the service.',
     text: ({ ownIds }, { kind, id }) => {
       const their = ownIds.length === 0 ? '' : ` (their ids in the service: ${ownIds.join(', ')})`
       return `several ${kind}s of the directory have the external id "${id ?? ''}"${their}`
@@ -189,11 +191,11 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
   'seen-again': {
     meaning: 'missing in the read, and found by the recheck: not deleted',
     remedy: undefined,
-    text: () => 'the read did not show it, and the recheck did not confirm that it is absent: not deleted',
+    text: () => 'the read did not show it, and the recheck found it: not deleted',
   },
   'kept-by-policy': {
     meaning: 'left as it is by the policy of the sync',
-    remedy: 'Set policy: mirror, if the sync should update and delete.',
+    remedy: 'Set policy: upsert to update, or policy: mirror to update and delete.',
     text: ({ policy, isAbsent }) =>
       isAbsent
         ? `policy ${policy} does not delete it`
@@ -213,7 +215,7 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
   },
   'in-grace': {
     meaning: 'absent, and deleted after the grace period (deleteAfter)',
-    remedy: 'Nothing has to be done. dirsyncd approve RUN --id ID deletes it at once.',
+    remedy: 'Nothing has to be done. guards.users.deleteAfter and guards.groups.deleteAfter set the time.',
     text: (params) => {
       const since = `${subject(params)}absent since ${pointInTime(params.since)}; deleted`
       if ('until' in params) return `${since} after ${pointInTime(params.until)}`
@@ -226,10 +228,10 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
     text: (params) => `${notMadeText(params)}: ${waitText(params.wait)}`,
   },
   reborn: {
-    meaning: 'not created: this sync deleted it within the last day',
+    meaning: 'not created: this sync deleted it in the last 24 hours',
     remedy: 'It is created after a day. dirsyncd approve RUN creates it with the next run.',
     text: (params) =>
-      `${subject(params)}is back after this sync deleted it within the last day: not created yet`,
+      `${subject(params)}is back after this sync deleted it in the last 24 hours: not created yet`,
   },
   'members-kept': {
     meaning: 'keeps its members: the recheck did not confirm that they left',
@@ -249,7 +251,7 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
   },
   rejected: {
     meaning: 'left as it is: an operator rejected the change',
-    remedy: 'dirsyncd approve RUN --id ID makes the change after all.',
+    remedy: 'If it should be made after all, approve it with the command that the notice names.',
     text: (params) => {
       const reasons = params.rejections.map((each) =>
         [rejectionText(each), releaseText(each)].filter((part) => part !== undefined).join('; '),

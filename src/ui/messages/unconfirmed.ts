@@ -9,7 +9,7 @@ function listText({ group, list }: { readonly group: string; readonly list: stri
 
 const REMOVALS: Sentences<UnconfirmedParams> = {
   'needs-approval': ({ block }) => `the removals need approval (${block})`,
-  'not-found': ({ group }, quote) => `the recheck does not find ${quote(group)} by its id`,
+  'not-found': ({ group }, quote) => `the recheck finds no group of the sync with the id of ${quote(group)}`,
   'id-shared': ({ group, others }, quote) =>
     `${quote(group)} has the same id as ${amount(others, 'other group')}`,
   'global-catalog': ({ list }, quote) => `the global catalog does not have the members of ${quote(list)}`,

@@ -69,13 +69,13 @@ export function releaseText(
     case 'alone':
       return `dirsyncd approve ${run} --id ${id} releases ${what}`
     case 'by-name':
-      return `dirsyncd approve ${run} --only NAME releases all that was rejected there`
+      return `dirsyncd approve ${run} --only NAME releases all that was rejected there (dirsyncd runs ${run} shows the name)`
     case 'whole':
       return `dirsyncd approve ${run} releases all that was rejected there`
   }
 }
 
+/** Rounded up to a tenth, so that what exceeds a limit never reads as equal to it. */
 export function percent(part: number, whole: number): string {
-  const share = (part * 100) / whole
-  return `${share < 10 ? share.toFixed(1) : Math.round(share)} %`
+  return `${Math.ceil((part * 1000) / whole) / 10} %`
 }

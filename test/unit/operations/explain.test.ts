@@ -527,7 +527,7 @@ describe('the members of a group', () => {
     })
     expect(verdict).toEqual({
       code: 'members-kept',
-      sentence: `Sales (group sales) is in the source, and ${where}; run 4: the recheck does not find "cn=sales" by its id; "Sales" keeps its members.`,
+      sentence: `Sales (group sales) is in the source, and ${where}; run 4: the recheck finds no group of the sync with the id of "cn=sales"; "Sales" keeps its members.`,
     })
     expect(next).toMatch(/only if its read confirms it, or after an approval/)
     expect(todo).toMatch(/^dirsyncd runs 4 lists the blocked changes/)

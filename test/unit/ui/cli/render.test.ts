@@ -216,10 +216,10 @@ test('notices that the run before had too are one line, unless all are asked for
     '  no-email (2): created without an e-mail; the same as in run 11, --all shows them',
     expect.stringMatching(/^ {2}in-grace \(1\)/),
     '    user u4  Ana: absent since 2026-11-20 00:00:00Z; deleted after 2026-11-27 00:00:00Z',
-    '    Nothing has to be done. dirsyncd approve RUN --id ID deletes it at once.',
+    '    Nothing has to be done. guards.users.deleteAfter and guards.groups.deleteAfter set the time.',
     expect.stringMatching(/^ {2}disabled \(1\)/),
     '    user u3  row 4: is disabled and left in the directory as it is',
-    '    Enable the account in the source. users.disabled decides what happens to disabled accounts.',
+    '    Nothing has to be done. users.disabled decides whether disabled accounts are deleted or left.',
     '',
   ])
   expect(renderReport(view, { all: true }).join()).toContain(
@@ -255,7 +255,7 @@ test('a held run names every guard and what to do', () => {
     '',
     'Held by:',
     '  max-deletes-users: 9 of 100 users would be removed, limit 5',
-    '  max-delete-percent-users: 9.0 % of the users (9 of 100) would be removed, limit 5 %',
+    '  max-delete-percent-users: 9 % of the users (9 of 100) would be removed, limit 5 %',
     'Nothing was changed. Apply the plan with dirsyncd approve 12, or reject it with dirsyncd reject 12.',
     '',
   ])

@@ -20,11 +20,11 @@ const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Cod
     ],
     [
       { deletes: { users: 2, groups: 1, memberships: 3 }, later: 4 },
-      'this sync has never completed a run on this directory, and the plan would remove 2 users, 1 group, 3 memberships and would let a later run delete 4 that the source does not have',
+      'this sync has never completed a run on this directory, and the plan would remove 2 users, 1 group, 3 memberships and would let a later run delete 4 entries that the source does not have',
     ],
     [
       { deletes: { users: 0, groups: 0, memberships: 0 }, later: 4 },
-      'this sync has never completed a run on this directory, and the plan would let a later run delete 4 that the source does not have',
+      'this sync has never completed a run on this directory, and the plan would let a later run delete 4 entries that the source does not have',
     ],
   ],
   'min-source-users': [
@@ -123,7 +123,7 @@ const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Cod
         had: 7,
         reason: { code: 'attribute-not-read', params: { attributes: ['member', 'memberUid'] } },
       },
-      'group "Sales" had 7 members and has none; it listed some in member and memberUid, which groups.map.members of the sync does not name any more',
+      'group "Sales" had 7 members and has none; it listed some in member and memberUid, and groups.map.members of the sync does not name that attribute any more',
     ],
     [
       {
@@ -133,7 +133,7 @@ const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Cod
         why: 'not-read',
         ...REMOVALS,
       },
-      '"Sales" would lose 5 members: "cn=g" listed members in member and memberUid in the last complete run, which groups.map.members of the sync does not name any more',
+      '"Sales" would lose 5 members: "cn=g" listed members in member and memberUid in the last complete run, and groups.map.members of the sync does not name that attribute any more',
     ],
     [
       { how: 'attribute-empty', list: 'cn=g', attributes: ['member'], why: 'not-shown', ...OF_TWO },
@@ -167,7 +167,7 @@ const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Cod
         unresolved: examplesOf([]),
         ...REMOVALS,
       },
-      '"cn=sales" is absent, and "Everybody" still lists it as a group within and would lose 5 members; perhaps the bind account cannot read it any more',
+      '"cn=sales" is absent, and "Everybody" still lists it as a group within, and "Sales" would lose 5 members; perhaps the bind account cannot read it any more',
     ],
     [
       {
@@ -211,11 +211,11 @@ const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Cod
   reborn: [
     [
       { kind: 'user', entries: 1 },
-      '1 user that this sync deleted within the last day is back; perhaps the server shows an older state',
+      '1 user that this sync deleted in the last 24 hours is back; perhaps the server shows an older state',
     ],
     [
       { kind: 'group', entries: 2 },
-      '2 groups that this sync deleted within the last day are back; perhaps the server shows an older state',
+      '2 groups that this sync deleted in the last 24 hours are back; perhaps the server shows an older state',
     ],
   ],
   'empty-directory-users': [
@@ -259,9 +259,14 @@ const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Cod
     ],
   ],
   'max-delete-percent-users': [
+    // As a rounded number it would be equal to the limit.
+    [
+      { kind: 'users', ...DELETES, deletes: 1001, of: 10_000, leftFilter: 0, limit: 10 },
+      '10.1 % of the users (1,001 of 10,000) would be removed, limit 10 %',
+    ],
     [
       { kind: 'users', ...DELETES, deletes: 2, of: 3, leftFilter: 1, limit: 10 },
-      "67 % of the users (2 of 3) would be removed (1 still in the source, but outside the sync's filter), limit 10 %",
+      "66.7 % of the users (2 of 3) would be removed (1 still in the source, but outside the sync's filter), limit 10 %",
     ],
   ],
   'max-delete-percent-groups': [
@@ -306,19 +311,19 @@ const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Cod
   'max-update-percent-users': [
     [
       { kind: 'users', updates: 20, of: 39, limit: 50 },
-      '51 % of the users (20 of 39) would be updated, limit 50 %',
+      '51.3 % of the users (20 of 39) would be updated, limit 50 %',
     ],
   ],
   'max-update-percent-groups': [
     [
       { kind: 'groups', updates: 20, of: 39, limit: 50 },
-      '51 % of the groups (20 of 39) would be updated, limit 50 %',
+      '51.3 % of the groups (20 of 39) would be updated, limit 50 %',
     ],
   ],
   'max-update-percent-memberships': [
     [
       { kind: 'memberships', updates: 20, of: 39, limit: 50 },
-      '51 % of the memberships (20 of 39) would be added, limit 50 %',
+      '51.3 % of the memberships (20 of 39) would be added, limit 50 %',
     ],
   ],
 }

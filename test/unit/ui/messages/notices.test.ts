@@ -218,7 +218,7 @@ const SENTENCES: { readonly [Code in NoticeCode]: readonly [Row<Code>, ...Row<Co
     ],
   ],
   'seen-again': [
-    [{}, 'the read did not show it, and the recheck did not confirm that it is absent: not deleted'],
+    [{}, 'the read did not show it, and the recheck found it: not deleted'],
   ],
   'kept-by-policy': [
     [{ policy: 'upsert', isAbsent: true }, 'policy upsert does not delete it'],
@@ -261,7 +261,7 @@ const SENTENCES: { readonly [Code in NoticeCode]: readonly [Row<Code>, ...Row<Co
   reborn: [
     [
       { ...NONE, op: 'create-user' },
-      'Ana <ana@example.org>: is back after this sync deleted it within the last day: not created yet',
+      'Ana <ana@example.org>: is back after this sync deleted it in the last 24 hours: not created yet',
     ],
   ],
   'members-kept': [
@@ -305,7 +305,7 @@ const SENTENCES: { readonly [Code in NoticeCode]: readonly [Row<Code>, ...Row<Co
     ],
     [
       { ...NONE, op: 'update-user', field: 'email', rejections: [{ ...REJECTION, release: 'by-name' }] },
-      'Ana <ana@example.org>: e-mail not updated: rejected by eva at 2026-03-10 12:00:00Z in run 7; dirsyncd approve 7 --only NAME releases all that was rejected there',
+      'Ana <ana@example.org>: e-mail not updated: rejected by eva at 2026-03-10 12:00:00Z in run 7; dirsyncd approve 7 --only NAME releases all that was rejected there (dirsyncd runs 7 shows the name)',
     ],
     [
       {

@@ -17,7 +17,7 @@ type Row<Params> = readonly [params: Params, sentence: string]
 /** Does not compile without a sentence for each code. */
 const REMOVALS: { readonly [Code in keyof UnconfirmedParams]: readonly Row<UnconfirmedParams[Code]>[] } = {
   'needs-approval': [[{ block: 'group-emptied' }, 'the removals need approval (group-emptied)']],
-  'not-found': [[{ group: 'cn=g' }, 'the recheck does not find "cn=g" by its id']],
+  'not-found': [[{ group: 'cn=g' }, 'the recheck finds no group of the sync with the id of "cn=g"']],
   'id-shared': [
     [{ group: 'cn=g', others: 1 }, '"cn=g" has the same id as 1 other group'],
     [{ group: 'cn=g', others: 2 }, '"cn=g" has the same id as 2 other groups'],
