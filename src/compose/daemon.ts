@@ -73,13 +73,8 @@ export async function runDaemon(
   const local = createLocalControl({ db: site.store.db, targets: syncs.targets, wake: syncs.wake })
   const control = loggingDecisions(local, log)
   const watching = watchingOf(site, metrics, syncs)
-  const reloader = new Reloader({
-    started: config,
-    readAgain,
-    change: (read) => syncs.change(read),
-    log,
-    signal,
-  })
+  const change = (read: Config) => syncs.change(read)
+  const reloader = new Reloader({ started: config, readAgain, change, log, signal })
   const reload = async () => (await ready.promise).reload()
   const explain = createExplain(site, syncs.partsFor)
   const diagnose = explainingOutage((redaction: Redaction) => diagnoseDaemon(site, redaction))

@@ -15,7 +15,7 @@ export async function recheckByReading(
   if (ids.length === 0) return new Map()
   const { covers, seen, unreadable, notices } = await read()
   if (unreadable > 0) {
-    const [first] = notices.filter((notice) => isNotice(notice, 'unreadable'))
+    const first = notices.find((notice) => isNotice(notice, 'unreadable'))
     const why = first === undefined ? '' : `, because of ${first.params.from}: ${first.params.fault}`
     throw incomplete(`no entry can be proved absent${why}`)
   }

@@ -41,10 +41,7 @@ export async function recheckLosses(
 function* judgeAll(losing: readonly LosingGroup[], now: MembersNow): Steps<ReadonlyMap<string, LossLook>> {
   const listed = yield* now.listed()
   const looks = new Map<string, LossLook>()
-  for (const group of losing) {
-    yield
-    looks.set(group.id, judgeLoss(group, now, listed))
-  }
+  for (const group of losing) looks.set(group.id, yield* judgeLoss(group, now, listed))
   return looks
 }
 

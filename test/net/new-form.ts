@@ -1,4 +1,4 @@
-import { forEachInSteps, type Steps } from '../../src/base/steps.ts'
+import { atOnce, forEachInSteps, type Steps } from '../../src/base/steps.ts'
 import type { GroupEntry, Kind } from '../../src/core/entries/entry.ts'
 import {
   flatten,
@@ -151,7 +151,7 @@ function eachOf(entries: readonly { readonly id: string; readonly container: str
 }
 
 function entryOf({ groups }: GroupLists, { id, name, dn }: SeenGroup): GroupEntry {
-  return { id, name, members: [...new Set(flatten(groups, groups.get(dn)!))].toSorted(), from: dn }
+  return { id, name, members: [...new Set(atOnce(flatten(groups, groups.get(dn)!)))].toSorted(), from: dn }
 }
 
 function listsOf(seen: Seen): GroupLists {

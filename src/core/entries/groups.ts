@@ -79,13 +79,13 @@ export function groupsWithin(groups: ListedGroups, group: ListedGroup): readonly
 }
 
 /** The ids of the users of a group and of all groups within it; one may come twice. */
-export function flatten(groups: ListedGroups, group: ListedGroup): Iterable<string> {
+export function* flatten(groups: ListedGroups, group: ListedGroup): Steps<Iterable<string>> {
   const lists = groupsWithin(groups, group).flatMap((each) => each.lists)
   const [only] = lists
   // Most groups need no copy.
   if (only !== undefined && lists.length === 1) return only.users
   const users = new Set<string>()
-  for (const list of lists) for (const user of list.users) users.add(user)
+  for (const list of lists) yield* forEachInSteps(list.users, (user) => users.add(user))
   return users
 }
 

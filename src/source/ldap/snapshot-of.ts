@@ -44,7 +44,7 @@ function* addGroups(image: LdapImage, place: GroupPlace): Steps<GroupLists> {
       image.users.collector.addGroupWithUnknownMembers({ ...candidate, why })
       return undefined
     }
-    const members = yield* sortedUniqueInSteps(flatten(groups, group.listed))
+    const members = yield* sortedUniqueInSteps(yield* flatten(groups, group.listed))
     image.users.collector.addGroup({
       ...candidate,
       name,

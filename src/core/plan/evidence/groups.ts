@@ -108,14 +108,14 @@ function* createAround(
   const within = yield* createWithin(lists)
   /** By the key of a group, the changes of the groups that have its members. */
   const byGroup = yield* byName(losing, ({ change }) => within(change.id).map(({ key }) => key))
+  const removedBy = new Map<Losing, ReadonlySet<string>>()
   return function* ({ id, have }) {
-    const members = new Set(have)
-    const isLost = (member: string) => members.has(member)
     const around: Losing[] = []
     for (const other of byGroup.get(id) ?? []) {
       yield
-      const isOther = other.change.id !== id
-      if (isOther && membersDifference(other.change).removed.some(isLost)) around.push(other)
+      const removed = removedBy.get(other) ?? new Set(membersDifference(other.change).removed)
+      removedBy.set(other, removed)
+      if (other.change.id !== id && have.some((member) => removed.has(member))) around.push(other)
     }
     return around
   }

@@ -41,14 +41,15 @@ export function* silentLists(
   const within = yield* createWithin(source.lists)
   const look = yield* createLook(source)
   const silent = new Map<string, SilentLists>()
-  yield* forEachInSteps(losing, (planned) => {
+  for (const planned of losing) {
+    yield
     for (const { key, dn } of within(planned.change.id)) {
       const found = silent.get(key) ?? look(key, dn, before.get(key) ?? [])
       if (found === undefined) continue
       found.losers.push(planned)
       silent.set(key, found)
     }
-  })
+  }
   return [...silent.values()].flatMap((lists) => {
     const isLarge = lists.losers.some(({ removes }) => removes >= MIN_EMPTIED)
     return lists.why !== 'not-shown' || isLarge ? [silentFinding(lists)] : []

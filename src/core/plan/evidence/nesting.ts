@@ -7,7 +7,7 @@ import { sortedUniqueInSteps } from '../../entries/sorting.ts'
 import type { EntryNow } from '../../entries/recheck.ts'
 import type { SourceSnapshot } from '../../entries/snapshot.ts'
 import { addAll, listAt } from '../../../base/lists.ts'
-import { everyInSteps, filterInSteps, forEachInSteps, type Steps } from '../../../base/steps.ts'
+import { filterInSteps, forEachInSteps, type Steps } from '../../../base/steps.ts'
 import { membersDifference } from '../change.ts'
 import type { PlanInputs } from '../inputs.ts'
 import type { Plan } from '../changes.ts'
@@ -112,9 +112,10 @@ function* absentGroups(
 
 function* countLost({ lostBy }: Absent, losers: readonly Losing[]): Steps<number> {
   let lost = 0
-  yield* forEachInSteps(losers, (loser) => {
+  for (const loser of losers) {
+    yield
     lost += lostBy(loser)
-  })
+  }
   return lost
 }
 
@@ -185,8 +186,14 @@ function* parentsAround(
   test: (group: string) => boolean,
 ): Steps<readonly ChangedParent[]> {
   const parents: ChangedParent[] = []
-  for (const [around, sharing] of Map.groupBy(changed, (parent) => parent.around))
-    if (!(yield* everyInSteps(around, (group) => !test(group)))) addAll(parents, sharing)
+  for (const [around, sharing] of Map.groupBy(changed, (parent) => parent.around)) {
+    for (const group of around) {
+      yield
+      if (!test(group)) continue
+      addAll(parents, sharing)
+      break
+    }
+  }
   return parents
 }
 

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check'
+import { atOnce } from '../../../../src/base/steps.ts'
 import { expect, test } from 'vitest'
 import { flatten, type ListedGroup } from '../../../../src/core/entries/groups.ts'
 
@@ -22,7 +23,7 @@ function nodes(groups: Readonly<Record<string, GroupNode>>): ReadonlyMap<string,
 }
 
 function usersIn(groups: ReadonlyMap<string, ListedGroup>, key: string): ReadonlySet<string> {
-  return new Set(flatten(groups, groups.get(key)!))
+  return new Set(atOnce(flatten(groups, groups.get(key)!)))
 }
 
 test('a circle has everybody in it, once', () => {

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { DirectoryUser, UserEntry } from '../../../../src/core/entries/entry.ts'
-import { forEachInSteps, PART, type Steps } from '../../../../src/base/steps.ts'
+import type { DirectoryUser, Kind, UserEntry } from '../../../../src/core/entries/entry.ts'
+import type { LossLook } from '../../../../src/core/entries/evidence.ts'
+import type { EntryNow } from '../../../../src/core/entries/recheck.ts'
+import { judgeLoss, type LosingGroup } from '../../../../src/core/plan/evidence/losses/judge-loss.ts'
+import { MembersNow } from '../../../../src/core/plan/evidence/losses/members-now.ts'
+import { atOnce, forEachInSteps, PART, type Steps } from '../../../../src/base/steps.ts'
 import { useWorkCounter } from '../../../support/work-counter.ts'
 import { TextArena } from '../../../../src/core/entries/text-arena.ts'
 import { UserTable } from '../../../../src/core/entries/user-table.ts'
@@ -217,6 +221,61 @@ test('no step of a proof about all groups handles more than a part of them', () 
   const planned = measure(planInSteps(inputs))
   const { findings } = measure(prove(inputs, planned.result, evidence)).result
   expect(findings).toMatchObject([{ code: 'nested-group-absent', changes: { length: PEOPLE } }])
+})
+
+/** All that the recheck of groups works out between its requests. */
+function* rechecked(now: MembersNow, losing: readonly LosingGroup[]): Steps<readonly LossLook[]> {
+  now.take(yield* now.unknown(), new Map())
+  const listed = yield* now.listed()
+  const looks: LossLook[] = []
+  for (const group of losing) looks.push(yield* judgeLoss(group, now, listed))
+  return looks
+}
+
+const NO_NAMES = { uids: [], memberOf: [], primaryGroup: undefined }
+
+function entryNow(id: string, kind: Kind, more: Partial<EntryNow> = {}): EntryNow {
+  const own = { user: [], group: [], [kind]: [id] }
+  return { dn: id, normalDn: id, ids: own, group: undefined, ...NO_NAMES, ...more }
+}
+
+/** Groups with these members, which each would lose the first one: the recheck finds it in the list. */
+function recheckOf(groups: readonly string[], members: readonly string[], people = members) {
+  const [lost = ''] = members
+  const list = { attribute: 'member', isShown: true, isOfNames: false, members }
+  const group = { lists: [list], primaryNames: [], chained: [], whyUnknown: undefined, demanded: undefined }
+  const entries = (id: string) => [entryNow(id, 'group', { group: { ...group, isMemberOfShown: false } })]
+  const lists = { isFlat: true, isByUsers: false, withMembers: 1, asked: ['member'], read: ['member'] }
+  const before = {
+    ...sourceOf(
+      [],
+      groups.map((id) => wantGroup(id, id, members.slice(1))),
+    ),
+    lists: { groups: new Map(), ...lists },
+    names: {
+      prepare: () => forEachInSteps([], () => undefined),
+      idOf: (name: string) => name,
+      dnOf: () => undefined,
+    },
+  }
+  const user = new Map(
+    people.map((id) => [id, { state: 'present', entries: [entryNow(id, 'user')] }] as const),
+  )
+  const now = new Map(groups.map((id) => [id, { state: 'present', entries: entries(id) }] as const))
+  const losing = groups.map((id) => ({ id, lost: [lost], entries: entries(id), wasRenamed: false }))
+  return { now: new MembersNow(before, { user, group: now }), losing }
+}
+
+test('no step of the recheck of a group of all people handles more than a part of them', () => {
+  const { now, losing } = recheckOf(['all'], ids)
+  expect(measure(rechecked(now, losing)).result).toMatchObject([{ stillMembers: [ids[0]] }])
+})
+
+test('the recheck of many groups does not go through all lost users for each of them', () => {
+  const { now, losing } = recheckOf(ids.slice(0, 500), ids.slice(0, 10), ids.slice(0, 5000))
+  const before = collections.count
+  expect(atOnce(rechecked(now, losing))).toHaveLength(500)
+  expect(collections.count - before).toBeLessThan(500 * 100 + 5000 * 10)
 })
 
 const eachPlace: EachPlace = (visit) => forEachInSteps(ids, (id) => visit(id, 'ou=all,dc=org'))

@@ -105,7 +105,7 @@ describe('deletes of users', () => {
   test.each<[string, PlanInputs['waits']]>([
     ['updates', { allButNew: { code: 'server-not-newer', params: {} } }],
     ['all changes', { everything: { code: 'server-not-newer', params: {} } }],
-  ])('%s that wait for a better read are no deletes', (_, waits) => {
+  ])('%s that wait for a better read are no deletes', (_what, waits) => {
     const people = Array.from({ length: 100 }, (_, index) => `u${index}`)
     const source = sourceOf([...people, 'new'].map((id) => wantUser(id, `New ${id}`)))
     const plan = planOf(source, directoryOf(people.map((id) => haveUser(id))), { waits })

@@ -49,7 +49,7 @@ function look(first: Before, group: Recheck, users: Readonly<Record<string, Rech
   const asked = atOnce(now.unknown())
   now.take(asked, new Map())
   const losing = { id: 'g', lost: [...user.keys()], entries: group.entries ?? [], wasRenamed: false }
-  return { asked, ...judgeLoss(losing, now, atOnce(now.listed())) }
+  return { asked, ...atOnce(judgeLoss(losing, now, atOnce(now.listed()))) }
 }
 
 test('a DN that a lost user has now is of that user, however it is spelled, and not of the one before', () => {

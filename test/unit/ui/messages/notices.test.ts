@@ -217,9 +217,7 @@ const SENTENCES: { readonly [Code in NoticeCode]: readonly [Row<Code>, ...Row<Co
       'the source has no usable e-mail and no usable name (uid=ana); the directory keeps its own',
     ],
   ],
-  'seen-again': [
-    [{}, 'the read did not show it, and the recheck found it: not deleted'],
-  ],
+  'seen-again': [[{}, 'the read did not show it, and the recheck found it: not deleted']],
   'kept-by-policy': [
     [{ policy: 'upsert', isAbsent: true }, 'policy upsert does not delete it'],
     [

@@ -2,6 +2,7 @@ import type { LossLook } from '../../../entries/evidence.ts'
 import { flatten, groupsWithin } from '../../../entries/groups.ts'
 import type { EntryNow, GroupNow } from '../../../entries/recheck.ts'
 import { examplesOf, type UnconfirmedRemoval } from '../../../notice.ts'
+import { filterInSteps, forEachInSteps, type Steps } from '../../../../base/steps.ts'
 import type { GroupEntryNow, GroupsNow, MembersNow } from './members-now.ts'
 
 export interface LosingGroup {
@@ -14,11 +15,11 @@ export interface LosingGroup {
 }
 
 /** Judges a group that would lose members by what a second read shows of it and of them. */
-export function judgeLoss(
+export function* judgeLoss(
   { id, lost, entries, wasRenamed }: LosingGroup,
   now: MembersNow,
   { all, entries: reread }: GroupsNow,
-): LossLook {
+): Steps<LossLook> {
   const before = now.before.groups.get(id)
   const [entry, ...others] = entries
   const group = entry && all.get(entry.normalDn)
@@ -26,7 +27,8 @@ export function judgeLoss(
   if (entry === undefined || group === undefined) return unproved({ code: 'not-found', params: named })
   if (others.length > 0) return unproved({ code: 'id-shared', params: { ...named, others: others.length } })
   const { dn } = entry
-  const members = new Set(flatten(all, group))
+  const members = new Set<string>()
+  yield* forEachInSteps(yield* flatten(all, group), (user) => members.add(user))
   const stillMembers = lost.filter((user) => members.has(user))
   const gone = lost.filter((user) => !members.has(user))
   if (gone.length === 0) return { stillMembers }
@@ -34,7 +36,7 @@ export function judgeLoss(
   const why =
     whyUnreadable(dn, within, now) ??
     (wasRenamed ? ({ code: 'renamed', params: { group: dn } } as const) : undefined) ??
-    whyMoving(dn, before?.members ?? [], members) ??
+    (yield* whyMoving(dn, before?.members ?? [], members)) ??
     whyHidden(dn, within, gone, now)
   if (why !== undefined) return { stillMembers, unproved: why }
   const nameless = listsNames(within) ? gone.filter((user) => now.isNameless(user)) : []
@@ -66,12 +68,12 @@ function whyUnreadable(
 }
 
 /** Members that the list lost since the first read were not looked up. */
-function whyMoving(
+function* whyMoving(
   group: string,
   before: readonly string[],
   now: ReadonlySet<string>,
-): UnconfirmedRemoval | undefined {
-  const members = before.filter((member) => !now.has(member)).length
+): Steps<UnconfirmedRemoval | undefined> {
+  const { length: members } = yield* filterInSteps(before, (member) => !now.has(member))
   return members === 0 ? undefined : { code: 'more-removed', params: { group, members } }
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../../../entries/groups.ts'
 import type { EntryNow, GroupNow, ListNow, Recheck } from '../../../entries/recheck.ts'
 import type { SourceSnapshot } from '../../../entries/snapshot.ts'
+import { listAt } from '../../../../base/lists.ts'
 import { filterInSteps, forEachInSteps, type Steps } from '../../../../base/steps.ts'
 
 /** The most DNs unknown to the first read that are looked up in one run. */
@@ -117,13 +118,14 @@ export class MembersNow {
     )
     const known = new Set(isFlat ? [...old, ...reread].map(([dn]) => dn) : [])
     const children = yield* byName(this.#climbs ? [...old, ...reread] : [], ([, { memberOf }]) => memberOf)
+    const told = yield* this.#toldByPeople()
     const entries = new Map<ListedGroup, GroupEntryNow>()
     const all = new Map(old)
     for (const [normalDn, entry] of reread) {
       yield
       const [id = ''] = entry.ids.group
       const within = (children.get(normalDn) ?? []).map(([dn]) => dn)
-      const lists = [...this.#listsOf(normalDn, known), ...this.#toldOf(entry, within)]
+      const lists = [...(yield* this.#listsOf(normalDn, known)), ...this.#toldOf(entry, within, told)]
       const group = { key: id === '' ? normalDn : id, id, dn: entry.dn, lists, memberOf: entry.memberOf }
       all.set(normalDn, group)
       entries.set(group, entry)
@@ -222,46 +224,65 @@ export class MembersNow {
     return (id === '' ? undefined : this.#byId.get(id)) ?? this.before.lists.groups.get(normalDn)
   }
 
-  #listsOf(group: string, known: ReadonlySet<string>): readonly MemberList[] {
-    return (this.#lists.get(group) ?? []).map(({ attribute, isOfNames, ids, others }) => {
-      const users = isOfNames ? [...ids] : ids.map((id) => this.#heirs.get(id) ?? id)
+  *#listsOf(group: string, known: ReadonlySet<string>): Steps<readonly MemberList[]> {
+    const lists: MemberList[] = []
+    for (const { attribute, isOfNames, ids, others } of this.#lists.get(group) ?? []) {
+      const users: string[] = []
+      yield* forEachInSteps(ids, (id) => users.push(isOfNames ? id : (this.#heirs.get(id) ?? id)))
       const dns: string[] = []
-      for (const name of others) {
+      yield* forEachInSteps(others, (name) => {
         const dn = this.before.names.dnOf(name)
         const id = this.#names.get(dn ?? '') ?? this.#names.get(name.toLowerCase())
         if (typeof id === 'string') users.push(id)
         else if (dn !== undefined) dns.push(dn)
+      })
+      lists.push(listOf(attribute, users, dns, known))
+    }
+    return lists
+  }
+
+  *#toldByPeople(): Steps<ToldByPeople> {
+    const told = { reread: new Set<string>(), naming: new Map(), primary: new Map() }
+    for (const [id, { state, entries = [] }] of this.#people) {
+      yield
+      if (state === 'absent') continue
+      told.reread.add(id)
+      for (const { memberOf, primaryGroup } of state === 'disabled' ? [] : entries) {
+        for (const group of this.before.lists.isByUsers ? memberOf : []) listAt(told.naming, group).push(id)
+        if (primaryGroup !== undefined) listAt(told.primary, primaryGroup).push(id)
       }
-      return listOf(attribute, users, dns, known)
-    })
+    }
+    return told
   }
 
   /** The members that the group itself does not list: as before, but for the users who were read again. */
-  #toldOf(entry: GroupEntryNow, nested: readonly string[]): readonly MemberList[] {
+  #toldOf(
+    entry: GroupEntryNow,
+    nested: readonly string[],
+    { reread, naming, primary }: ToldByPeople,
+  ): readonly MemberList[] {
     const { lists, seen } = this.before
-    const people = [...this.#people].filter(([, { state }]) => state !== 'absent')
-    const told = (
-      attribute: string,
-      before: ListedGroup | undefined,
-      isIn: (user: EntryNow) => boolean,
-    ): MemberList => {
+    const told = (attribute: string, before: ListedGroup | undefined, now: readonly string[]): MemberList => {
       const users = before?.lists.find((list) => list.attribute === attribute)?.users ?? []
-      const now = people.filter(([, { state, entries = [] }]) => state !== 'disabled' && entries.some(isIn))
-      const reread = new Set(people.map(([id]) => id))
-      return listOf(attribute, [...users.filter((id) => !reread.has(id)), ...now.map(([id]) => id)])
+      return listOf(attribute, [...users.filter((id) => !reread.has(id)), ...now])
     }
     const { normalDn, group } = entry
-    const isNaming = ({ memberOf }: EntryNow) => lists.isByUsers && memberOf.includes(normalDn)
-    const isPrimary = ({ primaryGroup = '' }: EntryNow) => group.primaryNames.includes(primaryGroup)
-    return [
-      { ...told(TOLD.byUsers, lists.groups.get(normalDn), isNaming), nested },
-      told(TOLD.byPrimaryGroup, this.#beforeOf(entry), isPrimary),
-      listOf(
-        TOLD.inChain,
-        group.chained.filter((id) => seen.user.has(id)),
-      ),
+    const ofPrimary = group.primaryNames.flatMap((name) => primary.get(name) ?? [])
+    const chained = group.chained.filter((id) => seen.user.has(id))
+    const all = [
+      { ...told(TOLD.byUsers, lists.groups.get(normalDn), naming.get(normalDn) ?? []), nested },
+      told(TOLD.byPrimaryGroup, this.#beforeOf(entry), ofPrimary),
+      listOf(TOLD.inChain, chained),
     ]
+    return all.filter((list) => list.users.length + list.nested.length > 0)
   }
+}
+
+/** The rechecked users who are there, and by group those who name it, or have it as their primary one. */
+interface ToldByPeople {
+  readonly reread: ReadonlySet<string>
+  readonly naming: ReadonlyMap<string, readonly string[]>
+  readonly primary: ReadonlyMap<string, readonly string[]>
 }
 
 function entriesOf(rechecks: ReadonlyMap<string, Recheck>): readonly EntryNow[] {
