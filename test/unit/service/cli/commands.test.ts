@@ -127,7 +127,6 @@ const CONTRACT_ROW = {
   method: 'GET',
   path: '/u/{id}',
   differences: [],
-  notes: [],
 } as const
 const GOOD_CASE = { ...CONTRACT_ROW, probe: 'good', state: 'ok' } as const
 
