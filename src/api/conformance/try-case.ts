@@ -19,9 +19,11 @@ export async function tryCase(session: Session, row: Row, each: Case): Promise<R
     if (error instanceof SkipCase) return { ...base, ...notChecked(error.message) }
     if (!(error instanceof RequestFailed)) throw error
     if (!error.isAnswered) await requireAccess(session)
-    if (error.operation !== row.operation)
-      return { ...base, ...notChecked(`it needs another request: ${error.message}`) }
-    return { ...base, ...conclude(session, each, [error.mismatch]) }
+    const isOwn = error.operation === row.operation
+    const finding = isOwn
+      ? conclude(session, each, [error.mismatch])
+      : notChecked(`it needs another request: ${error.message}`)
+    return { ...base, ...finding }
   }
 }
 
@@ -75,11 +77,12 @@ export async function requireAccess(session: Session): Promise<void> {
   }
 }
 
-/** `undefined` for a server error. */
+/** `undefined` for a server error, and while the service limits the rate. */
 async function statusOfDirectory(session: Session): Promise<number | undefined> {
   try {
     return (await session.withSecondTry(() => session.send('getDirectory'))).status
   } catch (error) {
+    if (error instanceof SkipCase) return undefined
     if (!(error instanceof RequestFailed)) throw error
     if (error.isAnswered) return undefined
     const message = `${session.tested.baseUrl} does not answer: ${error.mismatch.actual}.`
