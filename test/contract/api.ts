@@ -17,6 +17,8 @@ export interface ApiRequest {
   readonly organizationId?: number | string
   readonly directoryId?: number | string
   readonly externalId?: string
+  /** Instead of `externalId`, sent unchanged. */
+  readonly rawExternalId?: string
   readonly subscriptionId?: number | string
   readonly groupId?: number | string
 }
@@ -62,7 +64,7 @@ function pathOf(endpoint: Endpoint, request: ApiRequest): string {
   } = request
   const path = endpoint.path
     .replace('{directory_id}', String(directoryId))
-    .replace('{external_id}', () => encodeURIComponent(externalId))
+    .replace('{external_id}', () => request.rawExternalId ?? encodeURIComponent(externalId))
     .replace('{subscription_id}', String(subscriptionId))
     .replace('{group_id}', String(groupId))
   return `/api/v2/organizations/${organizationId}${path}`

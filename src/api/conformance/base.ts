@@ -1,60 +1,60 @@
 import type { Operation } from '../contract/endpoints.ts'
 import type { ApiRequest } from './request.ts'
-import type { Probing } from './probing.ts'
 import { emailDomain, entryForm, entryId, first, type Item } from './fixtures.ts'
-import { Unchecked } from './verdict.ts'
+import { SkipCase } from './result.ts'
+import type { Session } from './session.ts'
 
 /** No service uses this id before it has two billion entries. */
 export const UNUSED_ID = '2147483645'
 
 /**
- * A valid request of the operation that can be sent repeatedly; only #7 and #11 delete their entry. Throws `Unchecked`
+ * A valid request of the operation that can be sent repeatedly; only #7 and #11 delete their entry. Throws `SkipCase`
  * where the request has no subject.
  */
-export function baseRequest(probing: Probing, operation: Operation): Promise<ApiRequest> {
-  return BASE_REQUESTS[operation](probing)
+export function baseRequest(session: Session, operation: Operation): Promise<ApiRequest> {
+  return BASE_REQUESTS[operation](session)
 }
 
-const BASE_REQUESTS: { readonly [O in Operation]: (probing: Probing) => Promise<ApiRequest> } = {
+const BASE_REQUESTS: { readonly [O in Operation]: (session: Session) => Promise<ApiRequest> } = {
   listDirectories: async () => ({}),
   getDirectory: async () => ({}),
   listUsers: async () => ({}),
-  createUsers: async (probing) => entryForm('user', probing.newId()),
-  getUser: (probing) => entryRequest(probing, 'user'),
-  updateUser: async (probing) => ({ ...(await entryRequest(probing, 'user')), form: [['name', newName()]] }),
-  deleteUser: (probing) => entryRequest(probing, 'user'),
+  createUsers: async (session) => entryForm('user', session.newId()),
+  getUser: (session) => entryRequest(session, 'user'),
+  updateUser: async (session) => ({ ...(await entryRequest(session, 'user')), form: [['name', newName()]] }),
+  deleteUser: (session) => entryRequest(session, 'user'),
   listGroups: async () => ({}),
-  createGroups: async (probing) => entryForm('group', probing.newId()),
-  getGroup: (probing) => entryRequest(probing, 'group'),
-  deleteGroup: (probing) => entryRequest(probing, 'group'),
-  updateGroup: async (probing) => ({
-    ...(await entryRequest(probing, 'group')),
+  createGroups: async (session) => entryForm('group', session.newId()),
+  getGroup: (session) => entryRequest(session, 'group'),
+  deleteGroup: (session) => entryRequest(session, 'group'),
+  updateGroup: async (session) => ({
+    ...(await entryRequest(session, 'group')),
     form: [['name', newName()]],
   }),
   listSubscriptions: async () => ({}),
-  getSubscription: async (probing) => subscriptionRequest(await first(probing, 'listSubscriptions', 'id')),
+  getSubscription: async (session) => subscriptionRequest(await first(session, 'listSubscriptions', 'id')),
   updateSubscription: unchanged,
-  createAssertion: async (probing) => {
-    const subscription = await first(probing, 'listSubscriptions', 'id', hasSaml)
+  createAssertion: async (session) => {
+    const subscription = await first(session, 'listSubscriptions', 'id', hasSaml)
     return { ...subscriptionRequest(subscription), form: [['RelayState', 'check']] }
   },
-  readCredentials: async (probing) =>
-    subscriptionRequest(await first(probing, 'listSubscriptions', 'id', canViewPassword)),
+  readCredentials: async (session) =>
+    subscriptionRequest(await first(session, 'listSubscriptions', 'id', canViewPassword)),
   resetPassword: async ({ tested }) => {
     if (tested.resetSubscriptionId !== undefined) {
       return { params: { subscription_id: String(tested.resetSubscriptionId) } }
     }
-    throw new Unchecked('it would change a password for good, and no subscription was named for that')
+    throw new SkipCase('it would change a password for good, and no subscription was named for that')
   },
   listEvents: async () => ({}),
   listOrganizationGroups: async () => ({}),
-  getOrganizationGroup: async (probing) => ({
-    params: { group_id: String((await first(probing, 'listOrganizationGroups', 'id'))['id']) },
+  getOrganizationGroup: async (session) => ({
+    params: { group_id: String((await first(session, 'listOrganizationGroups', 'id'))['id']) },
   }),
 }
 
-async function entryRequest(probing: Probing, kind: 'user' | 'group'): Promise<ApiRequest> {
-  return { params: { external_id: await entryId(probing, kind) } }
+async function entryRequest(session: Session, kind: 'user' | 'group'): Promise<ApiRequest> {
+  return { params: { external_id: await entryId(session, kind) } }
 }
 
 function newName(): string {
@@ -65,8 +65,8 @@ function subscriptionRequest(subscription: Item): ApiRequest {
   return { params: { subscription_id: String(subscription['id']) } }
 }
 
-async function unchanged(probing: Probing): Promise<ApiRequest> {
-  const subscription = await first(probing, 'listSubscriptions', 'id')
+async function unchanged(session: Session): Promise<ApiRequest> {
+  const subscription = await first(session, 'listSubscriptions', 'id')
   return {
     ...subscriptionRequest(subscription),
     form: (['favorite', 'name', 'position'] as const).map((name) => [name, String(subscription[name])]),
@@ -83,13 +83,13 @@ function canViewPassword({ permissions }: Item): boolean {
 
 /** A user's new name and e-mail; only the name if no e-mail domain is known. */
 export async function userChange(
-  probing: Probing,
+  session: Session,
 ): Promise<{ readonly name: string; readonly email?: string }> {
   const name = newName()
   try {
-    return { name, email: `${probing.newId()}@${await emailDomain(probing)}` }
+    return { name, email: `${session.newId()}@${await emailDomain(session)}` }
   } catch (error) {
-    if (error instanceof Unchecked) return { name }
+    if (error instanceof SkipCase) return { name }
     throw error
   }
 }

@@ -1,22 +1,18 @@
 import { type Endpoint, endpoints, type Operation, PREFIX } from '../contract/endpoints.ts'
-import type { Param, TestedService } from './tested-service.ts'
+import type { TestedService } from './tested-service.ts'
+
+export type Param = 'organization_id' | 'directory_id' | 'external_id' | 'subscription_id' | 'group_id'
 
 /** Default of each field: that of the endpoint and the tested service. */
 export interface ApiRequest {
   /** Percent-encoded before they are sent. */
   readonly params?: Readonly<Partial<Record<Param, string>>>
-  /** Sent unchanged. */
-  readonly rawParams?: Readonly<Partial<Record<Param, string>>>
   /** With its question mark, sent unchanged. */
   readonly query?: string
   /** In order. */
-  readonly form?: readonly [name: string, value: string][]
-  readonly body?: { readonly type: string; readonly text: string }
+  readonly form?: readonly (readonly [name: string, value: string])[]
   /** `null` sends none. */
   readonly token?: string | null
-  /** `null` sends none. */
-  readonly deviceId?: string | null
-  readonly headers?: Readonly<Record<string, string>>
   /** External ids of the entries that the request creates if the service accepts it. */
   readonly creates?: readonly string[]
 }
@@ -26,47 +22,33 @@ export interface HttpRequest {
   /** Path and query. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | undefined
+  readonly body: string | null
 }
-
-export const FORM = 'application/x-www-form-urlencoded'
-export const JSON_TYPE = 'application/json'
 
 export function toHttpRequest(tested: TestedService, operation: Operation, request: ApiRequest): HttpRequest {
   const endpoint: Endpoint = endpoints[operation]
-  const body =
-    request.form === undefined
-      ? request.body
-      : { type: FORM, text: new URLSearchParams(request.form).toString() }
-  const token = request.token === undefined ? tested.token : request.token
-  const deviceId = request.deviceId === undefined ? tested.deviceId : request.deviceId
+  const { form, query = '', token = tested.token } = request
   return {
     method: endpoint.method,
-    path: `${new URL(tested.baseUrl).pathname.replace(/\/+$/, '')}${pathOf(tested, endpoint, request)}${request.query ?? ''}`,
+    path: `${new URL(tested.baseUrl).pathname.replace(/\/+$/, '')}${pathOf(tested, endpoint, request)}${query}`,
     headers: {
       accept: 'application/json, application/problem+json',
       'user-agent': 'dirsyncd',
+      'x-device-id': tested.deviceId,
       ...(token !== null && { authorization: `token ${token}` }),
-      ...(deviceId !== null && { 'x-device-id': deviceId }),
-      ...(body !== undefined && { 'content-type': body.type }),
-      ...request.headers,
+      ...(form !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
     },
-    body: body?.text,
+    body: form === undefined ? null : new URLSearchParams(form.map(([...field]) => field)).toString(),
   }
 }
 
-function pathOf(
-  tested: TestedService,
-  endpoint: Endpoint,
-  { params = {}, rawParams = {} }: ApiRequest,
-): string {
-  const known: Partial<Record<string, string>> = {
+function pathOf(tested: TestedService, endpoint: Endpoint, { params }: ApiRequest): string {
+  const values: Partial<Record<string, string>> = {
     organization_id: String(tested.organizationId),
     directory_id: String(tested.directoryId),
     ...params,
   }
-  const raw: Partial<Record<string, string>> = rawParams
-  return `${PREFIX}${endpoint.path}`.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    return raw[name] ?? encodeURIComponent(known[name] ?? '')
-  })
+  return `${PREFIX}${endpoint.path}`.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(values[name] ?? ''),
+  )
 }

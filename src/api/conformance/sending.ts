@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
 import type { Operation } from '../contract/endpoints.ts'
-import { exchange, type HttpAnswer } from './answer.ts'
+import { exchange, type HttpAnswer, NoAnswer } from './answer.ts'
 import { type ApiRequest, toHttpRequest } from './request.ts'
+import { RequestFailed, SkipCase } from './result.ts'
 import type { TestedService } from './tested-service.ts'
-import { Unchecked } from './verdict.ts'
 
 const TIMEOUT_MS = 30_000
 /** While the answer is 429. */
@@ -16,7 +16,7 @@ export interface Connection {
   readonly dispatcher: Dispatcher
 }
 
-/** Retries while the answer is 429. Throws `Unchecked` if it stays so, and `NoAnswer`. */
+/** Retries while the answer is 429. Throws `SkipCase` if it stays so, and `RequestFailed`. */
 export async function sendWithinLimits(
   connection: Connection,
   operation: Operation,
@@ -30,7 +30,8 @@ export async function sendWithinLimits(
     await sleep(Math.min(Math.max(wait, 50), LIMIT_WAIT_MS), undefined, { signal })
     answer = await sendOnce(connection, operation, request, signal)
   }
-  if (answer.status === 429) throw new Unchecked('the service lets no more requests through (429)')
+  if (answer.status === 429) throw new SkipCase('the service lets no more requests through (429)')
+  if (answer.status >= 500) throw new RequestFailed(operation, answer.status)
   return answer
 }
 
@@ -44,5 +45,11 @@ async function sendOnce(
   await tested.limit?.(signal)
   const { origin } = new URL(tested.baseUrl)
   const timeoutMs = tested.timeoutMs ?? TIMEOUT_MS
-  return exchange(dispatcher, origin, toHttpRequest(tested, operation, request), { timeoutMs, signal })
+  try {
+    const sent = toHttpRequest(tested, operation, request)
+    return await exchange(dispatcher, origin, sent, { timeoutMs, signal })
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error
+    throw new RequestFailed(operation, error.message, { cause: error })
+  }
 }

@@ -1,7 +1,4 @@
 import type { Dispatcher } from 'undici'
-import type { Scope } from '../contract/endpoints.ts'
-
-export type Param = 'organization_id' | 'directory_id' | 'external_id' | 'subscription_id' | 'group_id'
 
 export interface TestedService {
   /** Without a trailing slash. */
@@ -14,18 +11,6 @@ export interface TestedService {
   readonly writes: boolean
   /** #18 resets the password of this subscription for good. Default: #18 is not sent. */
   readonly resetSubscriptionId?: number | string
-  /**
-   * The service holds nothing of value. Then the check also runs cases that leave an entry for ever if the service
-   * accepts what it should refuse.
-   */
-  readonly expendable?: boolean
-  /** Tokens that must be refused. */
-  readonly tokens?: {
-    readonly expired?: string
-    /** By the scope that the token lacks. */
-    readonly without?: Readonly<Partial<Record<Scope, string>>>
-  }
-  readonly foreign?: Readonly<Partial<Record<Param, string>>>
   /** A writable e-mail domain. Default: that of the directory's first user with an e-mail. */
   readonly emailDomain?: string
   /** Awaited before each request. */

@@ -30,7 +30,6 @@ Examples:
 Exit codes:
   0   done
   1   an error, or a service that differs from the API description
-  4   conformance: a case is unclear
   64  wrong usage
   78  wrong configuration`
 

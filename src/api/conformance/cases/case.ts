@@ -1,18 +1,17 @@
 import type { Endpoint, Operation } from '../../contract/endpoints.ts'
 import { baseRequest } from '../base.ts'
-import type { Expectation } from '../checks.ts'
+import type { Check, Mismatch } from '../checks.ts'
 import type { ApiRequest } from '../request.ts'
-import type { Probing } from '../probing.ts'
-import { judge, type Verdict } from '../verdict.ts'
+import type { Session } from '../session.ts'
 
 export interface Case {
   readonly name: string
   /** The result is meaningless unless the token may use the endpoint. */
   readonly needsScope: boolean
-  /** The service may close the connection instead of answering. */
-  readonly mayClose?: boolean
-  /** Throws `Unchecked` if the case cannot be tried. */
-  readonly try: (probing: Probing) => Promise<Verdict>
+  /** If false, the description does not state what the case tries. Default true. */
+  readonly isStated?: boolean
+  /** Throws `SkipCase` if the case cannot be tried, and `RequestFailed`. */
+  readonly try: (session: Session) => Promise<readonly Mismatch[]>
 }
 
 export interface Row {
@@ -20,24 +19,22 @@ export interface Row {
   readonly endpoint: Endpoint
 }
 
+/** Checks the answer to the base request as `change` makes it. */
 export function changed(
   { operation }: Row,
   name: string,
-  change: (probing: Probing) => ApiRequest,
-  expectation: Expectation,
-  options: Partial<Pick<Case, 'needsScope' | 'mayClose'>> = {},
+  change: (base: ApiRequest) => ApiRequest,
+  check: Check,
+  { needsScope = true }: Partial<Pick<Case, 'needsScope'>> = {},
 ): Case {
   return {
     name,
-    needsScope: true,
-    ...options,
-    async try(probing) {
-      const different = change(probing)
-      const { form, ...base } = await baseRequest(probing, operation)
-      // Another body replaces the whole form.
-      const body = different.body === undefined && form !== undefined ? { form } : {}
-      const params = { ...base.params, ...different.params }
-      return judge(expectation, await probing.send(operation, { ...base, ...body, ...different, params }))
-    },
+    needsScope,
+    try: async (session) =>
+      check(await session.send(operation, change(await baseRequest(session, operation)))),
   }
+}
+
+export function withQuery(row: Row, query: string, check: Check): Case {
+  return changed(row, query, (base) => ({ ...base, query }), check)
 }

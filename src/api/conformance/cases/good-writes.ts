@@ -1,144 +1,114 @@
-import type { Operation } from '../../contract/endpoints.ts'
-import type { HttpAnswer } from '../answer.ts'
+import { type Endpoint, endpoints, type Operation } from '../../contract/endpoints.ts'
 import { baseRequest, userChange } from '../base.ts'
 import {
-  anything,
   type Check,
-  field,
-  inTurn,
+  fields,
+  firstFailing,
   type Mismatch,
   refusal,
   shape,
   success,
-  together,
-  tokenExpiry,
   writes,
 } from '../checks.ts'
-import { first, lacksScope, newEntry } from '../fixtures.ts'
-import type { Probing } from '../probing.ts'
+import { entryForm, first, newEntry } from '../fixtures.ts'
 import type { ApiRequest } from '../request.ts'
-import { notesOn, showsEntry, userIdsAreStrings } from '../user-ids.ts'
-import { judge, type Verdict } from '../verdict.ts'
+import type { Session } from '../session.ts'
 import type { Row } from './case.ts'
 
 /** Reads back what was written. */
-export function write(probing: Probing, row: Row): Promise<Verdict> {
-  const send = WRITES[row.operation]
-  if (send === undefined) throw new Error(`no good case for ${row.operation}`)
-  return send(probing, row)
+export async function write(session: Session, { operation }: Row): Promise<readonly Mismatch[]> {
+  const special = SPECIAL_WRITES[operation]
+  if (special !== undefined) return special(session)
+  const { response }: Endpoint = endpoints[operation]
+  const body = operation === 'readCredentials' && response !== undefined ? shape(response) : undefined
+  return writes(body)(await session.sendAllowed(operation, await baseRequest(session, operation)))
 }
 
-/** Throws `Unchecked` if the token lacks the scope. */
-export async function sendAllowed(
-  probing: Probing,
-  { operation }: Row,
-  request: ApiRequest,
-): Promise<HttpAnswer> {
-  const answer = await probing.send(operation, request)
-  if (answer.status === 401 || answer.status === 403) throw lacksScope(operation, answer.status)
-  return answer
-}
-
-const WRITES: Readonly<Partial<Record<Operation, (probing: Probing, row: Row) => Promise<Verdict>>>> = {
-  createUsers: (probing, row) => createEntry(probing, row, 'getUser'),
-  createGroups: (probing, row) => createEntry(probing, row, 'getGroup'),
-  async updateUser(probing, row) {
-    const { params = {} } = await baseRequest(probing, row.operation)
-    const change = await userChange(probing)
-    const written = together(...Object.entries(change).map(([name, value]) => field(name, value)))
-    return writeAndRead(probing, row, {
-      request: { params, form: Object.entries(change) },
+const SPECIAL_WRITES: Readonly<
+  Partial<Record<Operation, (session: Session) => Promise<readonly Mismatch[]>>>
+> = {
+  createUsers: (session) => createEntry(session, 'user'),
+  createGroups: (session) => createEntry(session, 'group'),
+  async updateUser(session) {
+    const { params = {} } = await baseRequest(session, 'updateUser')
+    return update(session, {
+      operation: 'updateUser',
       read: 'getUser',
-      written,
+      params,
+      change: await userChange(session),
     })
   },
-  async updateGroup(probing, row) {
-    const { params = {}, form = [] } = await baseRequest(probing, row.operation)
-    const written = field('name', form[0]?.[1])
-    return writeAndRead(probing, row, { request: { params, form }, read: 'getGroup', written })
+  async updateGroup(session) {
+    const { params = {}, form = [] } = await baseRequest(session, 'updateGroup')
+    const change = Object.fromEntries(form)
+    return update(session, { operation: 'updateGroup', read: 'getGroup', params, change })
   },
-  deleteUser: (probing, row) => deleteEntry(probing, row, 'user'),
-  deleteGroup: (probing, row) => deleteEntry(probing, row, 'group'),
+  deleteUser: (session) => deleteEntry(session, 'user'),
+  deleteGroup: (session) => deleteEntry(session, 'group'),
   updateSubscription,
-  async createAssertion(probing, row) {
-    const answer = await sendAllowed(probing, row, await baseRequest(probing, row.operation))
-    return judge(writes(row.endpoint, field('relay_state', 'check')), answer)
-  },
-  async readCredentials(probing, row) {
-    const answer = await sendAllowed(probing, row, await baseRequest(probing, row.operation))
-    // The one POST whose answer the description shows.
-    const stated = inTurn(success, together(shape(row.endpoint.response!), tokenExpiry))
-    return judge({ stated, reference: writes(row.endpoint).reference }, answer)
-  },
-  async resetPassword(probing, row) {
-    const answer = await sendAllowed(probing, row, await baseRequest(probing, row.operation))
-    return judge(writes(row.endpoint), answer)
-  },
 }
 
-async function createEntry(probing: Probing, row: Row, read: 'getUser' | 'getGroup'): Promise<Verdict> {
-  const request = await baseRequest(probing, row.operation)
-  const [id] = request.creates ?? []
-  const name = request.form?.find(([key]) => key.endsWith('[name]'))?.[1]
-  const written = together(showsEntry(read, id), field('name', name))
-  return writeAndRead(probing, row, { request, read, written, params: { external_id: id ?? '' }, list: true })
+async function createEntry(session: Session, kind: 'user' | 'group'): Promise<readonly Mismatch[]> {
+  const id = session.newId()
+  const name = `Check of the API, ${kind}`
+  const operation = kind === 'user' ? 'createUsers' : 'createGroups'
+  const mismatches = writes()(await session.sendAllowed(operation, entryForm(kind, id, name)))
+  if (mismatches.length > 0) return mismatches
+  const isWritten = fields({ external_id: id, name })
+  return readBack(session, READS[kind], { external_id: id }, firstFailing(success, isWritten))
 }
 
-interface Writing {
-  readonly request: ApiRequest
-  /** Reads the written entry; default path parameters: those of the request. */
+const READS = { user: 'getUser', group: 'getGroup' } as const
+
+interface Update {
+  readonly operation: Operation
   readonly read: Operation
-  readonly params?: ApiRequest['params']
-  /** Checks the entry that is read, and, as a note only, the answer to the write. */
-  readonly written: Check
-  /** The answer to the write is a list of one. */
-  readonly list?: boolean
+  readonly params: NonNullable<ApiRequest['params']>
+  readonly change: Readonly<Record<string, string | number | boolean>>
 }
 
-async function writeAndRead(probing: Probing, row: Row, writing: Writing): Promise<Verdict> {
-  const { request, read, params = request.params ?? {}, written, list = false } = writing
-  const answer = await sendAllowed(probing, row, request)
-  const inAnswer: Check = (got) => written(list ? { ...got, json: [got.json].flat()[0] } : got)
-  const stated = row.operation === 'createUsers' ? userIdsAreStrings : anything
-  const verdict = judge(writes(row.endpoint, together(inAnswer, notesOn(row.operation)), stated), answer)
-  if (verdict.differences.length > 0) return verdict
-  const shown = await probing.sendUntilAnswered(read, () => ({ params }))
-  if (shown.status === 401 || shown.status === 403) return verdict
-  return { ...verdict, differences: afterwards(inTurn(success, written)(shown)) }
+async function update(
+  session: Session,
+  { operation, read, params, change }: Update,
+): Promise<readonly Mismatch[]> {
+  const form = Object.entries(change).map(([name, value]) => [name, String(value)] as const)
+  const mismatches = writes()(await session.sendAllowed(operation, { params, form }))
+  if (mismatches.length > 0) return mismatches
+  return readBack(session, read, params, firstFailing(success, fields(change)))
 }
 
-async function deleteEntry(probing: Probing, row: Row, kind: 'user' | 'group'): Promise<Verdict> {
-  const params = { external_id: await newEntry(probing, kind) }
-  const answer = await sendAllowed(probing, row, { params })
-  const verdict = judge(writes(row.endpoint), answer)
-  if (verdict.differences.length > 0) return verdict
-  const shown = await probing.sendUntilAnswered(kind === 'user' ? 'getUser' : 'getGroup', () => ({ params }))
-  return { ...verdict, differences: afterwards(refusal(shown)) }
+async function deleteEntry(session: Session, kind: 'user' | 'group'): Promise<readonly Mismatch[]> {
+  const params = { external_id: await newEntry(session, kind) }
+  const operation = kind === 'user' ? 'deleteUser' : 'deleteGroup'
+  const mismatches = writes()(await session.sendAllowed(operation, { params }))
+  return mismatches.length > 0 ? mismatches : readBack(session, READS[kind], params, refusal)
 }
 
-function afterwards(mismatches: readonly Mismatch[]): Mismatch[] {
-  return mismatches.map(({ expected, actual }) => ({ expected: `afterwards ${expected}`, actual }))
+/** No mismatch if the token may not read. */
+async function readBack(
+  session: Session,
+  operation: Operation,
+  params: NonNullable<ApiRequest['params']>,
+  check: Check,
+): Promise<readonly Mismatch[]> {
+  const answer = await session.send(operation, { params })
+  if (answer.status === 401 || answer.status === 403) return []
+  return check(answer).map(({ expected, actual }) => ({ expected: `afterwards ${expected}`, actual }))
 }
 
 /** Changes all three fields of the first subscription and restores them at the end. */
-async function updateSubscription(probing: Probing, row: Row): Promise<Verdict> {
-  const before = await first(probing, 'listSubscriptions', 'id')
-  const params = { subscription_id: String(before['id']) }
-  const { form = [] } = await baseRequest(probing, row.operation)
+async function updateSubscription(session: Session): Promise<readonly Mismatch[]> {
+  const before = await first(session, 'listSubscriptions', 'id')
+  const { params = {}, form = [] } = await baseRequest(session, 'updateSubscription')
+  session.addCleanup({
+    operation: 'updateSubscription',
+    request: { params, form },
+    failure: `subscription ${params.subscription_id} could not be restored`,
+  })
   const change = {
     favorite: before['favorite'] !== true,
     name: `${String(before['name'])} (check)`,
     position: Number(before['position']) + 1,
   }
-  probing.addCleanup({
-    operation: row.operation,
-    request: { params, form },
-    failure: `subscription ${params.subscription_id} could not be restored`,
-  })
-  const written = together(...Object.entries(change).map(([name, value]) => field(name, value)))
-  const request: ApiRequest = {
-    params,
-    form: Object.entries(change).map(([name, value]) => [name, String(value)]),
-  }
-  return writeAndRead(probing, row, { request, read: 'getSubscription', written })
+  return update(session, { operation: 'updateSubscription', read: 'getSubscription', params, change })
 }

@@ -1,42 +1,27 @@
 import type { Operation } from '../../contract/endpoints.ts'
 import { baseRequest } from '../base.ts'
-import { anything, type Check, field, reads, together } from '../checks.ts'
+import { allOf, type Check, field, type Mismatch, noCheck, reads } from '../checks.ts'
 import { itemsOf } from '../fixtures.ts'
 import { DEFAULT_PAGE, page } from '../pages.ts'
-import type { Probing } from '../probing.ts'
-import { notesOn, showsEntry } from '../user-ids.ts'
-import { judge, Unchecked, type Verdict } from '../verdict.ts'
+import type { Session } from '../session.ts'
 import type { Case, Row } from './case.ts'
-import { sendAllowed, write } from './good-writes.ts'
+import { write } from './good-writes.ts'
 
 /** The request must succeed; after a write, the entry is read back. */
 export function goodCase(row: Row): Case {
-  return {
-    name: 'good',
-    needsScope: true,
-    async try(probing) {
-      try {
-        return await good(probing, row)
-      } catch (error) {
-        if (error instanceof Unchecked && error.refused) probing.refused.set(row.operation, error.message)
-        throw error
-      }
-    },
-  }
+  return { name: 'good', needsScope: true, try: (session) => good(session, row) }
 }
 
-function good(probing: Probing, row: Row): Promise<Verdict> {
+function good(session: Session, row: Row): Promise<readonly Mismatch[]> {
   const { endpoint } = row
-  if (endpoint.paged) return readList(probing, row)
-  if (endpoint.method === 'GET') return readOne(probing, row)
-  return write(probing, row)
+  if (endpoint.paged) return readList(session, row)
+  if (endpoint.method === 'GET') return readOne(session, row)
+  return write(session, row)
 }
 
-async function readList(probing: Probing, row: Row): Promise<Verdict> {
-  const answer = await sendAllowed(probing, row, {})
-  const own = LIST_CHECKS[row.operation] ?? anything
-  const expectation = reads(row.endpoint, together(page(DEFAULT_PAGE), own))
-  return judge({ ...expectation, reference: notesOn(row.operation) }, answer)
+async function readList(session: Session, { operation, endpoint }: Row): Promise<readonly Mismatch[]> {
+  const own = LIST_CHECKS[operation] ?? noCheck
+  return reads(endpoint, allOf(page(DEFAULT_PAGE), own))(await session.sendAllowed(operation))
 }
 
 const LIST_CHECKS: Readonly<Partial<Record<Operation, Check>>> = {
@@ -52,17 +37,13 @@ const LIST_CHECKS: Readonly<Partial<Record<Operation, Check>>> = {
   },
 }
 
-async function readOne(probing: Probing, row: Row): Promise<Verdict> {
-  const request = await baseRequest(probing, row.operation)
-  const param = /\{(\w+)\}$/.exec(row.endpoint.path)?.[1] ?? ''
-  const wantedIds = { directory_id: String(probing.tested.directoryId), ...request.params } as Record<
-    string,
-    string
-  >
-  const isRequested =
-    param === 'external_id'
-      ? showsEntry(row.operation, wantedIds[param])
-      : field('id', Number(wantedIds[param]))
-  const expectation = { ...reads(row.endpoint, isRequested), reference: notesOn(row.operation) }
-  return judge(expectation, await sendAllowed(probing, row, request))
+async function readOne(session: Session, { operation, endpoint }: Row): Promise<readonly Mismatch[]> {
+  const request = await baseRequest(session, operation)
+  const ids: Readonly<Partial<Record<string, string>>> = {
+    directory_id: String(session.tested.directoryId),
+    ...request.params,
+  }
+  const param = /\{(\w+)\}$/.exec(endpoint.path)?.[1] ?? ''
+  const isRequested = param === 'external_id' ? field(param, ids[param]) : field('id', Number(ids[param]))
+  return reads(endpoint, isRequested)(await session.sendAllowed(operation, request))
 }

@@ -127,7 +127,6 @@ const CONTRACT_ROW = {
   method: 'GET',
   path: '/u/{id}',
   differences: [],
-  notes: [],
 } as const
 const GOOD_CASE = { ...CONTRACT_ROW, probe: 'good', state: 'ok' } as const
 
@@ -168,6 +167,18 @@ test('conformance compares, sums up, and ends with 1 where a service differs or 
       .split('\n')
       .map((line) => JSON.parse(line).step),
   ).toEqual(['begin', 'case', 'end'])
+})
+
+test('conformance says whether the service takes lists', async () => {
+  const lists = { ...CONTRACT_ROW, probe: 'three entries in one request', state: 'ok' } as const
+  const refusing = { ...lists, unstated: { expected: 'three users', actual: '400' } }
+  const contract = contractSteps([GOOD_CASE, lists, refusing], [])
+  const { code, stdout } = await accessService(CONFORMANCE, { contract })
+  expect(code).toBe(0)
+  expect(stdout).toContain(
+    '  #5 /u/{id} creates three entries with one request: it takes lists\n' +
+      '  #5 /u/{id} does not take lists: expected three users, got 400; leave createBatch at 1\n',
+  )
 })
 
 test('conformance takes --reset-password only with --writes, and needs no configuration', async () => {
