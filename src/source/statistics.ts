@@ -65,7 +65,7 @@ const FINDING_RULES: readonly FindingRule[] = [
     code: 'unreadable',
     cases: details('unreadable'),
     sentence: (count) =>
-      `${entries(count)} cannot be understood; until that is corrected, nothing is deleted`,
+      `${amount(count, 'entry')} cannot be understood; until that is corrected, nothing is deleted`,
   },
   {
     code: 'duplicate-id',
@@ -73,7 +73,7 @@ const FINDING_RULES: readonly FindingRule[] = [
       ...new Set(noticesOf('duplicate-id').map(({ kind, id }) => `${kind} ${id ?? ''}`)),
     ],
     sentence: (count, { noticesOf }) =>
-      `${pluralize(count, 'id is', 'ids are')} used more than once, by ${entries(noticesOf('duplicate-id').length)} in all; all of them are skipped`,
+      `${pluralize(count, 'id is', 'ids are')} used more than once, by ${amount(noticesOf('duplicate-id').length, 'entry')} in all; all of them are skipped`,
   },
   {
     code: 'no-email',
@@ -116,17 +116,18 @@ const FINDING_RULES: readonly FindingRule[] = [
   {
     code: 'disabled',
     cases: details('disabled'),
-    sentence: (count) => `${entries(count)} that cannot log in: not created, and else as users.disabled says`,
+    sentence: (count) =>
+      `${amount(count, 'entry')} that cannot log in: not created, and else as users.disabled says`,
   },
   {
     code: 'value-failed',
     cases: details('value-failed'),
-    sentence: (count) => `${entries(count)} with a value that the mapping could not compute`,
+    sentence: (count) => `${amount(count, 'entry')} with a value that the mapping could not compute`,
   },
   {
     code: 'doubtful-text',
     cases: details('doubtful-text'),
-    sentence: (count) => `${entries(count)} with text that seems to be in another encoding`,
+    sentence: (count) => `${amount(count, 'entry')} with text that seems to be in another encoding`,
   },
 ]
 
@@ -186,10 +187,6 @@ function sum(counts: Iterable<number>): number {
 
 function pluralize(count: number, one: string, more: string): string {
   return `${digits(count)} ${count === 1 ? one : more}`
-}
-
-function entries(count: number): string {
-  return pluralize(count, 'entry', 'entries')
 }
 
 /** Rounds a share, but never to 0 % when it is more, nor to 100 % when it is less. */

@@ -30,17 +30,8 @@ import { parseEndpoints } from '../../source/ldap/connection/endpoint.ts'
 import { Logins } from '../../source/ldap/connection/logins.ts'
 import { type CheckItem, checkDirectory, checkSource, withoutWarnings } from '../check.ts'
 import { listDirectories, type ListedDirectory } from './directories.ts'
-import { freePagesAddress } from './pages-address.ts'
 import { type DraftPlace, type NewFile, type RawServer, type RawSync, resolveDraft } from './draft.ts'
-import {
-  dataDirProblem,
-  freePath,
-  openStage,
-  requireNewFile,
-  SECRETS,
-  type Stage,
-  usualDataDir,
-} from './stage.ts'
+import { freePath, openStage, SECRETS, type Stage } from './stage.ts'
 import { configurationText, type RawConfiguration } from './yaml.ts'
 import { domainsInWords, type EmailTally, tallyEmails } from '../../source/email-tally.ts'
 import type { LeftBehind } from '../../target/left-behind.ts'
@@ -71,10 +62,6 @@ export class InitSteps {
     this.#signal = signal
   }
 
-  requireNewFile(file: string): Promise<void> {
-    return requireNewFile(file)
-  }
-
   /** A new file with a name that does not exist yet. */
   async newSecret(name: string, text: string, { file }: DraftPlace): Promise<NewFile> {
     return { path: await freePath(dirname(file), `${SECRETS}/${name}`), text: `${text}\n` }
@@ -83,14 +70,6 @@ export class InitSteps {
   async newCertificate(text: string, { file }: DraftPlace): Promise<NewFile> {
     return { path: await freePath(dirname(file), 'ldap-ca.pem'), text }
   }
-
-  usualDataDir(file: string): Promise<string> {
-    return usualDataDir(file)
-  }
-
-  readonly dataDirProblem = dataDirProblem
-
-  readonly freePagesAddress = freePagesAddress
 
   /** Whether an unencrypted connection to this server leaves the machine. */
   crossesNetwork(url: string): boolean {

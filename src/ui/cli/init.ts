@@ -1,3 +1,4 @@
+import { requireNewFile } from '../../operations/init/stage.ts'
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { InitSteps } from '../../operations/init/init.ts'
@@ -163,7 +164,7 @@ async function runInit(
   const usual = usualFile(configPlace.env)
   const file = resolve(given.file ?? given.config ?? usual)
   const steps = await compose.openInit(log, signal)
-  await steps.requireNewFile(file)
+  await requireNewFile(file)
   checkGiven(given, steps)
   refuseSecrets(given, configPlace.env)
   const options = { ...given, ...outermostBases(given, steps) }

@@ -194,19 +194,15 @@ export function blockText(reason: BlockReason, quote: Quote = inQuotes): string 
   return text(reason.params, quote)
 }
 
-interface DeleteCounts {
-  readonly kind: Guarded
-  readonly of: number
-  readonly leftFilter: number
-  readonly newIds: number
-}
-
-function deletesText(params: DeleteCounts): string {
+function deletesText(params: Omit<BlockParams['max-deletes-users'], 'limit'>): string {
   return `${digits(params.of)} ${params.kind} would be removed${causesText(params)}`
 }
 
 /** Names two causes that are often mistakes: a changed filter, and a changed id attribute. */
-function causesText({ leftFilter, newIds }: Pick<DeleteCounts, 'leftFilter' | 'newIds'>): string {
+function causesText({
+  leftFilter,
+  newIds,
+}: Pick<BlockParams['max-deletes-users'], 'leftFilter' | 'newIds'>): string {
   const parts = [
     ...(leftFilter === 0 ? [] : [`${digits(leftFilter)} still in the source, but outside the sync's filter`]),
     ...(newIds === 0 ? [] : [`${digits(newIds)} created again under another id`]),

@@ -1,5 +1,5 @@
 import { amount, digits, pointInTime } from '../../base/wording.ts'
-import type { Notice, NoticeCode, NoticeParams } from '../../core/notice.ts'
+import type { Notice, NoticeCode, NoticeOf, NoticeParams } from '../../core/notice.ts'
 import type { Refusal } from '../../core/plan/inputs.ts'
 import { unconfirmedText, waitText } from './unconfirmed.ts'
 import {
@@ -13,15 +13,13 @@ import {
   userText,
 } from './words.ts'
 
-type Of<Code extends NoticeCode> = Extract<Notice, { readonly code: Code }>
-
 export interface NoticeMessage<Code extends NoticeCode> {
   /** Heads a list of entries with this code. */
   readonly meaning: string
   /** What the operator can do; undefined where nothing has to be done. */
   readonly remedy: string | undefined
   /** Follows the kind and id of the entry; a clause without a full stop. */
-  readonly text: (params: NoticeParams[Code], notice: Of<Code>) => string
+  readonly text: (params: NoticeParams[Code], notice: NoticeOf<Code>) => string
 }
 
 const TRIED_AGAIN =

@@ -39,7 +39,6 @@ export function* emptiedContainers(
         params: yield* paramsOf(kind, found, sightings[kind]),
         changes,
         waitsFor: 'person',
-        container,
         holds: [{ kind, ids, what: 'delete', wait }],
       })
     }

@@ -61,9 +61,11 @@ export function* prove(inputs: PlanInputs, first: Plan, evidence: Evidence): Ste
     ...(yield* reborn(plan, evidence)),
   ]
   const proved = findings.length === 0 ? plan : yield* planInSteps(yield* without(decided, findings))
-  const breaches = findings.map(({ holds: _held, container: _of, ...breach }) => breach)
+  const breaches = findings.map(({ holds: _held, ...breach }) => breach)
   const emptiedOf = (kind: Kind): readonly string[] =>
-    findings.filter(({ holds }) => holds[0]?.kind === kind).flatMap(({ container }) => container ?? [])
+    findings.flatMap(({ code, params }) =>
+      code === 'container-emptied' && params.kind === kind ? [params.container] : [],
+    )
   const waitingGroups = yield* waitingGroupsAfter(inputs, proved, findings, evidence)
   return {
     plan: proved,

@@ -41,7 +41,6 @@ export interface Evidence {
 export type Finding = Breach & {
   readonly waitsFor: 'person' | 'better-read'
   readonly holds: readonly Held[]
-  readonly container?: string
 }
 
 export type Held = { readonly kind: Kind; readonly ids: readonly string[] } & (

@@ -148,7 +148,7 @@ export function* waitingGroupsAfter(
   found: readonly Finding[],
   { waitingGroups }: Evidence,
 ): Steps<readonly string[]> {
-  const holds = found.filter(({ container, waitsFor }) => container === undefined && waitsFor === 'person')
+  const holds = found.filter(({ code, waitsFor }) => code !== 'container-emptied' && waitsFor === 'person')
   const waiting = yield* idsOf(holds)
   for (const id of yield* groupsOfWaiting(inputs, found)) waiting.add(id)
   const isAbsent = absentAfter(inputs, plan)
@@ -164,7 +164,7 @@ function* groupsOfWaiting(
   { source, directory }: PlanInputs,
   found: readonly Finding[],
 ): Steps<readonly string[]> {
-  const holds = found.filter(({ container }) => container !== undefined).flatMap((each) => each.holds)
+  const holds = found.filter(({ code }) => code === 'container-emptied').flatMap((each) => each.holds)
   const waiting = yield* heldIds(holds.filter(({ kind }) => kind === 'user'))
   if (waiting.size === 0) return []
   const emptied = yield* filterInSteps([...source.groups.values()], ({ members }) => members.length === 0)

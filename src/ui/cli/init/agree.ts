@@ -1,3 +1,4 @@
+import { freePagesAddress } from '../../../operations/init/pages-address.ts'
 import { isDeepStrictEqual } from 'node:util'
 import type { RawConfiguration } from '../../../operations/init/yaml.ts'
 import type { RawDirectory, RawSource, RawSync } from '../../../operations/init/draft.ts'
@@ -85,7 +86,7 @@ async function askAll(init: Init, known: Known): Promise<RawConfiguration> {
     directory: written,
     policy: 'mirror',
   }
-  known.listen ??= await init.steps.freePagesAddress()
+  known.listen ??= await freePagesAddress()
   return { dataDir, admin: { listen: known.listen }, syncs: [sync] }
 }
 

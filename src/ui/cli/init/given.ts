@@ -1,3 +1,4 @@
+import { dataDirProblem } from '../../../operations/init/stage.ts'
 import type { InitSteps } from '../../../operations/init/init.ts'
 import { baseUrl } from '../../../base/yaml/values.ts'
 import { domain, syncName } from '../../../config/schema.ts'
@@ -49,10 +50,7 @@ const OF_GROUPS: readonly Option[] = [
 ]
 
 /** Throws `usage` for invalid options, before anything is asked or read. */
-export function checkGiven(
-  options: InitOptions,
-  { dataDirProblem, filterProblem }: Pick<InitSteps, 'dataDirProblem' | 'filterProblem'>,
-): void {
+export function checkGiven(options: InitOptions, { filterProblem }: Pick<InitSteps, 'filterProblem'>): void {
   const { url, startTls, trust, csvDelimiter } = options
   const checks: readonly (readonly [flag: string, value: string | undefined, check: Check])[] = [
     ['--url', url, checkWith(ldapUrl)],

@@ -1,3 +1,4 @@
+import { dataDirProblem, usualDataDir } from '../../../operations/init/stage.ts'
 import { resolve } from 'node:path'
 import { syncName } from '../../../config/schema.ts'
 import { schedule } from '../../../config/schedule.ts'
@@ -19,7 +20,7 @@ export const SYNC_TOPICS: readonly Choice<readonly string[]>[] = [
   { value: ['--sync', '--schedule', '--data-dir'], name: 'Name, schedule and folder of the sync' },
 ]
 
-export async function askSync({ answers, options, steps, file }: Init): Promise<SyncAnswers> {
+export async function askSync({ answers, options, file }: Init): Promise<SyncAnswers> {
   const name = await answers.text({
     flag: '--sync',
     given: options.sync,
@@ -41,8 +42,8 @@ export async function askSync({ answers, options, steps, file }: Init): Promise<
     given: options.dataDir,
     what: 'the folder of the data',
     message: 'Folder for its data (runs, journal):',
-    proposed: await steps.usualDataDir(file),
-    check: (folder) => checkNotEmpty(folder) ?? steps.dataDirProblem(folder),
+    proposed: await usualDataDir(file),
+    check: (folder) => checkNotEmpty(folder) ?? dataDirProblem(folder),
   })
   return { name, schedule: when === ON_DEMAND ? undefined : when, dataDir: resolve(dataDir) }
 }

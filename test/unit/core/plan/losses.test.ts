@@ -60,6 +60,22 @@ test('a DN that a lost user has now is of that user, however it is spelled, and 
   expect(stillMembers).toEqual(['cid'])
 })
 
+test('who was renamed twice is perhaps listed by the name in between, which the first read had resolved to nobody', () => {
+  const { asked, stillMembers, unproved } = look(before([], ['cn=anna']), groupNow(['CN=Anna']), {
+    ann: userNow('ann', 'CN=Annette'),
+  })
+  expect(asked).toEqual(['cn=anna'])
+  expect(stillMembers).toEqual([])
+  expect(unproved).toEqual({ code: 'unresolved', params: { group: 'CN=G', list: 'CN=G', member: 'cn=anna' } })
+})
+
+test('who left a group is not listed by a name of earlier times', () => {
+  const { asked, unproved } = look(before(['bob'], ['cn=old']), groupNow(['CN=Bob', 'CN=Old']), {
+    ann: userNow('ann'),
+  })
+  expect([asked, unproved]).toEqual([[], undefined])
+})
+
 test('a list that lost others since the first read proves nothing', () => {
   expect(look(before(['bob']), groupNow(['CN=Cid']), { ann: userNow('ann') })).toMatchObject({
     stillMembers: [],

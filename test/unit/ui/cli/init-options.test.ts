@@ -2,10 +2,7 @@ import { expect, test } from 'vitest'
 import { checkGiven } from '../../../../src/ui/cli/init/given.ts'
 import { filterProblem } from '../../../../src/source/ldap/filter.ts'
 
-const checks = {
-  dataDirProblem: (folder: string) => (folder === '/taken' ? 'must be free' : undefined),
-  filterProblem,
-}
+const checks = { filterProblem }
 
 const fingerprint = 'AB:'.repeat(31) + 'AB'
 
@@ -38,7 +35,7 @@ test.for<[Parameters<typeof checkGiven>[0], string]>([
   [{ groups: true, trust: 'AB:CD' }, '--trust must be a SHA-256 fingerprint: 64 digits from 0 to F.'],
   [{ groups: true, csvDelimiter: ',,' }, '--csv-delimiter must be one character.'],
   [{ groups: true, tokenFile: 'x', tokenEnv: 'X' }, 'Give --token-file or --token-env, and not both.'],
-  [{ groups: true, dataDir: '/taken' }, '--data-dir must be free.'],
+  [{ groups: true, dataDir: '/etc' }, '--data-dir must be a new or an empty folder.'],
   [
     { groups: true, usersFilter: '(employeeType=staff' },
     '--users-filter is not an LDAP filter: ")" is missing at position 20.',

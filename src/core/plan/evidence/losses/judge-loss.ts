@@ -34,7 +34,7 @@ export function* judgeLoss(
   if (gone.length === 0) return { stillMembers }
   const within = groupsWithin(all, group).flatMap((each) => reread.get(each) ?? [])
   const why =
-    whyUnreadable(dn, within, now) ??
+    whyUnreadable(dn, within, gone, now) ??
     (wasRenamed ? ({ code: 'renamed', params: { group: dn } } as const) : undefined) ??
     (yield* whyMoving(dn, before?.members ?? [], members)) ??
     whyHidden(dn, within, gone, now)
@@ -52,6 +52,7 @@ function unproved(why: UnconfirmedRemoval): LossLook {
 function whyUnreadable(
   dn: string,
   within: readonly GroupEntryNow[],
+  gone: readonly string[],
   now: MembersNow,
 ): UnconfirmedRemoval | undefined {
   for (const { dn: list, group } of within) {
@@ -60,7 +61,7 @@ function whyUnreadable(
   }
   for (const each of within) {
     const which = { group: dn, list: each.dn }
-    const reason = now.whyUnresolved(each)
+    const reason = now.whyUnresolved(each, gone)
     if (reason === 'too-many') return { code: 'too-many-unresolved', params: which }
     if (reason !== undefined) return { code: 'unresolved', params: { ...which, member: reason.dn } }
   }

@@ -44,7 +44,8 @@ export class MembersNow {
   readonly before: Before
   readonly #people: ReadonlyMap<string, Recheck>
   readonly #peopleDns: ReadonlySet<string>
-  readonly #isAnyMissing: boolean
+  /** The lost users that are not where the first read had them. */
+  readonly #elsewhere: ReadonlySet<string>
   readonly #byId: ReadonlyMap<string, ListedGroup>
   /** All reread groups by normal DN, and what they list. */
   readonly #groups = new Map<string, GroupEntryNow>()
@@ -62,7 +63,9 @@ export class MembersNow {
     this.before = before
     this.#people = user
     this.#peopleDns = new Set(entriesOf(user).map(({ normalDn }) => normalDn))
-    this.#isAnyMissing = [...user.values()].some(({ state }) => state === 'absent')
+    const isElsewhere = (id: string, { state, entries = [] }: Recheck): boolean =>
+      state === 'absent' || entries.some(({ normalDn }) => before.names.idOf(normalDn) !== id)
+    this.#elsewhere = new Set([...user].filter((each) => isElsewhere(...each)).map(([id]) => id))
     this.#byId = new Map([...before.lists.groups.values()].map((each) => [each.id, each]))
     for (const [id, { state, entries = [] }] of user)
       if (state !== 'disabled') for (const entry of entries) this.#addUser(id, entry)
@@ -134,14 +137,19 @@ export class MembersNow {
   }
 
   /** Why the list of a reread group is not understood: too many unresolved DNs, or one that the server does not show. */
-  whyUnresolved(group: GroupEntryNow): 'too-many' | { readonly dn: string } | undefined {
+  whyUnresolved(
+    group: GroupEntryNow,
+    lost: readonly string[],
+  ): 'too-many' | { readonly dn: string } | undefined {
     if (this.#isFull && this.#climbs) return 'too-many'
     const { groups } = this.before.lists
     const strangers = this.#unresolvedBefore(group)
+    // Who was renamed twice during the read may be listed by the name in between.
+    const isMoving = lost.some((id) => this.#elsewhere.has(id) && this.#people.get(id)?.state !== 'absent')
     for (const dn of this.#openIn(group)) {
       if (!this.#shown.has(dn)) return 'too-many'
       const isNew = groups.has(dn) || !strangers.has(dn)
-      if (isNew && this.#shown.get(dn) === undefined) return { dn: groups.get(dn)?.dn ?? dn }
+      if ((isNew || isMoving) && this.#shown.get(dn) === undefined) return { dn: groups.get(dn)?.dn ?? dn }
     }
     return undefined
   }
@@ -203,11 +211,11 @@ export class MembersNow {
     return [...dns, ...(this.#climbs ? group.memberOf : [])].filter((dn) => this.#isOpen(dn, strangers))
   }
 
-  /** Strangers of the first read count only when a lost user is not found: a user who left the bases has such a DN. */
+  /** Strangers of the first read count only when a lost user has left or was renamed: it had such a DN, or has it. */
   #isOpen(dn: string, strangers: ReadonlySet<string> = new Set()): boolean {
     if (this.#groups.has(dn) || this.#peopleDns.has(dn)) return false
     if (this.before.lists.groups.has(dn)) return this.before.lists.isFlat
-    return this.#isAnyMissing || !strangers.has(dn)
+    return this.#elsewhere.size > 0 || !strangers.has(dn)
   }
 
   #unresolvedBefore(group: GroupEntryNow): ReadonlySet<string> {
