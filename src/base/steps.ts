@@ -15,8 +15,8 @@ export function atOnce<T>(steps: Steps<T>): T {
 export function* forEachOfSizeInSteps<T>(
   items: Iterable<T>,
   sizeOf: (item: T) => number,
-  visit: (item: T) => Steps<undefined>,
-): Steps<undefined> {
+  visit: (item: T) => Steps<void>,
+): Steps<void> {
   let size = 0
   for (const item of items) {
     size += 1 + sizeOf(item)
@@ -26,7 +26,6 @@ export function* forEachOfSizeInSteps<T>(
     }
     yield* visit(item)
   }
-  return undefined
 }
 
 /** As `filter`, with a `yield` after each part. */
@@ -50,12 +49,11 @@ export function* everyInSteps<T>(items: Iterable<T>, test: (item: T) => boolean)
 }
 
 /** With a `yield` after each part: `yield* forEachInSteps(list, (item) => …)`. */
-export function* forEachInSteps<T>(items: Iterable<T>, visit: (item: T) => void): Steps<undefined> {
+export function* forEachInSteps<T>(items: Iterable<T>, visit: (item: T) => void): Steps<void> {
   let count = 0
   for (const item of items) {
     visit(item)
     count += 1
     if (count % PART === 0) yield
   }
-  return undefined
 }

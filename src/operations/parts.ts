@@ -9,10 +9,9 @@ export interface After {
 /** Reads rows of any number, a part at a time. */
 export async function* parts<T extends { readonly number: number }>(
   read: (place: After) => Promise<readonly T[]>,
-): AsyncGenerator<readonly T[], undefined> {
+): AsyncGenerator<readonly T[], void> {
   for (let rows = await read({}); rows.length > 0; rows = await read({ after: rows.at(-1)!.number })) {
     yield rows
     if (rows.length < PART) return undefined
   }
-  return undefined
 }

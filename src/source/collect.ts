@@ -261,12 +261,11 @@ abstract class EntriesById<E extends LocatedEntry, Kept extends KeptEntries<E>, 
     return this.unique.size + this.#unwritten.size + this.#conflicts.size + this.#others().length
   }
 
-  *[Symbol.iterator](): Generator<string, undefined> {
+  *[Symbol.iterator](): Generator<string, void> {
     yield* this.unique.keys()
     yield* this.#unwritten.keys()
     yield* this.#conflicts.keys()
     yield* this.#others()
-    return undefined
   }
 
   /** `undefined` when the id is not new. */

@@ -67,7 +67,7 @@ export async function* numbersFound(
   run: number,
   { search, op }: { readonly search: string; readonly op?: Op | undefined },
   { from, isBackwards }: { readonly from: number; readonly isBackwards: boolean },
-): AsyncGenerator<readonly number[], undefined> {
+): AsyncGenerator<readonly number[], void> {
   const wanted = foldedText(search)
   const ofOp = op === undefined ? sql`true` : sql`${op} = ANY(ops)`
   for (let at = from; ;) {

@@ -137,7 +137,7 @@ function* keepRejections(
   ids: Exclude<Unjudged, 'all'>,
   asked: (row: ChangeForms) => readonly string[] | false,
   keep: (print: string) => void,
-): Steps<undefined> {
+): Steps<void> {
   for (const row of changes) {
     const isUnjudged = concerns(row.change, ids)
     const kept = isUnjudged ? [row.fingerprint, ...formsIn(row)] : asked(row) || []
@@ -145,7 +145,6 @@ function* keepRejections(
     if (kept.length > 0 && row.wish !== null) keep(row.wish)
     yield
   }
-  return undefined
 }
 
 /** Also as a member. */
@@ -160,7 +159,7 @@ function concerns(change: Change, { user, group }: Exclude<Unjudged, 'all'>): bo
 /** As many as one statement reads. */
 const ROWS = 1000
 
-async function* changesInParts(db: Db, run: number): AsyncGenerator<readonly ChangeForms[], undefined> {
+async function* changesInParts(db: Db, run: number): AsyncGenerator<readonly ChangeForms[], void> {
   for (let after = 0; ;) {
     const { rows } = await sql<ChangeForms & { number: number }>`SELECT number, fingerprint, wish, change
       FROM dirsyncd.changes WHERE run = ${run} AND number > ${after} ORDER BY number LIMIT ${ROWS}`.execute(

@@ -68,7 +68,7 @@ interface StoredTogether {
   readonly texts: ChangeTexts
 }
 
-function* inParts(changes: Changes, approved: ReadonlySet<string>): Generator<StoredTogether, undefined> {
+function* inParts(changes: Changes, approved: ReadonlySet<string>): Generator<StoredTogether, void> {
   let some: PlannedChange[] = []
   let first = 1
   for (const planned of changes) {
@@ -79,7 +79,6 @@ function* inParts(changes: Changes, approved: ReadonlySet<string>): Generator<St
     some = []
   }
   if (some.length > 0) yield storedTogether(some, first, approved)
-  return undefined
 }
 
 function storedTogether(
@@ -318,7 +317,7 @@ export interface DoneChange {
 }
 
 /** The changes of a run that may have changed the directory, in their order and in parts. */
-export async function* doneChanges(db: Db, run: number): AsyncGenerator<readonly DoneChange[], undefined> {
+export async function* doneChanges(db: Db, run: number): AsyncGenerator<readonly DoneChange[], void> {
   for (let after = 0; ;) {
     const { rows } = await sql<
       DoneChange & { number: number }

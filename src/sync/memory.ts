@@ -227,13 +227,12 @@ function* within(some: ReadonlySet<string>, others: Iterable<string>): Steps<rea
 }
 
 /** The fingerprints of all differences between directory and source, whether or not the plan may change them. */
-function* missingChanges({ plan, breaches, absent }: Planned): Generator<string, undefined> {
+function* missingChanges({ plan, breaches, absent }: Planned): Generator<string, void> {
   for (const { fingerprint } of plan.changes.headsOf(...OF_ENTRIES_THERE)) yield fingerprint
   yield* plan.withheld
   for (const { changes } of breaches) yield* changes
   for (const kind of ['user', 'group'] as const)
     for (const id of absent[kind]) yield deleteFingerprint(kind, id)
-  return undefined
 }
 
 const CREATES = OPS.filter((op) => op.startsWith('create-'))
@@ -262,10 +261,9 @@ export async function saveAbsences(
   }
 }
 
-function* inParts(ids: readonly string[]): Generator<readonly string[], undefined> {
+function* inParts(ids: readonly string[]): Generator<readonly string[], void> {
   for (let start = 0; start < ids.length; start += ABSENCES_PER_STATEMENT)
     yield ids.slice(start, start + ABSENCES_PER_STATEMENT)
-  return undefined
 }
 
 /** The absent entries that the source has again. */

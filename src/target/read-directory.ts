@@ -178,7 +178,6 @@ function* groupsOf(
     if (idProblem(id) !== undefined) notices.push(unaddressable('group', group))
     else if (groups.has(id)) shared.add(id)
     else groups.set(id, yield* groupOf(id, group, membership))
-    return undefined
   })
   const sharing = yield* filterInSteps(shared.size === 0 ? [] : all, (group) => shared.has(idOf(group)))
   for (const [id, several] of Map.groupBy(sharing, idOf)) {

@@ -146,7 +146,7 @@ function newSnapshot(seen: Seen, users: SourceUsers): SourceSnapshot {
 }
 
 function eachOf(entries: readonly { readonly id: string; readonly container: string }[]) {
-  return (visit: (id: string, container: string) => void): Steps<undefined> =>
+  return (visit: (id: string, container: string) => void): Steps<void> =>
     forEachInSteps(entries, ({ id, container }) => visit(id, container))
 }
 

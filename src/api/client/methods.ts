@@ -164,6 +164,6 @@ export type Iterators = {
   readonly [O in PagedOperation]: WithParams<
     Params<O>,
     EachOptions,
-    AsyncGenerator<ItemOf<BodyOf<O>>, void, undefined>
+    AsyncGenerator<ItemOf<BodyOf<O>>, void, void>
   >
 }

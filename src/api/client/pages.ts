@@ -155,7 +155,7 @@ export interface EachItemOptions<Item> {
 export async function* eachItem<Item>(
   list: ListPage<Item>,
   options: EachItemOptions<Item>,
-): AsyncGenerator<Item, void, undefined> {
+): AsyncGenerator<Item, void, void> {
   const pages = pagesOf(list, options)
   const seen = new Set<Key>()
   let page = await pages.read(1)

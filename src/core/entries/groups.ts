@@ -47,7 +47,7 @@ export interface GroupLists {
 /** What a read knows of names in lists of members. */
 export interface MemberNames {
   /** To be called before names are looked up: a read does not keep the index that it needed. */
-  prepare(): Steps<undefined>
+  prepare(): Steps<void>
   /** The id of the user with this name, in any spelling; `null` for a name of several users. */
   idOf(name: string): string | null | undefined
   /** The normal DN, where the name is a DN. */

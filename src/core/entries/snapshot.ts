@@ -17,7 +17,7 @@ export interface Ids extends Iterable<string> {
 
 export interface Places {
   /** Visits every id value, also of disabled accounts that count as gone, with the normal parent DN. */
-  each(visit: (id: string, container: string) => void): Steps<undefined>
+  each(visit: (id: string, container: string) => void): Steps<void>
 }
 
 /** A complete read of the source; an incomplete read is an error. */

@@ -52,9 +52,8 @@ abstract class UsersOfSide<E> implements ReadonlyMap<string, E> {
     return this.table.isOn(row, this.#side)
   }
 
-  *#rows(): Generator<number, undefined> {
+  *#rows(): Generator<number, void> {
     for (let row = 0; row < this.table.rows; row += 1) if (this.isRow(row)) yield row
-    return undefined
   }
 }
 
@@ -126,7 +125,7 @@ export function isAlike(sides: BothSides, id: string): boolean {
 }
 
 /** Visits the users of the source without those known to be equal on both sides. */
-export function* eachDiffering(sides: BothSides, visit: (user: UserEntry) => void): Steps<undefined> {
+export function* eachDiffering(sides: BothSides, visit: (user: UserEntry) => void): Steps<void> {
   const table = tableOf(sides)
   if (table === undefined) return yield* forEachInSteps(sides.source.values(), visit)
   const source = sides.source as SourceUsers
@@ -134,19 +133,18 @@ export function* eachDiffering(sides: BothSides, visit: (user: UserEntry) => voi
 }
 
 /** Visits the ids in the directory without users known to be equal on both sides. */
-export function* eachIdDiffering(sides: BothSides, visit: (id: string) => void): Steps<undefined> {
+export function* eachIdDiffering(sides: BothSides, visit: (id: string) => void): Steps<void> {
   const table = tableOf(sides)
   if (table === undefined) return yield* forEachInSteps(sides.directory.keys(), visit)
   return yield* eachRowDiffering(sides.directory as DirectoryUsers, (row) => visit(table.idOf(row)))
 }
 
-function* eachRowDiffering(users: UsersOfSide<unknown>, visit: (row: number) => void): Steps<undefined> {
+function* eachRowDiffering(users: UsersOfSide<unknown>, visit: (row: number) => void): Steps<void> {
   const { table } = users
   for (let row = 0; row < table.rows; row += 1) {
     if (row % PART === 0) yield
     if (users.isRow(row) && !table.isOnBoth(row)) visit(row)
   }
-  return undefined
 }
 
 /** Includes all users whose e-mail another user of either side has; a few others may be among them. */

@@ -10,7 +10,7 @@ const CONTAINER_MASK = (1n << 11n) - 1n
 const [LOW, HIGH] = new Uint32Array(BigUint64Array.of(1n).buffer)[0] === 1 ? [0, 1] : [1, 0]
 
 /** Calls `visit` with the id of every entry and its normal parent DN. */
-export type EachPlace = (visit: (id: string, container: string) => void) => Steps<undefined>
+export type EachPlace = (visit: (id: string, container: string) => void) => Steps<void>
 
 /** The containers of the last good read, 8 bytes per entry. An empty one may have become unreadable. */
 export interface Baseline {

@@ -99,9 +99,8 @@ export class PlannedChanges implements Iterable<PlannedChange> {
   }
 
   /** By phase, operation and id. */
-  *order(): Steps<undefined> {
+  *order(): Steps<void> {
     this.#order = yield* sortInSteps(this.#count, (a, b) => this.#compare(a, b))
-    return undefined
   }
 
   /** In the same order; changes of groups may be replaced, those of users are as `ofUser` returns them. */
@@ -118,36 +117,31 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     return chosen
   }
 
-  *[Symbol.iterator](): Generator<PlannedChange, undefined> {
+  *[Symbol.iterator](): Generator<PlannedChange, void> {
     for (const row of this.#order) yield this.#changeOf(row)
-    return undefined
   }
 
   /** The changes with these operations; no other is built for it. */
-  *of(...ops: readonly Op[]): Generator<PlannedChange, undefined> {
+  *of(...ops: readonly Op[]): Generator<PlannedChange, void> {
     for (const row of this.#rowsOf(ops)) yield this.#changeOf(row)
-    return undefined
   }
 
   /** The heads of the changes with these operations; no change is built for it. */
-  *headsOf(...ops: readonly Op[]): Generator<ChangeHead, undefined> {
+  *headsOf(...ops: readonly Op[]): Generator<ChangeHead, void> {
     for (const row of this.#rowsOf(ops))
       yield { op: this.#opOf(row), id: this.#idOf(row), fingerprint: this.#fingerprintOf(row) }
-    return undefined
   }
 
   idsOf(op: Op): ReadonlySet<string> {
     return new Set(Array.from(this.headsOf(op), ({ id }) => id))
   }
 
-  *fingerprints(): Generator<string, undefined> {
+  *fingerprints(): Generator<string, void> {
     for (const row of this.#order) yield this.#fingerprintOf(row)
-    return undefined
   }
 
-  *decidable(): Generator<Pick<PlannedChange, 'fingerprint' | 'wish'>, undefined> {
+  *decidable(): Generator<Pick<PlannedChange, 'fingerprint' | 'wish'>, void> {
     for (const row of this.#order) yield { fingerprint: this.#fingerprintOf(row), ...this.#wishOf(row) }
-    return undefined
   }
 
   /** SHA-256 over the sorted fingerprints, in hexadecimal. */
@@ -162,11 +156,10 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     return digest.digest('hex')
   }
 
-  *#rowsOf(ops: readonly Op[]): Generator<number, undefined> {
+  *#rowsOf(ops: readonly Op[]): Generator<number, void> {
     const wanted = new Set(ops.map((op) => OPS.indexOf(op)))
     if (!ops.some((op) => this.countOf(op) > 0)) return undefined
     for (const row of this.#order) if (wanted.has(this.#rows[row * ROW_BYTES + OP]!)) yield row
-    return undefined
   }
 
   #changeOf(row: number): PlannedChange {

@@ -106,7 +106,7 @@ export class Draft {
   }
 
   /** Names the ids of a limited run that neither side has: one of them may be mistyped. */
-  *addUnknownIds(): Steps<undefined> {
+  *addUnknownIds(): Steps<void> {
     const { source, directory, only } = this.#inputs
     if (only === undefined) return undefined
     const listed = { user: directory.users, group: directory.groups }
@@ -130,7 +130,6 @@ export class Draft {
         })
       }
     }
-    return undefined
   }
 
   addEqualUsers(count: number): void {
@@ -223,7 +222,7 @@ export class Draft {
     }
   }
 
-  *#nameOtherForms(): Steps<undefined> {
+  *#nameOtherForms(): Steps<void> {
     const { users, groups } = this.#inputs.source
     const leaving = yield* filterInSteps(
       [...this.deletedUsers],
@@ -233,10 +232,9 @@ export class Draft {
     if (leaving.length * 2 > this.deletedUsers.size)
       addAll(this.#notices, yield* idsOfOtherForm('user', leaving, users.values()))
     addAll(this.#notices, yield* idsOfOtherForm('group', this.#deletedGroups, groups.values()))
-    return undefined
   }
 
-  *#lookUpGroups(): Steps<undefined> {
+  *#lookUpGroups(): Steps<void> {
     const { groups } = this.#inputs.directory
     yield* forEachInSteps(this.deletedUsers, (id) => this.#groupsOfDeleted.set(id, []))
     if (this.deletedUsers.size === 0) return undefined

@@ -106,7 +106,7 @@ function* denyBehind(
   winners: Map<string, EmailConflict>,
   withheld: ReadonlySet<string>,
   deny: Deny,
-): Steps<undefined> {
+): Steps<void> {
   const behind = new Map<string, string[]>()
   yield* forEachInSteps(winners, ([winner, { heldBy }]) => {
     for (const holder of heldBy) listAt(behind, holder).push(winner)

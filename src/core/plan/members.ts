@@ -22,7 +22,7 @@ export function* planMembers(
   { user: isUser, group: isGroup }: Readonly<Record<Kind, IdTest>>,
   leaving: ReadonlySet<string>,
   visit: (group: string, found: Difference) => void,
-): Steps<undefined> {
+): Steps<void> {
   const { source, directory, rules } = inputs
   if (rules.membership === 'off' || !source.covers.members) return undefined
   /** The source skipped the user, or the lists exclude it: its memberships do not change. */
@@ -39,7 +39,6 @@ export function* planMembers(
     if (have !== undefined && (yield* isUnchanged(group, have, tests))) return undefined
     const found = yield* differenceOf(inputs, group, have, tests)
     if (found !== undefined) visit(group.id, found)
-    return undefined
   })
 }
 

@@ -63,7 +63,7 @@ function* eachToCompare(
   selection: Selection,
   emails: EmailRulings,
   visit: (want: UserEntry) => void,
-): Steps<undefined> {
+): Steps<void> {
   const sides = { source: source.users, directory: directory.users }
   if (only !== undefined || !selection.isAll) return yield* forEachInSteps(source.users.values(), visit)
   yield* eachDiffering(sides, visit)

@@ -52,7 +52,6 @@ function* addGroups(image: LdapImage, place: GroupPlace): Steps<GroupLists> {
       members,
       ...unknownMembers(group, nested, groups),
     })
-    return undefined
   })
   return {
     groups,

@@ -81,7 +81,7 @@ export class ReadUsers implements MemberNames, Places {
     this.#memberIds.clear()
   }
 
-  *prepare(): Steps<undefined> {
+  *prepare(): Steps<void> {
     if (this.#index !== undefined || this.#listed.length === 0) return undefined
     const index = new DnIndex(this)
     for (let number = 0; number < this.#size; number += 1) {
@@ -90,7 +90,6 @@ export class ReadUsers implements MemberNames, Places {
       if (odd === undefined || odd.id !== undefined) index.add(number, this.dnAt(number))
     }
     this.#index = index
-    return undefined
   }
 
   idOf(name: string): string | null | undefined {
@@ -120,7 +119,7 @@ export class ReadUsers implements MemberNames, Places {
     return [...this.#primary.keys()]
   }
 
-  *each(visit: (id: string, container: string) => void): Steps<undefined> {
+  *each(visit: (id: string, container: string) => void): Steps<void> {
     const containers = new Containers()
     const { table } = this.collector
     for (let number = 0; number < this.#size; number += 1) {
@@ -132,7 +131,6 @@ export class ReadUsers implements MemberNames, Places {
         for (const id of ids) visit(id, containers.of(dn))
       }
     }
-    return undefined
   }
 
   *#idsOf(numbers: readonly number[] = []): Steps<string[]> {
@@ -168,7 +166,7 @@ export class GroupPlaces implements Places {
     this.#groups = groups.map(({ ids, dn }) => ({ ids, container: containers.of(dn) }))
   }
 
-  each(visit: (id: string, container: string) => void): Steps<undefined> {
+  each(visit: (id: string, container: string) => void): Steps<void> {
     return forEachInSteps(this.#groups, ({ ids, container }) => {
       for (const id of ids) visit(id, container)
     })

@@ -9,7 +9,7 @@ import { complete, type FoundEntry, type WriteContext } from '../idempotent.ts'
 import { outcomeOf } from '../try-change.ts'
 
 /** Yields each outcome as soon as it is known. */
-export type Telling<Result = void> = AsyncGenerator<SharedOutcome, Result, undefined>
+export type Telling<Result = void> = AsyncGenerator<SharedOutcome, Result, void>
 
 /** How long to wait for entries that a service claims to have created. */
 export interface Patience {
@@ -164,11 +164,10 @@ export class ListedEntries<Found extends Identified> {
     { found }: Looked<Found>,
     status: number | undefined,
     mixedUp: string,
-  ): Generator<SharedOutcome, undefined> {
+  ): Generator<SharedOutcome, void> {
     for (const { change } of found) {
       const requests = this.#requests.take()
       yield { changes: [change], outcome: { result: 'applied', status, requests, mixedUp } }
     }
-    return undefined
   }
 }

@@ -188,7 +188,8 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
   },
   'seen-again': {
     meaning: 'missing in the read, and found by the recheck: not deleted',
-    remedy: undefined,
+    remedy:
+      'The next run reads it again. If it comes back, check that the bind account can read objectClass and what the filter needs.',
     text: () => 'the read did not show it, and the recheck found it: not deleted',
   },
   'kept-by-policy': {

@@ -53,15 +53,14 @@ function send(reply: FastifyReply, file: string, type: string, content: AsyncIte
 }
 
 /** Quotes against formulas; the BOM makes spreadsheets read UTF-8. */
-async function* csv(columns: readonly string[], row: Row, parts: Parts): AsyncGenerator<string, undefined> {
+async function* csv(columns: readonly string[], row: Row, parts: Parts): AsyncGenerator<string, void> {
   yield stringify([columns], { bom: true })
   for await (const part of parts) {
     yield stringify(part.map(row), { columns: [...columns], escape_formulas: true })
   }
-  return undefined
 }
 
-async function* json(parts: Parts): AsyncGenerator<string, undefined> {
+async function* json(parts: Parts): AsyncGenerator<string, void> {
   yield '['
   let separator = '\n'
   for await (const part of parts) {
@@ -69,7 +68,6 @@ async function* json(parts: Parts): AsyncGenerator<string, undefined> {
     separator = ',\n'
   }
   yield '\n]\n'
-  return undefined
 }
 
 const NOTICE_COLUMNS = ['number', 'kind', 'id', 'code', 'detail']

@@ -21,7 +21,7 @@ export function addEvents(app: FastifyInstance, browse: Pick<Browse, 'run'>): vo
   })
 }
 
-async function* progressOf(browse: Pick<Browse, 'run'>, run: number): AsyncGenerator<string, undefined> {
+async function* progressOf(browse: Pick<Browse, 'run'>, run: number): AsyncGenerator<string, void> {
   let last = ''
   for (let quiet = 0; ; quiet += 1) {
     const view = await browse.run(run)
@@ -33,5 +33,4 @@ async function* progressOf(browse: Pick<Browse, 'run'>, run: number): AsyncGener
     await sleep(LOOK_MS, undefined, { ref: false })
   }
   yield 'event: end\ndata: {}\n\n'
-  return undefined
 }

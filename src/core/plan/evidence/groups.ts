@@ -91,7 +91,6 @@ function* emptiedGroups(
     const params = { how: 'no-members', group: change.name, had: change.have.length, reason } as const
     const losers = [planned, ...(yield* around(change))]
     found.push(losingFinding({ code: 'group-emptied', params }, losers))
-    return undefined
   })
   return found
 }

@@ -183,7 +183,7 @@ export class UndoDraft {
   }
 
   /** A user in groups that other clients have set is not as the run left it. */
-  *#keepUsersOfOtherGroups(): Steps<undefined> {
+  *#keepUsersOfOtherGroups(): Steps<void> {
     if (this.#deletes.user.size === 0) return undefined
     const { groups, users } = this.#facts.directory
     return yield* forEachOfSizeInSteps(groups.values(), sizeOf, ({ id, name, members }) => {
@@ -212,7 +212,7 @@ export class UndoDraft {
     return change === undefined ? [] : membersDifference(change).added
   }
 
-  *#undoMembers(change: SetMembers): Steps<undefined> {
+  *#undoMembers(change: SetMembers): Steps<void> {
     const { part, writesMembers } = this.#facts
     const { id: group } = change
     const now = this.#groupNow(group)

@@ -34,7 +34,6 @@ export function* listGroups(image: LdapImage, { nested }: GroupPlace): Steps<rea
       dn,
       listed: { key: id === '' ? dn : id, id, dn: record.dn, lists: [...own, ...told], memberOf },
     })
-    return undefined
   })
   return read
 }

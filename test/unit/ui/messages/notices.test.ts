@@ -452,7 +452,7 @@ test('a notice beside the name of the entry does not repeat it', () => {
 })
 
 describe('every code', () => {
-  const INFORMATIONAL: ReadonlySet<string> = new Set(['seen-again', 'read-back'])
+  const INFORMATIONAL: ReadonlySet<string> = new Set(['read-back'])
 
   test.each(Object.entries(NOTICES))('%s has a meaning, and a remedy where there is one', (code, message) => {
     const { meaning, remedy } = message
