@@ -243,7 +243,7 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     {
       code: 'reborn',
       sentence:
-        /^Ana \(user ana\) is in the source, and not in the directory; is back after this sync deleted it within the last day/,
+        /^Ana \(user ana\) is in the source, and not in the directory; is back after this sync deleted it in the last 24 hours/,
       next: /only if a day has passed since its delete, or after an approval/,
       todo: /dirsyncd sync corp lists the blocked changes/,
     },
