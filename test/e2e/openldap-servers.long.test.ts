@@ -64,7 +64,7 @@ test('a server restored from an older backup changes nothing until it is newer, 
   const before = await corp.uids()
   const csn = '\\d{14}\\.\\d{6}Z#000000#000#000000'
   const sentence =
-    `server-not-newer: ${slapd.url} is older than the last good read, of ${slapd.url} ` +
+    `server-not-newer: ${slapd.url} is older than ${slapd.url} was in the last complete run ` +
     `\\(${BASE} 000: ${csn} then, ${csn} now\\); nothing is changed until it has caught up`
   const older = await corp.sync()
   expect(older).toMatchObject({ code: 4, stderr: '' })
@@ -127,7 +127,7 @@ describe('a provider, and a consumer that asks it each two seconds, read by turn
     expect(waited.length).toBeGreaterThanOrEqual((turns - 4) / 2)
     for (const sentence of waited)
       expect(sentence).toMatch(
-        `${consumer.url} is older than the last good read, of ${provider.url} (${BASE} 000: `,
+        `${consumer.url} is older than ${provider.url} was in the last complete run (${BASE} 000: `,
       )
     await untilInTime(consumer, provider)
     for (const server of [consumer, provider]) {
