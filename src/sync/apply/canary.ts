@@ -197,6 +197,6 @@ function outage(ms: number, answer: string): DirsyncdError {
   return new DirsyncdError(
     'directory-unreachable',
     `What the service was sent could not be read back for ${Math.round(ms / 60_000)} minutes; the last answer was: ` +
-      `${answer} Nothing more was sent. The next run goes on with what is left.`,
+      `${answer.replace(/\.$/, '')}. Nothing more was sent. The next run goes on with what is left.`,
   )
 }

@@ -227,9 +227,9 @@ class Pace {
 
 function outage(ms: number, answer: string | undefined): DirsyncdError {
   const why =
-    answer === undefined ? "the directory's service does not do them." : `the last answer was: ${answer}`
+    answer === undefined ? "the directory's service does not do them" : `the last answer was: ${answer}`
   return new DirsyncdError(
     'directory-unreachable',
-    `No change could be applied for ${Math.round(ms / 60_000)} minutes; ${why} The next run goes on with what is left.`,
+    `No change could be applied for ${Math.round(ms / 60_000)} minutes; ${why.replace(/\.$/, '')}. The next run goes on with what is left.`,
   )
 }
