@@ -26,7 +26,7 @@ What a run reports about an entry, or about one side, besides the changes.
 const VERDICTS_HEAD = `
 ## Verdicts of explain
 
-What \`dirsyncd explain\` says first about an entry: one of these codes, or the code of the notice that is the reason. The answer
+\`dirsyncd explain\` begins with one of these codes, or with the code of the notice that is the reason. The answer
 itself has the remedy.
 `
 

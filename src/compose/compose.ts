@@ -7,7 +7,7 @@ import type { Log } from '../base/log/log.ts'
 import type { Times } from '../queue/times.ts'
 
 /**
- * What commands get. Only the files under `compose/` and `operations/{check,init}` import concrete adapters; they open
+ * The entry points of commands. Only the files under `compose/` and `operations/{check,init}` import concrete adapters; they open
  * and dispose them. Default `times`: the time-outs and intervals of production.
  */
 export function createCompose(times?: Times) {

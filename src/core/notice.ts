@@ -248,7 +248,7 @@ export function isNotice<Code extends NoticeCode>(notice: Notice, code: Code): n
   return notice.code === code
 }
 
-/** A delete that this run does not make. What waits may also be a create, an update or a change of members. */
+/** Whether the notice is of a delayed delete: creates, updates and member changes are delayed, too. */
 export function isWaitingDelete(notice: Notice): notice is NoticeOf<'in-grace' | 'unproved'> {
   if (!isNotice(notice, 'in-grace') && !isNotice(notice, 'unproved')) return false
   return notice.params.op === 'delete-user' || notice.params.op === 'delete-group'

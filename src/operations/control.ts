@@ -191,7 +191,7 @@ export interface ReleaseRequest {
   readonly only?: Only
 }
 
-/** What a command asks a daemon for; each input and answer is JSON. */
+/** The operations that a daemon performs for commands; inputs and answers are JSON. */
 export const OPERATIONS = [
   'configuration',
   'requestRun',

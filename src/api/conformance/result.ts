@@ -34,7 +34,7 @@ export interface Result {
   readonly probe: string
   readonly state: 'ok' | 'differs' | 'not-checked'
   readonly differences: readonly Mismatch[]
-  /** What the service does not do, and the description does not state. */
+  /** A capability that the service lacks and the description does not require. */
   readonly unstated?: Mismatch
   /** Why it was not checked. */
   readonly reason?: string

@@ -27,7 +27,7 @@ export class Session implements AsyncDisposable {
   readonly #dispatcher: Dispatcher
   /** Operations that the token may not use, with the reason. */
   readonly #refused = new Map<Operation, string>()
-  /** Of the entries of the current case, by external id. */
+  /** The clean-up of each entry of the current case, by external id. */
   readonly #removals = new Map<string, Cleanup>()
   /** Run at the end. */
   readonly #cleanups: Cleanup[] = []

@@ -57,7 +57,7 @@ const LIKELY_ENCODINGS = [
   'gb18030',
 ]
 
-/** What to do about text that is invalid in an encoding: shows a line of it in likely encodings. */
+/** Proposes an encoding for text that is invalid in the configured one: shows a line of it in likely encodings. */
 export function encodingRemedy(encoding: string, line: Buffer = Buffer.alloc(0)): string {
   if (encoding !== 'utf-8' && isUtf8(line)) return 'it looks like utf-8; set encoding: utf-8, or auto'
   const readings = encoding.startsWith('utf-16') ? [] : readingsOf(line)

@@ -6,7 +6,7 @@ export type Lookup = (attribute: string) => readonly string[]
 
 export interface Context {
   lookup: Lookup
-  /** Of several values of an attribute those of the highest rank count; `undefined` where all are equal. */
+  /** Only the values of an attribute with the highest rank count; `undefined` where all are equal. */
   readonly rankOf: Rank | undefined
   /** `undefined`: no trace. */
   readonly steps: TraceStep[] | undefined

@@ -43,7 +43,7 @@ async function pagesOf(
 }
 
 interface PageCase {
-  /** Of the last page, the number of the page to read. */
+  /** Returns the number of the page to read, from that of the last page. */
   readonly numberOf: (last: number) => number
   /** How many the list must have; default 2. */
   readonly pages?: number

@@ -4,7 +4,7 @@ import { totalOf } from '../pages.ts'
 import type { Session } from '../session.ts'
 import type { Case, Row } from './case.ts'
 
-/** What the description states of the query parameters besides those of paging. */
+/** Cases for the query parameters of the description, without those of paging. */
 export function queryCases(row: Row): readonly Case[] {
   if (row.operation === 'listSubscriptions') return allOnOnePage(row)
   if (row.operation === 'listEvents') return filters(row)

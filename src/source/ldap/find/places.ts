@@ -79,7 +79,7 @@ function spellingsOf(email: string): string[] {
   return [email, `smtp:${email}`, email.slice(0, email.lastIndexOf('@'))]
 }
 
-/** Of a name that is stored in parts: each word is a value, or its begin and its end are. */
+/** Filters for a name that is stored in parts: each word is a value, or its first and last parts are. */
 function inParts(names: readonly string[], who: string): Filter[] {
   const words = who.split(/\s+/).filter((word) => word !== '')
   if (words.length < 2 || words.length > MOST_WORDS) return []

@@ -36,8 +36,7 @@ function absent(facts: Story): Part {
 }
 
 /**
- * Of an entry that the source does not have: the owner of its e-mail there, most likely the same user with a changed or
- * missing id.
+ * The user of the source with the e-mail of an absent entry: most likely the same user with a changed or missing id.
  */
 export function emailHolder({ source: { entries, sameEmail }, sync }: Story): Part {
   const [holder] = sameEmail

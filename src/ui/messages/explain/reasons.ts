@@ -92,7 +92,7 @@ const STILL_TRUE: { readonly [Code in NoticeCode]?: Test<Code> } = {
   rejected: ({ op }, facts) => op === 'set-members' && mayDiffer(facts),
 }
 
-/** Of a group whose members only a run compares. */
+/** Whether the members of the group may differ: only a run compares them. */
 function mayDiffer(facts: Story): boolean {
   const { planned, sameMembers, source } = facts
   return planned === undefined && sameMembers === null && source.entries[0]?.members !== membersThere(facts)

@@ -144,7 +144,7 @@ export class MembersNow {
     if (this.#isFull && this.#climbs) return 'too-many'
     const { groups } = this.before.lists
     const strangers = this.#unresolvedBefore(group)
-    // Who was renamed twice during the read may be listed by the name in between.
+    // A group may list a user that was renamed twice during the read by its second name.
     const isMoving = lost.some((id) => this.#elsewhere.has(id) && this.#people.get(id)?.state !== 'absent')
     for (const dn of this.#openIn(group)) {
       if (!this.#shown.has(dn)) return 'too-many'
@@ -211,7 +211,7 @@ export class MembersNow {
     return [...dns, ...(this.#climbs ? group.memberOf : [])].filter((dn) => this.#isOpen(dn, strangers))
   }
 
-  /** Strangers of the first read count only when a lost user has left or was renamed: it had such a DN, or has it. */
+  /** Strangers of the first read count only when a lost user has left or was renamed: the user may have had such a DN. */
   #isOpen(dn: string, strangers: ReadonlySet<string> = new Set()): boolean {
     if (this.#groups.has(dn) || this.#peopleDns.has(dn)) return false
     if (this.before.lists.groups.has(dn)) return this.before.lists.isFlat
@@ -286,7 +286,7 @@ export class MembersNow {
   }
 }
 
-/** The rechecked users who are there, and by group those who name it, or have it as their primary one. */
+/** The rechecked users that exist, and for each group the users that name it, also as their primary group. */
 interface ToldByPeople {
   readonly reread: ReadonlySet<string>
   readonly naming: ReadonlyMap<string, readonly string[]>
