@@ -147,6 +147,25 @@ function* eachRowDiffering(users: UsersOfSide<unknown>, visit: (row: number) => 
   }
 }
 
+/** The users of the source without those known to be equal on both sides. */
+export function* differingUsers(sides: BothSides): Generator<UserEntry, void> {
+  const { source } = sides
+  if (!(source instanceof SourceUsers) || tableOf(sides) === undefined) return yield* source.values()
+  for (const row of differingRows(source)) yield source.entryOf(row)
+}
+
+/** The ids in the directory without users known to be equal on both sides. */
+export function* differingIds(sides: BothSides): Generator<string, void> {
+  const { directory } = sides
+  if (!(directory instanceof DirectoryUsers) || tableOf(sides) === undefined) return yield* directory.keys()
+  for (const row of differingRows(directory)) yield directory.table.idOf(row)
+}
+
+function* differingRows(users: UsersOfSide<unknown>): Generator<number, void> {
+  const { table } = users
+  for (let row = 0; row < table.rows; row += 1) if (users.isRow(row) && !table.isOnBoth(row)) yield row
+}
+
 /** Includes all users whose e-mail another user of either side has; a few others may be among them. */
 export function* sharingEmail(sides: BothSides): Steps<{
   readonly source: readonly UserEntry[]

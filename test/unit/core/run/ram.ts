@@ -1,0 +1,255 @@
+import { atOnce } from '../../../../src/base/steps.ts'
+import type { Block, Check } from '../../../../src/core/checks/check.ts'
+import { asked } from '../../../../src/core/checks/asked.ts'
+import { rejected } from '../../../../src/core/checks/rejected.ts'
+import { Decisions, EMPTY_LEDGER, isRepeating, type Ledger } from '../../../../src/core/decisions.ts'
+import { diff } from '../../../../src/core/diff/diff.ts'
+import type { DiffRules, Snapshots } from '../../../../src/core/diff/differences.ts'
+import { type Facts, firstFacts, judge } from '../../../../src/core/judge.ts'
+import { all, type FactKey, type Key, keyText, parseKey, wholeOf } from '../../../../src/core/keys.ts'
+import { afterApplying, afterCompleteRun, asking } from '../../../../src/core/ledger.ts'
+import { order, removalsOf } from '../../../../src/core/order.ts'
+import type { Change } from '../../../../src/core/plan/change.ts'
+import { isAbout, within } from '../../../../src/core/within.ts'
+import type { Left } from '../../../../src/core/without.ts'
+
+/** A run as `sync/run.ts` makes it, on a store in RAM: toy checks judge toy worlds, the rest is the core. */
+export interface World extends Snapshots {
+  readonly hidden: ReadonlySet<string>
+  readonly found: ReadonlySet<string>
+  readonly deletedLastDay: ReadonlySet<string>
+  readonly isUnreadable: boolean
+  readonly isPartial: boolean
+  readonly configuration: string
+  readonly server: number
+}
+
+export interface Job {
+  /** In days. */
+  readonly now: number
+  readonly isDry: boolean
+  readonly scope: ReadonlySet<string> | undefined
+  readonly crash: boolean
+  readonly fails: (text: string) => boolean
+}
+
+export interface ToyFacts extends Facts {
+  readonly world: World
+  readonly job: Job
+  readonly states: ReadonlyMap<string, unknown>
+}
+
+export type Moment = 'begun' | 'applied' | 'held'
+
+export interface ToyCheck extends Check<ToyFacts> {
+  readonly tier: 'rules' | 'anomalies' | 'guards'
+  next?(facts: ToyFacts, moment: Moment): unknown
+}
+
+export interface Ended {
+  readonly id: number
+  readonly end: 'planned' | 'held' | 'applied' | 'failed'
+  readonly blocks: readonly Block[]
+  readonly left: Left
+  /** The open questions that this run raised. */
+  readonly asked: readonly string[]
+  readonly sent: readonly string[]
+  readonly plan: readonly Change[]
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+const RULES: DiffRules = { policy: 'mirror', membership: 'write', allowedDomains: [] }
+
+interface Shown {
+  readonly codes: ReadonlyMap<string, ReadonlySet<string>>
+  /** What only the stop of the plan keeps. */
+  readonly waiting: readonly Key[]
+  readonly origin: string
+}
+
+export class RamStore {
+  readonly states = new Map<string, unknown>()
+  readonly ledgers = new Map<string, Ledger>()
+  readonly runs: Shown[] = []
+
+  ledger(origin: string): Ledger {
+    return this.ledgers.get(origin) ?? EMPTY_LEDGER
+  }
+
+  decisions(origin: string, now: number): Decisions {
+    return new Decisions(this.ledger(origin), dateOf(now))
+  }
+
+  begin({ blocks, isStopped, waiting }: Facts, origin: string): number {
+    const codes = new Map<string, ReadonlySet<string>>()
+    const { questions } = this.ledger(origin)
+    for (const block of blocks) {
+      const texts = block.asks ? [keyText(block.asks)] : isLiftable(block) ? [...block.keys].map(keyText) : []
+      for (const text of texts) {
+        const own = isRepeating(block) ? (questions.get(text) ?? []) : [block.code]
+        codes.set(text, new Set([...(codes.get(text) ?? []), ...own]))
+      }
+    }
+    return this.runs.push({ codes, origin, waiting: isStopped ? [...all(waiting)] : [] })
+  }
+
+  decide(decision: 'approve' | 'reject', run: number, part: Part = {}, now = 0): number {
+    const { codes: shown, waiting, origin } = this.runs[run - 1]!
+    const before = this.ledger(origin)
+    const { isOpen } = new Decisions(before, dateOf(now))
+    const isPart = part.id !== undefined || part.only !== undefined
+    const codesOf = (text: string) =>
+      [...(shown.get(text) ?? [])].filter((code) =>
+        part.code === undefined
+          ? isPart || before.questions.get(text)?.has(code) === true
+          : code === part.code,
+      )
+    const chosen = [...shown.keys()].filter((text) => {
+      if (!isChosen(text, part)) return false
+      if (isPart && part.code === undefined) return true
+      return codesOf(text).length > 0 && (part.code !== undefined || isOpen(JSON.parse(text) as Key))
+    })
+    if (!isPart && part.code === undefined && part.all !== true && new Set(chosen.flatMap(codesOf)).size > 1)
+      throw new Error('more than one reason: --code CODE or --all')
+    if (isPart && part.code === undefined)
+      chosen.push(...waiting.map(keyText).filter((text) => isChosen(text, part)))
+    const approvals = new Map(before.approvals)
+    const rejections = new Map(before.rejections)
+    for (const text of chosen) {
+      if (decision === 'reject') {
+        rejections.set(text, { run, by: 'ana', at: dateOf(now), reason: '' })
+        approvals.delete(text)
+        continue
+      }
+      rejections.delete(text)
+      const codes = new Set([...(approvals.get(text)?.codes ?? []), ...codesOf(text)])
+      approvals.set(text, { codes, at: dateOf(now), isUsed: false })
+      // A delete needs that the user leaves: where the run did not ask about that, it is approved, too.
+      const key = parseKey(text)
+      const whole = key && keyText(wholeOf(key))
+      if (whole !== undefined && !shown.has(whole) && !approvals.has(whole))
+        approvals.set(whole, { codes: new Set(), at: dateOf(now), isUsed: false })
+    }
+    this.ledgers.set(origin, { ...before, approvals, rejections })
+    return chosen.length
+  }
+}
+
+export interface Part {
+  readonly id?: readonly string[]
+  readonly only?: readonly ('creates' | 'updates' | 'deletes' | 'members')[]
+  readonly code?: string
+  readonly all?: boolean
+}
+
+const OPS = {
+  create: 'creates',
+  name: 'updates',
+  email: 'updates',
+  delete: 'deletes',
+  leave: 'deletes',
+  '+member': 'members',
+  '-member': 'members',
+} as const
+
+function isChosen(text: string, { id, only }: Part): boolean {
+  const key = parseKey(text)
+  if (key === undefined) return id === undefined && only === undefined
+  return (id === undefined || isAbout(key, new Set(id))) && (only?.includes(OPS[key[2]]) ?? true)
+}
+
+function isLiftable({ until }: Block): boolean {
+  return until === 'decision' || until === 'time'
+}
+
+export function dateOf(day: number): Date {
+  return new Date(day * DAY_MS)
+}
+
+export function run(
+  checks: readonly ToyCheck[],
+  {
+    world,
+    job,
+    origin,
+    store,
+    rules = RULES,
+  }: { world: World; job: Job; origin: string; store: RamStore; rules?: DiffRules },
+): Ended {
+  const { states } = store
+  const decisions = new Decisions(store.ledger(origin), dateOf(job.now))
+  const wanted = atOnce(diff(world, rules))
+  const of = (tier: ToyCheck['tier']) => checks.filter((check) => check.tier === tier)
+  const first = { ...atOnce(firstFacts(wanted, decisions, world.isPartial)), world, job, states }
+  const ruled = atOnce(judge<ToyFacts>([rejected, ...of('rules')], first))
+  const proved = atOnce(judge(of('anomalies'), ruled))
+  const judged = atOnce(judge<ToyFacts>([asked, ...of('guards')], proved))
+  const left = job.scope === undefined ? judged.left : atOnce(within(judged.left, job.scope))
+  const end = job.isDry ? 'planned' : judged.isStopped ? 'held' : 'applied'
+  const id = store.begin(judged, origin)
+  const plan = [...atOnce(order(left, () => 'gone'))].map(({ change }) => change)
+  const result = { id, blocks: judged.blocks, left, asked: [], sent: [], plan }
+  if (end === 'planned') return { ...result, end }
+  const save = (ledger: Ledger) => store.ledgers.set(origin, ledger)
+  const next = (moment: Moment) => {
+    for (const check of checks)
+      if (check.next !== undefined)
+        states.set(check.name, check.next(judged, moment) ?? states.get(check.name))
+  }
+  const isInScope = (key: Key) => job.scope === undefined || job.scope.has(key[1])
+  save(atOnce(asking(store.ledger(origin), judged.blocks, isInScope)))
+  next('begun')
+  if (job.crash) return { ...result, end: 'failed' }
+  const { sent, done } = apply(left, plan, job.fails)
+  save(atOnce(afterApplying(store.ledger(origin), { ...judged, left }, done)))
+  const isWhole =
+    job.scope === undefined &&
+    !world.isPartial &&
+    origin === 'sync' &&
+    !judged.blocks.some(({ code }) => code === 'server-older')
+  if (isWhole) next(end)
+  if (isWhole && !world.isUnreadable) save(atOnce(afterCompleteRun(store.ledger(origin), judged)))
+  const { isOpen } = new Decisions(store.ledger(origin), dateOf(job.now))
+  const raised = judged.blocks.flatMap(({ asks, until, keys }): readonly (Key | FactKey)[] =>
+    asks ? [asks] : until === 'decision' ? [...keys] : [],
+  )
+  const open = new Set(raised.filter((key) => isOpen(key)).map(keyText))
+  return { ...result, end, sent, asked: [...open] }
+}
+
+/** Sends a plan; what needs a key that failed is sent without it. */
+function apply(left: Left, plan: readonly Change[], fails: (text: string) => boolean) {
+  const failed = new Set<string>()
+  const done: Key[] = []
+  for (const change of inOrder(plan))
+    for (const key of keysOf(left, change)) {
+      const isOut = left.wanted.needsOf(key).some((need) => failed.has(keyText(need)))
+      if (isOut || fails(keyText(key))) failed.add(keyText(key))
+      else done.push(key)
+    }
+  return { sent: done.map(keyText), done }
+}
+
+/** Of users that take e-mails of others, each after those that it waits for. */
+function inOrder(plan: readonly Change[]): readonly Change[] {
+  const waiting = plan.filter(isTaking).toSorted((a, b) => roundOf(a) - roundOf(b))
+  return plan.map((change) => (isTaking(change) ? waiting.shift()! : change))
+}
+
+function isTaking(change: Change): boolean {
+  return 'takes' in change && change.takes !== undefined
+}
+
+function roundOf(change: Change): number {
+  return ('takes' in change ? change.takes?.after : 0) ?? Infinity
+}
+
+function keysOf(left: Left, { op, id }: Change): readonly Key[] {
+  const isUser = op.endsWith('user')
+  if (op.startsWith('delete')) return [[isUser ? 'user' : 'group', id, 'delete']]
+  const keys = [...left.wanted.keysOf(isUser ? 'user' : 'group', id)].filter((key) => left.has(key))
+  const isMember = ([, , field]: Key) => field.endsWith('member')
+  if (op !== 'set-members') return keys.filter((key) => !isMember(key))
+  const removals = new Set([...removalsOf(left)].map(keyText))
+  return keys.filter((key) => key[2] === '+member' || removals.has(keyText(key)))
+}
