@@ -2,7 +2,7 @@ import { forEachInSteps, type Steps } from '../base/steps.ts'
 import type { Block, Check } from './checks/check.ts'
 import type { Decisions } from './decisions.ts'
 import type { Differences } from './diff/differences.ts'
-import { type Key, KeySet, keyText, matching, wholeOf } from './keys.ts'
+import { type BlockedKeys, FIELDS, isEmpty, type Key, KeySet, keyText, matching, wholeOf } from './keys.ts'
 import { type Left, without } from './without.ts'
 
 /** What a tier of checks sees. */
@@ -24,7 +24,7 @@ export interface Facts {
 }
 
 export function* firstFacts(wanted: Differences, decisions: Decisions, isPartial = false): Steps<Facts> {
-  const left = yield* without(wanted, () => false)
+  const left = yield* without(wanted, [])
   return { wanted, left, waiting: left, blocks: [], found: [], decisions, isPartial, isStopped: false }
 }
 
@@ -40,15 +40,14 @@ export function* judge<F extends Facts>(checks: readonly Check<F>[], facts: F): 
     }
   }
   const { wanted, decisions } = facts
-  const isBlocked = anyOf(blocks)
-  const waiting = yield* without(wanted, isBlocked)
+  const blocked = blocks.map(({ keys }) => keys)
+  const waiting = yield* without(wanted, blocked)
   const stops = blocks.filter((block) => block.stops === 'plan')
   const isStopped = stops.length > 0
   if (!isStopped) return { ...facts, found, blocks, waiting, left: waiting, isStopped }
-  const goes = stops.some(({ asks }) => asks !== undefined)
-    ? () => false
-    : yield* approvedWithNeeds(wanted, decisions, isBlocked)
-  const left = yield* without(wanted, (key) => isBlocked(key) || !goes(key))
+  const isForAll = stops.some(({ asks }) => asks !== undefined)
+  const goes = isForAll ? () => false : yield* approvedWithNeeds(wanted, decisions, blocked)
+  const left = yield* without(wanted, [...blocked, matching(waiting, FIELDS, (key) => !goes(key))])
   return { ...facts, found, blocks, waiting, left, isStopped }
 }
 
@@ -76,8 +75,9 @@ function* withoutApproved(block: Block, decisions: Decisions): Steps<Block | und
 function* approvedWithNeeds(
   wanted: Differences,
   decisions: Decisions,
-  isBlocked: (key: Key) => boolean,
+  blocked: readonly BlockedKeys[],
 ): Steps<(key: Key) => boolean> {
+  const isBlocked = (key: Key): boolean => blocked.some((keys) => keys.has(key))
   const needs = new Map<string, readonly Key[]>()
   const released = new Set<string>()
   yield* forEachInSteps(wanted.transfers(), ([key, needed]) => {
@@ -99,14 +99,4 @@ function* approvedWithNeeds(
       (need[2] === 'create' || need[2] === 'leave') && decisions.isApproved(need)
     return wanted.needsOf(key).some(isWithEntry)
   }
-}
-
-function anyOf(blocks: readonly Block[]): (key: Key) => boolean {
-  const named = blocks.filter(({ keys }) => !isEmpty(keys)).map(({ keys }) => keys)
-  return (key) => named.some((keys) => keys.has(key))
-}
-
-function isEmpty(keys: Iterable<Key>): boolean {
-  for (const _ of keys) return false
-  return true
 }

@@ -51,8 +51,16 @@ export interface Keys {
   of(kind: Kind, field: Field): Iterable<Key>
 }
 
+/** The keys that a block names; of many only a test, and how to find them. */
+export interface BlockedKeys extends Iterable<Key> {
+  /** No key has another field. */
+  readonly fields: ReadonlySet<Field>
+  has(key: Key): boolean
+}
+
 /** Keys that are listed one by one. */
-export class KeySet implements Iterable<Key> {
+export class KeySet implements BlockedKeys {
+  readonly fields = new Set<Field>()
   readonly #keys = new Map<string, Key>()
 
   constructor(keys: Iterable<Key> = []) {
@@ -64,11 +72,12 @@ export class KeySet implements Iterable<Key> {
   }
 
   add(key: Key): void {
+    this.fields.add(key[2])
     this.#keys.set(keyText(key), key)
   }
 
   has(key: Key): boolean {
-    return this.#keys.size > 0 && this.#keys.has(keyText(key))
+    return this.fields.has(key[2]) && this.#keys.has(keyText(key))
   }
 
   [Symbol.iterator](): Iterator<Key> {
@@ -76,12 +85,19 @@ export class KeySet implements Iterable<Key> {
   }
 }
 
-/** The keys that pass a test, found when they are asked for. */
-export function matching(keys: Keys, test: (key: Key) => boolean): Iterable<Key> & Pick<Keys, 'has'> {
+/** The keys with these fields that pass a test, found when they are asked for. */
+export function matching(
+  keys: Keys,
+  fields: readonly Field[],
+  test: (key: Key) => boolean = () => true,
+): BlockedKeys {
+  const all = new Set(fields)
   return {
-    has: (key) => test(key) && keys.has(key),
+    fields: all,
+    has: (key) => all.has(key[2]) && test(key) && keys.has(key),
     *[Symbol.iterator]() {
-      for (const key of all(keys)) if (test(key)) yield key
+      for (const kind of ['user', 'group'] as const)
+        for (const field of all) for (const key of keys.of(kind, field)) if (test(key)) yield key
     },
   }
 }
@@ -95,4 +111,19 @@ export function* all(keys: Keys): Generator<Key, void> {
 export function parseKey(text: string): Key | undefined {
   const key = JSON.parse(text) as Key | FactKey
   return isFact(key) ? undefined : key
+}
+
+export function union(some: readonly BlockedKeys[]): BlockedKeys {
+  return {
+    fields: new Set(some.flatMap(({ fields }) => [...fields])),
+    has: (key) => some.some((keys) => keys.has(key)),
+    *[Symbol.iterator]() {
+      for (const keys of some) yield* keys
+    },
+  }
+}
+
+export function isEmpty(keys: Iterable<Key>): boolean {
+  for (const _ of keys) return false
+  return true
 }

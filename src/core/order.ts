@@ -2,14 +2,20 @@ import { listAt } from '../base/lists.ts'
 import { byCodeUnit } from '../base/order.ts'
 import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../base/steps.ts'
 import type { Kind } from './entries/entry.ts'
-import { createOf, deleteOf, type Key } from './keys.ts'
+import { unionInSteps } from './entries/sorting.ts'
+import { createOf, deleteOf, type Field, type Key } from './keys.ts'
 import {
   type Change,
+  type CreateGroup,
   type CreateUser,
+  type DeleteGroup,
   type DeleteReason,
   fingerprint,
+  kindOf,
+  type Op,
   type SetMembers,
   type Takes,
+  type UpdateGroup,
   type UpdateUser,
 } from './plan/change.ts'
 import { type Phase, PlannedChanges, type UserOp } from './plan/changes.ts'
@@ -19,9 +25,8 @@ type WhyDeleted = (kind: Kind, id: string) => DeleteReason
 
 /** The requests for what is left: needs first, circles of e-mails and what needs them last. */
 export function* order(left: Left, whyDeleted: WhyDeleted): Steps<PlannedChanges> {
-  const transfers = yield* findTransfers(left)
-  const make = new Changes(left, transfers, whyDeleted)
-  yield* make.findGroups()
+  const make = yield* createChanges(left, whyDeleted)
+  const { transfers } = make
   const changes = new PlannedChanges((op, id) => make.ofUser(op, id))
   const add = (change: Change, phase: Phase, removes = 0): void => {
     changes.add({ change, phase, fingerprint: fingerprint(change), removes })
@@ -39,19 +44,9 @@ export function* order(left: Left, whyDeleted: WhyDeleted): Steps<PlannedChanges
   yield* forEachInSteps(left.of('user', 'delete'), ([, id]) => {
     add(make.deleteUser(id), transfers.frees(id) ? 'free-emails' : 'delete-users', 1)
   })
-  yield* forEachInSteps(left.of('group', 'create'), ([, id]) => {
-    add({ op: 'create-group', id, want: { name: make.groupName(id) } }, 'groups')
-  })
-  yield* forEachInSteps(left.of('group', 'name'), ([, id]) => {
-    const have = make.haveGroup(id)
-    if (have !== undefined)
-      add({ op: 'update-group', id, have, want: { name: make.groupName(id) } }, 'groups')
-  })
-  yield* forEachInSteps(left.of('group', 'delete'), ([, id]) => {
-    const { name = '', members = [] } = left.wanted.snapshots.directory.groups.get(id) ?? {}
-    const change = { op: 'delete-group', id, have: { name, members }, why: whyDeleted('group', id) } as const
-    add(change, 'delete-groups', 1)
-  })
+  yield* forEachInSteps(left.of('group', 'create'), ([, id]) => add(make.createGroup(id), 'groups'))
+  yield* forEachInSteps(left.of('group', 'name'), ([, id]) => add(make.updateGroup(id), 'groups'))
+  yield* forEachInSteps(left.of('group', 'delete'), ([, id]) => add(make.deleteGroup(id), 'delete-groups', 1))
   const sizes = ([id]: readonly [string, unknown]) =>
     left.wanted.snapshots.source.groups.get(id)?.members.length ?? 0
   yield* forEachOfSizeInSteps(left.wanted.members, sizes, function* ([id]) {
@@ -59,6 +54,12 @@ export function* order(left: Left, whyDeleted: WhyDeleted): Steps<PlannedChanges
     if (found !== undefined) add(found.change, 'members', found.removes)
   })
   yield* changes.order()
+  return changes
+}
+
+export function* createChanges(left: Left, whyDeleted: WhyDeleted): Steps<Changes> {
+  const changes = new Changes(left, yield* findTransfers(left), whyDeleted)
+  yield* changes.findGroups()
   return changes
 }
 
@@ -126,16 +127,16 @@ function* depthsOf(holders: ReadonlyMap<string, readonly Key[]>): Steps<Readonly
 }
 
 /** Makes each change from both snapshots, always the same. */
-class Changes {
+export class Changes {
   readonly #left: Left
-  readonly #transfers: Transfers
+  readonly transfers: Transfers
   readonly #whyDeleted: WhyDeleted
   /** Of users that are deleted, by id. */
   readonly #groups = new Map<string, string[]>()
 
   constructor(left: Left, transfers: Transfers, whyDeleted: WhyDeleted) {
     this.#left = left
-    this.#transfers = transfers
+    this.transfers = transfers
     this.#whyDeleted = whyDeleted
   }
 
@@ -150,6 +151,28 @@ class Changes {
     )
   }
 
+  /** The change of this kind that is left of the entry, if any. */
+  *of(op: Op, id: string): Steps<Change | undefined> {
+    const { wanted } = this.#left
+    const has = (field: Field): boolean => this.#left.has([kindOf(op), id, field])
+    switch (op) {
+      case 'create-user':
+        return has('create') ? this.createUser(id) : undefined
+      case 'update-user':
+        return wanted.isThere('user', id) ? this.updateUser(id) : undefined
+      case 'delete-user':
+        return has('delete') ? this.deleteUser(id) : undefined
+      case 'create-group':
+        return has('create') ? this.createGroup(id) : undefined
+      case 'update-group':
+        return wanted.keyOfValue('group', id, 'name') === undefined ? undefined : this.updateGroup(id)
+      case 'delete-group':
+        return has('delete') ? this.deleteGroup(id) : undefined
+      case 'set-members':
+        return (yield* this.setMembers(id))?.change
+    }
+  }
+
   ofUser(op: UserOp, id: string): Change {
     if (op === 'delete-user') return this.deleteUser(id)
     return op === 'create-user' ? this.createUser(id) : this.updateUser(id)!
@@ -158,7 +181,7 @@ class Changes {
   createUser(id: string): CreateUser {
     const { employeeId } = this.#left.wanted.wantedUser(id)!
     const want = { ...this.#valuesOf(id), ...(employeeId !== undefined && { employeeId }) }
-    const oldId = want.email === undefined ? undefined : this.#transfers.oldIdOf(id)
+    const oldId = want.email === undefined ? undefined : this.transfers.oldIdOf(id)
     return { op: 'create-user', id, want, ...this.#takes(id, want), ...(oldId !== undefined && { oldId }) }
   }
 
@@ -172,7 +195,7 @@ class Changes {
   deleteUser(id: string): Change & { readonly op: 'delete-user' } {
     const { email = null, name = null } = this.#left.wanted.snapshots.directory.users.get(id) ?? {}
     const groups = (this.#groups.get(id) ?? []).toSorted(byCodeUnit)
-    const newId = this.#transfers.newIdOf(id)
+    const newId = this.transfers.newIdOf(id)
     const why = this.#whyDeleted('user', id)
     return {
       op: 'delete-user',
@@ -183,13 +206,22 @@ class Changes {
     }
   }
 
-  groupName(id: string): string {
-    return this.#left.wanted.wantedGroup(id)?.name ?? ''
+  createGroup(id: string): CreateGroup {
+    return { op: 'create-group', id, want: { name: this.#groupName(id) } }
   }
 
-  haveGroup(id: string): { readonly name: string } | undefined {
-    const have = this.#left.wanted.snapshots.directory.groups.get(id)
-    return have && { name: have.name }
+  updateGroup(id: string): UpdateGroup {
+    const { name = '' } = this.#left.wanted.snapshots.directory.groups.get(id) ?? {}
+    return { op: 'update-group', id, have: { name }, want: { name: this.#groupName(id) } }
+  }
+
+  deleteGroup(id: string): DeleteGroup {
+    const { name = '', members = [] } = this.#left.wanted.snapshots.directory.groups.get(id) ?? {}
+    return { op: 'delete-group', id, have: { name, members }, why: this.#whyDeleted('group', id) }
+  }
+
+  #groupName(id: string): string {
+    return this.#left.wanted.wantedGroup(id)?.name ?? ''
   }
 
   /** Without users that are deleted: they leave the group by that. `undefined` where only such ones leave. */
@@ -201,15 +233,13 @@ class Changes {
     if (!isKept) return undefined
     const have = wanted.snapshots.directory.groups.get(id)
     const isDeleted = (member: string): boolean => this.#groups.has(member)
-    const removed = new Set<string>()
-    yield* forEachInSteps(this.#left.membersOf(id, '-member'), ([, , , member]) => removed.add(member!))
-    const added: string[] = []
-    yield* forEachInSteps(this.#left.membersOf(id, '+member'), ([, , , member]) => added.push(member!))
-    const removes = [...removed].filter((member) => !isDeleted(member)).length
+    const { added, removed } = yield* this.#left.membersIn(id)
+    const removes = removed.filter((member) => !isDeleted(member)).length
     if (added.length + removes === 0) return undefined
-    const stay = (have?.members ?? []).filter((member) => !removed.has(member) && !isDeleted(member))
-    const want = added.length === 0 ? stay : [...stay, ...added].toSorted(byCodeUnit)
-    const name = have?.name ?? this.groupName(id)
+    const out = new Set(removed)
+    const stay = (have?.members ?? []).filter((member) => !out.has(member) && !isDeleted(member))
+    const want = yield* unionInSteps(stay, added)
+    const name = have?.name ?? this.#groupName(id)
     return { change: { op: 'set-members', id, name, have: have?.members ?? [], want }, removes }
   }
 
@@ -224,13 +254,12 @@ class Changes {
   }
 
   #takes(id: string, { email }: { readonly email?: string }): { readonly takes?: Takes } {
-    const takes = email === undefined ? undefined : this.#transfers.takesOf(id)
+    const takes = email === undefined ? undefined : this.transfers.takesOf(id)
     return takes === undefined ? {} : { takes }
   }
 }
 
-/** What is sent: a user's `leave` is no request, and neither is a removal whose user or group is deleted, too. */
-export function* removalsOf(left: Left): Generator<Key, void> {
-  for (const key of left.of('group', '-member'))
-    if (!left.has(deleteOf('user', key[3]!)) && !left.has(deleteOf('group', key[1]))) yield key
+/** A removal is no request of its own where its user or group is deleted, too. */
+export function isRemoval(left: Left, [, group, field, member]: Key): boolean {
+  return field === '-member' && !left.has(deleteOf('user', member!)) && !left.has(deleteOf('group', group))
 }

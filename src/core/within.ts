@@ -1,5 +1,5 @@
 import type { Steps } from '../base/steps.ts'
-import { isMember, type Key, keyText } from './keys.ts'
+import { FIELDS, isMember, type Key, keyText, matching } from './keys.ts'
 import { type Left, without } from './without.ts'
 
 /** Whether a key is about one of these entries; a membership is about its user, too. */
@@ -22,8 +22,6 @@ export function* within(left: Left, ids: ReadonlySet<string>): Steps<Left> {
     for (const kind of ['user', 'group'] as const) for (const key of left.wanted.keysOf(kind, id)) take(key)
     yield
   }
-  return yield* without(left.wanted, (key) => {
-    if (!left.has(key)) return true
-    return !isAbout(key, ids) && !needed.has(keyText(key))
-  })
+  const isOut = (key: Key): boolean => !left.has(key) || (!isAbout(key, ids) && !needed.has(keyText(key)))
+  return yield* without(left.wanted, [matching(left.wanted, FIELDS, isOut)])
 }

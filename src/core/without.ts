@@ -1,19 +1,23 @@
 import { listAt } from '../base/lists.ts'
-import { forEachInSteps, type Steps } from '../base/steps.ts'
+import { filterInSteps, forEachInSteps, type Steps } from '../base/steps.ts'
 import type { Differences } from './diff/differences.ts'
+import type { MemberDifference } from './diff/members.ts'
 import type { Kind } from './entries/entry.ts'
-import type { Field, Key, Keys } from './keys.ts'
+import { type BlockedKeys, createOf, type Field, FIELDS, type Key, type Keys } from './keys.ts'
 
 /** What is left of the differences without blocked keys and all that needs them. */
 export class Left implements Keys {
   readonly wanted: Differences
-  readonly #isBlocked: (key: Key) => boolean
+  /** By field, so that a key costs nothing where no block names its field. */
+  readonly #blocked: ReadonlyMap<Field, readonly BlockedKeys[]>
   /** Users whose e-mail is not written, because its need is not met. */
   readonly #withoutEmail: ReadonlySet<string>
 
-  constructor(wanted: Differences, isBlocked: (key: Key) => boolean, withoutEmail: ReadonlySet<string>) {
+  constructor(wanted: Differences, blocked: readonly BlockedKeys[], withoutEmail: ReadonlySet<string>) {
     this.wanted = wanted
-    this.#isBlocked = isBlocked
+    this.#blocked = new Map(
+      FIELDS.map((field) => [field, blocked.filter(({ fields }) => fields.has(field))] as const),
+    )
     this.#withoutEmail = withoutEmail
   }
 
@@ -29,9 +33,28 @@ export class Left implements Keys {
     for (const key of this.wanted.membersOf(group, field)) if (!this.#isOut(key)) yield key
   }
 
+  /** The members that a group gets and loses. */
+  *membersIn(group: string): Steps<MemberDifference> {
+    const { added, removed } = this.wanted.members.get(group) ?? { added: [], removed: [] }
+    const isIn = (field: Field) => (id: string) => !this.#isOut(['group', group, field, id])
+    return {
+      added: this.#isGroupOut(group) ? [] : yield* filterInSteps(added, isIn('+member')),
+      removed: yield* filterInSteps(removed, isIn('-member')),
+    }
+  }
+
+  isBlocked(key: Key): boolean {
+    const some = this.#blocked.get(key[2])!
+    return some.length > 0 && some.some((keys) => keys.has(key))
+  }
+
+  #isGroupOut(group: string): boolean {
+    return !this.wanted.isThere('group', group) && !this.has(createOf('group', group))
+  }
+
   #isOut(key: Key): boolean {
     const [, id, field] = key
-    if (this.#isBlocked(key)) return true
+    if (this.isBlocked(key)) return true
     // E-mails may need each other in a circle, so they were decided before.
     if (field === 'email')
       return this.#withoutEmail.has(id) || this.wanted.ownNeedsOf(key).some((need) => !this.has(need))
@@ -40,17 +63,17 @@ export class Left implements Keys {
 }
 
 /** Takes blocked keys out, and what needs them. A circle of e-mails stays where none of it is blocked. */
-export function* without(wanted: Differences, isBlocked: (key: Key) => boolean): Steps<Left> {
+export function* without(wanted: Differences, blocked: readonly BlockedKeys[]): Steps<Left> {
   const out = new Set<string>()
-  const left = new Left(wanted, isBlocked, out)
+  const left = new Left(wanted, blocked, out)
   const neededBy = new Map<string, string[]>()
   yield* forEachInSteps(wanted.transfers(), ([key, needs]) => {
     const [, id] = key
     for (const [, holder, field] of needs) if (field === 'email') listAt(neededBy, holder).push(id)
     const isUnmet = (need: Key): boolean =>
-      need[2] === 'email' ? !wanted.has(need) || isBlocked(need) : !left.has(need)
-    if (isBlocked(key) || needs.some(isUnmet) || wanted.ownNeedsOf(key).some((need) => !left.has(need)))
-      out.add(id)
+      need[2] === 'email' ? !wanted.has(need) || left.isBlocked(need) : !left.has(need)
+    const isOut = left.isBlocked(key) || needs.some(isUnmet)
+    if (isOut || wanted.ownNeedsOf(key).some((need) => !left.has(need))) out.add(id)
   })
   // The set grows during the loop.
   yield* forEachInSteps(out, (id) => {

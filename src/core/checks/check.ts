@@ -1,5 +1,5 @@
 import type { Steps } from '../../base/steps.ts'
-import type { FactKey, Key } from '../keys.ts'
+import type { BlockedKeys, FactKey, Field, Key } from '../keys.ts'
 import type { Facts } from '../judge.ts'
 
 /**
@@ -8,15 +8,12 @@ import type { Facts } from '../judge.ts'
  */
 export type Until = 'decision' | 'time' | 'read' | 'configuration' | 'service'
 
-/** The keys that a block names; of many only a test and the way to find them. */
-export interface BlockedKeys extends Iterable<Key> {
-  has(key: Key): boolean
-}
-
 /** Why changes are not made now. */
 export interface Block {
   readonly code: string
   readonly params?: unknown
+  /** What is true of one key alone, such as until when it waits. */
+  readonly of?: ((key: Key) => unknown) | undefined
   readonly keys: BlockedKeys
   readonly until: Until
   /** Set where the whole plan stops: only approved keys are made. */
@@ -28,6 +25,6 @@ export interface Block {
 export interface Check<F extends Facts = Facts> {
   readonly name: string
   judge(facts: F): Steps<readonly Block[]>
-  /** The keys that it cannot judge on a partial read. */
-  readonly concerns?: ((key: Key) => boolean) | undefined
+  /** The fields of the keys that it cannot judge on a partial read. */
+  readonly concerns?: readonly Field[] | undefined
 }

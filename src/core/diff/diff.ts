@@ -20,16 +20,17 @@ export function* diff(snapshots: Snapshots, rules: DiffRules): Steps<Differences
   const absent = yield* absentEntries(scope)
   const emails = yield* conflictsOf(scope)
   const members = yield* memberDifferences(scope, absent)
-  const found = { ...scope, absent, emails, members }
-  const values = new Differences({ ...found, updates: [] })
+  const unwritable = new Set<string>()
   const updates: string[] = []
+  const found = { ...scope, absent, emails, members, unwritable, updates }
+  const values = new Differences(found)
   const { source, directory } = snapshots
+  const isOther = (id: string, field: 'name' | 'email') => values.valueOf('user', id, field) !== undefined
   yield* forEachInSteps(differingUsers({ source: source.users, directory: directory.users }), ({ id }) => {
-    if (!directory.users.has(id)) return
-    const isOther = (field: 'name' | 'email') => values.valueOf('user', id, field) !== undefined
-    if (isOther('name') || isOther('email')) updates.push(id)
+    if (wantedUser(scope, id) === undefined) unwritable.add(id)
+    else if (directory.users.has(id) && (isOther(id, 'name') || isOther(id, 'email'))) updates.push(id)
   })
-  return new Differences({ ...found, updates })
+  return values
 }
 
 /** An id that the directory has twice is left out, because the API cannot tell the two entries apart. */
@@ -41,9 +42,12 @@ function* absentEntries(scope: Scope): Steps<Record<Kind, ReadonlySet<string>>> 
     !source.seen[kind].has(id) && !twice[kind].has(id) && !isExcluded(scope, kind, id)
   const users = new Set<string>()
   const isUser = isAbsent('user')
-  yield* forEachInSteps(differingIds({ source: source.users, directory: directory.users }), (id) => {
-    if (isUser(id)) users.add(id)
-  })
+  yield* forEachInSteps(
+    differingIds({ source: source.users, directory: directory.users }, 'directory'),
+    (id) => {
+      if (isUser(id)) users.add(id)
+    },
+  )
   const groups = source.covers.groups ? [...directory.groups.keys()] : []
   return { user: users, group: new Set(yield* filterInSteps(groups, isAbsent('group'))) }
 }

@@ -1,7 +1,7 @@
 import type { DirectoryUser, GroupEntry, Kind, UserEntry } from '../entries/entry.ts'
 import { canonicalEmail, canonicalName, isSameEmail } from '../entries/normalize.ts'
 import type { DirectorySnapshot, SourceSnapshot } from '../entries/snapshot.ts'
-import { differingUsers } from '../entries/users.ts'
+import { differingIds } from '../entries/users.ts'
 import { createOf, deleteOf, type Field, type Key, type Keys, leaveOf } from '../keys.ts'
 import type { EntryRules, Selection } from '../plan/selection.ts'
 import type { Membership, Policy } from '../plan/policy.ts'
@@ -39,13 +39,15 @@ export class Differences implements Keys {
   readonly emails: EmailConflicts
   /** Users in both whose values differ. */
   readonly updates: readonly string[]
+  /** Users of whom nothing is written, because their e-mail may not be. */
+  readonly unwritable: ReadonlySet<string>
   /** Of groups that stay or come, where members differ; of absent ones, the absent users among their members. */
   readonly members: ReadonlyMap<string, MemberDifference>
 
   constructor(
     parts: Pick<
       Differences,
-      'snapshots' | 'rules' | 'selections' | 'absent' | 'emails' | 'updates' | 'members'
+      'snapshots' | 'rules' | 'selections' | 'absent' | 'emails' | 'updates' | 'unwritable' | 'members'
     >,
   ) {
     this.snapshots = parts.snapshots
@@ -54,6 +56,7 @@ export class Differences implements Keys {
     this.absent = parts.absent
     this.emails = parts.emails
     this.updates = parts.updates
+    this.unwritable = parts.unwritable
     this.members = parts.members
   }
 
@@ -212,7 +215,9 @@ export class Differences implements Keys {
   }
 
   #isWanted(kind: Kind, id: string): boolean {
-    return (kind === 'user' ? this.wantedUser(id) : this.wantedGroup(id)) !== undefined
+    if (this.isExcluded(kind, id)) return false
+    const { users, groups } = this.snapshots.source
+    return kind === 'user' ? users.has(id) && !this.unwritable.has(id) : groups.has(id)
   }
 
   #createOf(kind: Kind, id: string): readonly Key[] {
@@ -238,13 +243,9 @@ export class Differences implements Keys {
     const ids =
       kind === 'group'
         ? source.groups.keys()
-        : idsOf(differingUsers({ source: source.users, directory: directory.users }))
+        : differingIds({ source: source.users, directory: directory.users }, 'source')
     for (const id of ids) if (!this.isThere(kind, id)) yield id
   }
-}
-
-function* idsOf(users: Iterable<UserEntry>): Generator<string, void> {
-  for (const { id } of users) yield id
 }
 
 export function canonicalOf(field: 'name' | 'email', value: string): string {

@@ -154,11 +154,12 @@ export function* differingUsers(sides: BothSides): Generator<UserEntry, void> {
   for (const row of differingRows(source)) yield source.entryOf(row)
 }
 
-/** The ids in the directory without users known to be equal on both sides. */
-export function* differingIds(sides: BothSides): Generator<string, void> {
-  const { directory } = sides
-  if (!(directory instanceof DirectoryUsers) || tableOf(sides) === undefined) return yield* directory.keys()
-  for (const row of differingRows(directory)) yield directory.table.idOf(row)
+/** The ids of one side without users known to be equal on both. */
+export function* differingIds(sides: BothSides, side: 'source' | 'directory'): Generator<string, void> {
+  const users = sides[side]
+  const isTable = users instanceof SourceUsers || users instanceof DirectoryUsers
+  if (!isTable || tableOf(sides) === undefined) return yield* users.keys()
+  for (const row of differingRows(users)) yield users.table.idOf(row)
 }
 
 function* differingRows(users: UsersOfSide<unknown>): Generator<number, void> {

@@ -8,7 +8,7 @@ import type { DiffRules, Snapshots } from '../../../../src/core/diff/differences
 import { type Facts, firstFacts, judge } from '../../../../src/core/judge.ts'
 import { all, type FactKey, type Key, keyText, parseKey, wholeOf } from '../../../../src/core/keys.ts'
 import { afterApplying, afterCompleteRun, asking } from '../../../../src/core/ledger.ts'
-import { order, removalsOf } from '../../../../src/core/order.ts'
+import { isRemoval, order } from '../../../../src/core/order.ts'
 import type { Change } from '../../../../src/core/plan/change.ts'
 import { isAbout, within } from '../../../../src/core/within.ts'
 import type { Left } from '../../../../src/core/without.ts'
@@ -250,6 +250,5 @@ function keysOf(left: Left, { op, id }: Change): readonly Key[] {
   const keys = [...left.wanted.keysOf(isUser ? 'user' : 'group', id)].filter((key) => left.has(key))
   const isMember = ([, , field]: Key) => field.endsWith('member')
   if (op !== 'set-members') return keys.filter((key) => !isMember(key))
-  const removals = new Set([...removalsOf(left)].map(keyText))
-  return keys.filter((key) => key[2] === '+member' || removals.has(keyText(key)))
+  return keys.filter((key) => key[2] === '+member' || isRemoval(left, key))
 }

@@ -3,7 +3,7 @@ import type { Block } from '../../../../src/core/checks/check.ts'
 import type { DiffRules } from '../../../../src/core/diff/differences.ts'
 import type { GroupEntry, Kind, UserEntry } from '../../../../src/core/entries/entry.ts'
 import { all, type Field, type Key, type Keys, KeySet, keyText, wholeOf } from '../../../../src/core/keys.ts'
-import { removalsOf } from '../../../../src/core/order.ts'
+import { isRemoval } from '../../../../src/core/order.ts'
 import type { Left } from '../../../../src/core/without.ts'
 import {
   type Ended,
@@ -160,7 +160,7 @@ const later = ({ left, blocks }: ToyFacts) => [
     .filter(isDeletion),
 ]
 const counted = (left: Left, field: Field) =>
-  field === '-member' ? [...removalsOf(left)] : keysIn(left, field)
+  keysIn(left, field).filter((key) => field !== '-member' || isRemoval(left, key))
 
 export const unreadable = rule('unreadable', 'read', ({ wanted, world }) =>
   world.isUnreadable ? wholes(keysIn(wanted, 'delete', '-member')) : [],
@@ -215,7 +215,7 @@ export const emptied = anomaly(
   'container-emptied',
   'decision',
   ({ left, world }) => keysIn(left, 'leave').filter(([, id]) => world.hidden.has(id)),
-  { concerns: ([, , field]) => field === 'leave' },
+  { concerns: ['leave'] },
 )
 export const deletedBefore = anomaly('recently-deleted', 'time', ({ left, world }) =>
   keysIn(left, 'create').filter(([, id]) => world.deletedLastDay.has(id)),

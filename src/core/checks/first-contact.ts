@@ -1,0 +1,20 @@
+import { union } from '../keys.ts'
+import type { Check } from './check.ts'
+import type { RunFacts } from './run-facts.ts'
+import { tallyOf } from './tally.ts'
+
+/** Deletes from a directory that this sync has not completed a run on: perhaps it is the wrong one. */
+export const firstContact: Check<RunFacts> = {
+  name: 'first-contact',
+  *judge(facts) {
+    if (facts.states.size !== undefined) return []
+    const { deletes, later } = yield* tallyOf(facts)
+    const [users, groups, memberships] = [deletes.users, deletes.groups, deletes.memberships]
+    const waiting = later.users.size + later.groups.size
+    if (users.count + groups.count + memberships.count + waiting === 0) return []
+    const counts = { users: users.count, groups: groups.count, memberships: memberships.count }
+    const keys = union([users.keys, groups.keys, memberships.keys, later.users, later.groups])
+    const params = { deletes: counts, later: waiting }
+    return [{ code: 'first-contact', params, stops: 'plan', until: 'decision', keys }]
+  },
+}

@@ -1,0 +1,78 @@
+import { forEachInSteps, type Steps } from '../../base/steps.ts'
+import type { Kind } from '../entries/entry.ts'
+import { deleteOf, type Key, KeySet, keyText, wholeOf } from '../keys.ts'
+import type { Check } from './check.ts'
+import type { GraceRule, RunFacts } from './run-facts.ts'
+import type { Absence, States } from './states.ts'
+
+/** How long the delete of an absent entry still waits: until a time, or for so many more reads. */
+export type Delay = { readonly since: string } & ({ readonly until: string } | { readonly reads: number })
+
+/**
+ * An entry is deleted when it was absent for the grace period; its user leaves the groups at once. Where the server's
+ * replication state is unknown, a second read has to lack the entry before anything of it is done.
+ */
+export const grace: Check<RunFacts> = {
+  name: 'grace',
+  *judge({ wanted, grace: rule, states, now }) {
+    const [graceKeys, unconfirmed] = [new KeySet(), new KeySet()]
+    const delays = new Map<string, Delay>()
+    for (const kind of ['user', 'group'] as const)
+      yield* forEachInSteps(wanted.absent[kind], (id) => {
+        const absence = states.grace?.[kind].get(id) ?? { since: now, reads: 0 }
+        const [confirming, waiting] = [untilConfirmed(rule, absence, now), untilDue(rule, kind, absence, now)]
+        const key = confirming === undefined ? deleteOf(kind, id) : wholeOf(deleteOf(kind, id))
+        const delay = confirming ?? waiting
+        if (delay === undefined) return
+        delays.set(keyText(key), delay)
+        if (confirming === undefined) graceKeys.add(key)
+        else unconfirmed.add(key)
+      })
+    const of = (key: Key): Delay | undefined => delays.get(keyText(key))
+    return [
+      { code: 'grace', until: 'time', keys: graceKeys, of },
+      { code: 'absence-unconfirmed', until: 'time', keys: unconfirmed, of },
+    ]
+  },
+}
+
+function untilConfirmed(
+  { confirmAfterMs: ms }: GraceRule,
+  { since, reads }: Absence,
+  now: Date,
+): Delay | undefined {
+  if (ms === undefined || (reads > 0 && now.getTime() - since.getTime() >= ms)) return undefined
+  return { since: since.toISOString(), until: after(since, ms) }
+}
+
+function untilDue(
+  { deleteAfter }: GraceRule,
+  kind: Kind,
+  { since, reads }: Absence,
+  now: Date,
+): Delay | undefined {
+  const rule = deleteAfter[kind]
+  if (rule === undefined) return undefined
+  if ('runs' in rule) {
+    const missing = rule.runs - reads - 1
+    return missing <= 0 ? undefined : { since: since.toISOString(), reads: missing }
+  }
+  if (now.getTime() - since.getTime() >= rule.ms) return undefined
+  return { since: since.toISOString(), until: after(since, rule.ms) }
+}
+
+function after(since: Date, ms: number): string {
+  return new Date(since.getTime() + ms).toISOString()
+}
+
+/** Which entries were absent before and are there again: saved with the plan. */
+export function* stillAbsent({ wanted, states, rechecks }: RunFacts): Steps<NonNullable<States['grace']>> {
+  const absent = { user: new Map<string, Absence>(), group: new Map<string, Absence>() }
+  for (const kind of ['user', 'group'] as const)
+    yield* forEachInSteps(states.grace?.[kind] ?? [], ([id, absence]) => {
+      const isBack =
+        wanted.snapshots.source.seen[kind].has(id) || rechecks.entries[kind].get(id) === 'present'
+      if (!isBack) absent[kind].set(id, absence)
+    })
+  return absent
+}
