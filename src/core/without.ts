@@ -36,10 +36,11 @@ export class Left implements Keys {
   /** The members that a group gets and loses. */
   *membersIn(group: string): Steps<MemberDifference> {
     const { added, removed } = this.wanted.members.get(group) ?? { added: [], removed: [] }
-    const isIn = (field: Field) => (id: string) => !this.#isOut(['group', group, field, id])
+    const mayJoin = (id: string): boolean =>
+      !this.isBlocked(['group', group, '+member', id]) && !this.#isEntryOut('user', id)
     return {
-      added: this.#isGroupOut(group) ? [] : yield* filterInSteps(added, isIn('+member')),
-      removed: yield* filterInSteps(removed, isIn('-member')),
+      added: this.#isEntryOut('group', group) ? [] : yield* filterInSteps(added, mayJoin),
+      removed: yield* filterInSteps(removed, (id) => !this.#isOut(['group', group, '-member', id])),
     }
   }
 
@@ -48,8 +49,9 @@ export class Left implements Keys {
     return some.length > 0 && some.some((keys) => keys.has(key))
   }
 
-  #isGroupOut(group: string): boolean {
-    return !this.wanted.isThere('group', group) && !this.has(createOf('group', group))
+  /** Whether the entry is not there and is not created either. */
+  #isEntryOut(kind: Kind, id: string): boolean {
+    return !this.wanted.isThere(kind, id) && !this.has(createOf(kind, id))
   }
 
   #isOut(key: Key): boolean {

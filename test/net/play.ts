@@ -8,6 +8,7 @@ import { addRun, interruptRuns, nextWaitingRun } from '../reference/store/runs.t
 import { type Decider, directoryOf, type Kept } from './decider.ts'
 import { nameOf } from './names.ts'
 import { Crash } from './runner.ts'
+import { stateOf } from './next.ts'
 import { Service } from './service.ts'
 import type { Decides, Step, Story } from './story.ts'
 
@@ -28,6 +29,24 @@ export async function play(story: Story, decider: Decider): Promise<readonly str
     stage.ram.now += step.ahead
   }
   return runs
+}
+
+export async function playSteps(story: Story, decider: Decider) {
+  const stage = { ram: new Ram(decider.core), service: new Service(story.service), decider }
+  const steps: { lines: string[]; after: string }[] = []
+  for (const step of story.steps) {
+    const lines: string[] = []
+    await beginStep(stage, step)
+    for (;;) {
+      const waiting = nextWaitingRun(stage.ram)
+      if (waiting === undefined) break
+      if (!(await playRun(stage, step, waiting, lines))) break
+    }
+    steps.push({ lines, after: stateOf(stage.service) })
+    for (const each of step.decides) await takeDecision(stage.ram, each)
+    stage.ram.now += step.ahead
+  }
+  return steps
 }
 
 interface Stage {

@@ -1,6 +1,8 @@
 import type { Steps } from '../../base/steps.ts'
 import type { BlockedKeys, FactKey, Field, Key } from '../keys.ts'
+import type { Kind } from '../entries/entry.ts'
 import type { Facts } from '../judge.ts'
+import type { States } from './states.ts'
 
 /**
  * What ends a block: an operator's decision, time, a better read of the source, another configuration, or the service.
@@ -22,9 +24,21 @@ export interface Block {
   readonly asks?: FactKey | undefined
 }
 
+/** When a check says what the next run has to know: with the plan, before the first request, and at the end. */
+export type Moment =
+  | { readonly at: 'begun' }
+  | {
+      readonly at: 'end'
+      readonly end: 'applied' | 'held' | 'failed'
+      /** Ids of the entries that the run deleted. */
+      readonly deleted: Readonly<Record<Kind, ReadonlySet<string>>>
+    }
+
 export interface Check<F extends Facts = Facts> {
   readonly name: string
   judge(facts: F): Steps<readonly Block[]>
+  /** The states to save; what it leaves out stays as it is. */
+  next?(facts: F, moment: Moment): Steps<Partial<States>>
   /** The fields of the keys that it cannot judge on a partial read. */
   readonly concerns?: readonly Field[] | undefined
 }

@@ -2,7 +2,7 @@ import { filterInSteps, forEachInSteps, type Steps } from '../../base/steps.ts'
 import type { Kind } from '../entries/entry.ts'
 import type { Sighting } from '../entries/recheck.ts'
 import { deleteOf, KeySet, wholeOf } from '../keys.ts'
-import { type EmptiedContainer, findEmptied } from '../plan/baseline.ts'
+import { type Baseline, type EmptiedContainer, findEmptied, takeBaseline } from '../plan/baseline.ts'
 import type { Block, Check } from './check.ts'
 import type { RunFacts } from './run-facts.ts'
 
@@ -12,6 +12,18 @@ const ABSENT: ReadonlySet<Sighting | undefined> = new Set(['absent', 'out-of-sco
 /** Absent entries of a container that lost all its entries: a read right that was lost looks the same. */
 export const containerEmptied: Check<RunFacts> = {
   name: 'container-emptied',
+  *next({ wanted, states }, moment) {
+    const { places } = wanted.snapshots.source
+    if (places === undefined || moment.at === 'begun' || moment.end !== 'applied') return {}
+    const containers: { -readonly [K in Kind]?: Baseline } = {}
+    for (const kind of ['user', 'group'] as const) {
+      // An absent entry that was not deleted counts in its container, so that it does not look smaller than it was.
+      const absent = [...wanted.absent[kind]].filter((id) => !moment.deleted[kind].has(id))
+      const before = states.containers?.[kind]
+      containers[kind] = yield* takeBaseline((visit) => places[kind].each(visit), { absent, before })
+    }
+    return { containers }
+  },
   concerns: ['leave', 'delete'],
   *judge(facts) {
     const { places } = facts.wanted.snapshots.source

@@ -1,14 +1,20 @@
 import { union } from '../keys.ts'
 import type { Check } from './check.ts'
 import type { RunFacts } from './run-facts.ts'
-import { tallyOf } from './tally.ts'
+import { deletesIn, laterIn } from './tally.ts'
 
 /** Deletes from a directory that this sync has not completed a run on: perhaps it is the wrong one. */
 export const firstContact: Check<RunFacts> = {
   name: 'first-contact',
+  *next({ wanted }, moment) {
+    if (moment.at === 'begun' || moment.end !== 'applied') return {}
+    const { user, group } = wanted.snapshots.source.seen
+    return { size: { users: user.size, groups: group.size } }
+  },
   *judge(facts) {
     if (facts.states.size !== undefined) return []
-    const { deletes, later } = yield* tallyOf(facts)
+    const deletes = yield* deletesIn(facts)
+    const later = { users: yield* laterIn(facts, 'users'), groups: yield* laterIn(facts, 'groups') }
     const [users, groups, memberships] = [deletes.users, deletes.groups, deletes.memberships]
     const waiting = later.users.size + later.groups.size
     if (users.count + groups.count + memberships.count + waiting === 0) return []

@@ -1,7 +1,7 @@
 import { forEachInSteps, type Steps } from '../../base/steps.ts'
 import type { Kind } from '../entries/entry.ts'
 import { deleteOf, type Key, KeySet, keyText, wholeOf } from '../keys.ts'
-import type { Check } from './check.ts'
+import type { Check, Moment } from './check.ts'
 import type { GraceRule, RunFacts } from './run-facts.ts'
 import type { Absence, States } from './states.ts'
 
@@ -14,6 +14,7 @@ export type Delay = { readonly since: string } & ({ readonly until: string } | {
  */
 export const grace: Check<RunFacts> = {
   name: 'grace',
+  next: nextAbsences,
   *judge({ wanted, grace: rule, states, now }) {
     const [graceKeys, unconfirmed] = [new KeySet(), new KeySet()]
     const delays = new Map<string, Delay>()
@@ -65,14 +66,32 @@ function after(since: Date, ms: number): string {
   return new Date(since.getTime() + ms).toISOString()
 }
 
-/** Which entries were absent before and are there again: saved with the plan. */
-export function* stillAbsent({ wanted, states, rechecks }: RunFacts): Steps<NonNullable<States['grace']>> {
-  const absent = { user: new Map<string, Absence>(), group: new Map<string, Absence>() }
-  for (const kind of ['user', 'group'] as const)
-    yield* forEachInSteps(states.grace?.[kind] ?? [], ([id, absence]) => {
-      const isBack =
-        wanted.snapshots.source.seen[kind].has(id) || rechecks.entries[kind].get(id) === 'present'
-      if (!isBack) absent[kind].set(id, absence)
-    })
-  return absent
+/** Since when entries are absent: with the plan who is there again, at the end of a run who is missing. */
+function* nextAbsences(facts: RunFacts, moment: Moment): Steps<Partial<States>> {
+  const { wanted, states, rechecks, now } = facts
+  const next = { user: new Map<string, Absence>(), group: new Map<string, Absence>() }
+  for (const kind of ['user', 'group'] as const) {
+    const before = states.grace?.[kind] ?? new Map<string, Absence>()
+    const isBack = (id: string): boolean =>
+      wanted.snapshots.source.seen[kind].has(id) || rechecks.entries[kind].get(id) === 'present'
+    if (moment.at === 'begun')
+      yield* forEachInSteps(before, ([id, absence]) => !isBack(id) && next[kind].set(id, absence))
+    else
+      yield* forEachInSteps(wanted.absent[kind], (id) => {
+        if (moment.deleted[kind].has(id) || isBack(id) || !isAwaited(facts, kind, id)) return
+        const { since, reads } = before.get(id) ?? { since: now, reads: 0 }
+        next[kind].set(id, { since, reads: reads + 1 })
+      })
+  }
+  return { grace: next }
+}
+
+/** Whether the delete is due or waits: an entry that is kept for another reason is not counted as missing. */
+function isAwaited({ blocks }: RunFacts, kind: Kind, id: string): boolean {
+  const [key, whole] = [deleteOf(kind, id), wholeOf(deleteOf(kind, id))]
+  return blocks.every(({ keys, until, code }) => {
+    const isKept =
+      until === 'configuration' || code === 'unreadable' || code === 'seen-again' || code === 'rejected'
+    return !isKept || !(keys.has(key) || keys.has(whole))
+  })
 }

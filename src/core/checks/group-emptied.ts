@@ -3,7 +3,7 @@ import { deleteOf, type Key, KeySet } from '../keys.ts'
 import { examplesOf } from '../notice.ts'
 import type { Block, Check } from './check.ts'
 import type { RunFacts } from './run-facts.ts'
-import { type SilentList, SilentLists } from './silent-lists.ts'
+import { nextContributors, type SilentList, SilentLists } from './silent-lists.ts'
 
 /** Fewer members may well leave at once. */
 const FEW = 5
@@ -16,6 +16,10 @@ type Suspect = Omit<SilentList, 'how'> & { readonly how: SilentList['how'] | 'no
  */
 export const groupEmptied: Check<RunFacts> = {
   name: 'group-emptied',
+  *next(facts, moment) {
+    if (moment.at === 'begun' || moment.end !== 'applied') return {}
+    return { groups: yield* nextContributors(facts, moment.deleted.group) }
+  },
   concerns: ['-member', 'delete'],
   *judge(facts) {
     const silent = yield* SilentLists.of(facts.states.groups ?? new Map(), facts.wanted.snapshots.source)

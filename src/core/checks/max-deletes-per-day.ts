@@ -1,14 +1,14 @@
 import type { Check } from './check.ts'
 import type { RunFacts } from './run-facts.ts'
-import { GUARDED, tallyOf } from './tally.ts'
+import { deletesIn, GUARDED } from './tally.ts'
 
 /** With the deletes that nobody approved in the last 24 hours: many small plans add up. */
 export const maxDeletesPerDay: Check<RunFacts> = {
   name: 'max-deletes-per-day',
   *judge(facts) {
-    const tally = yield* tallyOf(facts)
+    const all = yield* deletesIn(facts)
     return GUARDED.flatMap((kind) => {
-      const { count: deletes, keys } = tally.deletes[kind]
+      const { count: deletes, keys } = all[kind]
       const lastDay = facts.journal.unapproved[kind]
       const limit = facts.limits[kind].maxDeletesPerDay
       if (deletes === 0 || lastDay + deletes <= limit) return []

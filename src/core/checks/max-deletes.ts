@@ -2,19 +2,19 @@ import { exceeds } from './limits.ts'
 import type { Block, Check } from './check.ts'
 import { directorySizes } from './directory-sizes.ts'
 import type { RunFacts } from './run-facts.ts'
-import { GUARDED, tallyOf } from './tally.ts'
+import { deletesIn, GUARDED } from './tally.ts'
 
 /** More deletes, or a larger share of the directory, than a plan may delete without approval. */
 export const maxDeletes: Check<RunFacts> = {
   name: 'max-deletes',
   *judge(facts) {
-    const tally = yield* tallyOf(facts)
+    const all = yield* deletesIn(facts)
     const sizes = yield* directorySizes(facts)
     return GUARDED.flatMap((kind) => {
-      const { count: deletes, keys } = tally.deletes[kind]
+      const { count: deletes, keys } = all[kind]
       const { maxDeletes: most, maxDeletePercent: percent } = facts.limits[kind]
       const of = sizes[kind]
-      const params = { kind, deletes, leftFilter: tally.leftFilter[kind], newIds: tally.newIds[kind], of }
+      const params = { kind, deletes, leftFilter: all.leftFilter[kind], newIds: all.newIds[kind], of }
       const stop = { stops: 'plan', until: 'decision', keys } as const
       const blocks: Block[] = []
       if (deletes > most)

@@ -2,20 +2,19 @@ import type { Block, Check } from './check.ts'
 import { directorySizes } from './directory-sizes.ts'
 import { exceeds, MIN_MASS_UPDATES } from './limits.ts'
 import type { RunFacts } from './run-facts.ts'
-import { GUARDED, tallyOf } from './tally.ts'
+import { GUARDED, updatesIn } from './tally.ts'
 
 /** More entries with other values, or more new members, than a plan may write without approval. */
 export const maxUpdates: Check<RunFacts> = {
   name: 'max-updates',
   *judge(facts) {
-    const tally = yield* tallyOf(facts)
-    const sizes = yield* directorySizes(facts)
-    return GUARDED.flatMap((kind) => {
-      const { count: updates, keys } = tally.updates[kind]
+    const blocks: Block[] = []
+    for (const kind of GUARDED) {
       const { maxUpdates: most, maxUpdatePercent: percent } = facts.limits[kind]
-      const of = sizes[kind]
+      if (most === null && percent === null) continue
+      const { count: updates, keys } = yield* updatesIn(facts, kind)
+      const of = (yield* directorySizes(facts))[kind]
       const stop = { stops: 'plan', until: 'decision', keys } as const
-      const blocks: Block[] = []
       if (most !== null && updates > most)
         blocks.push({ code: `max-updates-${kind}`, params: { kind, updates, limit: most }, ...stop })
       if (percent !== null && updates >= MIN_MASS_UPDATES && exceeds(updates, of, percent))
@@ -24,7 +23,7 @@ export const maxUpdates: Check<RunFacts> = {
           params: { kind, updates, of, limit: percent },
           ...stop,
         })
-      return blocks
-    })
+    }
+    return blocks
   },
 }

@@ -21,6 +21,7 @@ export const NO_RECHECKS: Rechecks = { entries: { user: new Map(), group: new Ma
 
 /** What the checks of a sync see. */
 export interface RunFacts extends Facts {
+  readonly run: number
   readonly now: Date
   readonly policy: Policy
   readonly limits: GuardLimits

@@ -1,4 +1,4 @@
-import { createOf, FIELDS, type Key, matching } from '../keys.ts'
+import { all, createOf, FIELDS, isEmpty, type Key, matching } from '../keys.ts'
 import type { Block, Check } from './check.ts'
 import type { RunFacts } from './run-facts.ts'
 
@@ -8,6 +8,16 @@ import type { RunFacts } from './run-facts.ts'
  */
 export const serverNotNewer: Check<RunFacts> = {
   name: 'server-not-newer',
+  *next({ server, left }, moment) {
+    if (server === undefined) return {}
+    if (moment.at === 'begun') {
+      // A run that is killed has added some of it: the next read of another server must not delete that again.
+      const isAdding = server.withAdditions !== undefined && !isEmpty(all(left))
+      return isAdding ? { server: server.withAdditions } : {}
+    }
+    const next = moment.end === 'applied' ? server.next : moment.end === 'held' ? server.meanwhile : undefined
+    return next === undefined ? {} : { server: next }
+  },
   *judge({ wanted, left, server }) {
     if (server?.trouble === undefined || server.state.code !== 'not-newer') return []
     const { scope, state, trouble } = server

@@ -1,8 +1,9 @@
 import { listAt } from '../../base/lists.ts'
 import { forEachInSteps, type Steps } from '../../base/steps.ts'
+import type { RunFacts } from './run-facts.ts'
 import { TOLD } from '../entries/groups.ts'
 import type { SourceSnapshot } from '../entries/snapshot.ts'
-import { type Contributors, contributorsOf, keysWithin } from './group-contributors.ts'
+import { type Contributor, type Contributors, contributorsOf, keysWithin } from './group-contributors.ts'
 
 /** Something that had members in the last complete run and shows none now, although nobody may have left. */
 export interface SilentList {
@@ -97,4 +98,37 @@ function* readOf({ lists }: SourceSnapshot): Steps<Read> {
   // What others tell is no attribute that a configuration names.
   const asked = [...(lists?.asked ?? []), ...Object.values(TOLD)].map((name) => name.toLowerCase())
   return { present, unresolved, asked: new Set(asked) }
+}
+
+/** What is silent now is kept as it was while members of it may still have to leave, and so is an absent group. */
+export function* nextContributors(
+  { states, wanted, left }: RunFacts,
+  deleted: ReadonlySet<string>,
+): Steps<Contributors> {
+  const { source } = wanted.snapshots
+  const next = new Map(yield* contributorsOf(source))
+  const before = states.groups
+  if (before === undefined) return next
+  const silent = yield* SilentLists.of(before, source)
+  const keep = (key: string): void => {
+    const [was, is] = [before.get(key), next.get(key)]
+    if (was !== undefined) next.set(key, is === undefined ? was : merged(was, is))
+  }
+  yield* forEachInSteps(wanted.absent.group, (group) => !deleted.has(group) && keep(group))
+  for (const [group, { removed }] of wanted.members) {
+    yield
+    const open = removed.some(
+      (id) => !wanted.absent.user.has(id) && !left.has(['group', group, '-member', id]),
+    )
+    if (open) for (const { key } of silent.within(group)) keep(key)
+  }
+  return next
+}
+
+function merged(was: Contributor, is: Contributor): Contributor {
+  return {
+    ...is,
+    lists: new Map([...was.lists, ...is.lists]),
+    nested: [...new Set([...was.nested, ...is.nested])],
+  }
 }

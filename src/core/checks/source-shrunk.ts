@@ -3,14 +3,14 @@ import type { Kind } from '../entries/entry.ts'
 import { union } from '../keys.ts'
 import type { Block, Check } from './check.ts'
 import type { RunFacts } from './run-facts.ts'
-import { tallyOf } from './tally.ts'
+import { deletesIn } from './tally.ts'
 
 /** The source lost many entries since the last complete run, so no delete of this plan is believed. */
 export const sourceShrunk: Check<RunFacts> = {
   name: 'source-shrunk',
   *judge(facts) {
     const { states, limits, wanted, blocks } = facts
-    const { deletes } = yield* tallyOf(facts)
+    const deletes = yield* deletesIn(facts)
     const keys = union([deletes.users.keys, deletes.groups.keys, deletes.memberships.keys])
     if (
       states.size === undefined ||

@@ -16,49 +16,46 @@ export interface Count {
   readonly keys: BlockedKeys
 }
 
-/** What a plan takes away and changes without an approval. */
-export interface Tally {
-  readonly deletes: PerKind<Count>
-  /** Entries with another value, and members that join. */
-  readonly updates: PerKind<Count>
-  /** Absent entries whose delete is not due, or not believed yet: a later run would make it. */
-  readonly later: PerKind<KeySet>
+/** Deletes and removals without an approval. */
+export interface Deletes extends PerKind<Count> {
   readonly leftFilter: PerKind<number>
   /** Deleted users that are created again under another id. */
   readonly newIds: PerKind<number>
 }
 
-const tallies = new WeakMap<Left, Tally>()
+const known = new WeakMap<Left, Deletes>()
 
-/** All guards of a run see the same one. */
-export function* tallyOf(facts: RunFacts): Steps<Tally> {
-  const known = tallies.get(facts.left)
-  if (known !== undefined) return known
-  const { transfers } = yield* createChanges(facts.left, () => 'gone')
+/** All guards of a run see the same ones. */
+export function* deletesIn(facts: RunFacts): Steps<Deletes> {
+  const before = known.get(facts.left)
+  if (before !== undefined) return before
   const [users, groups] = [yield* deletesOf(facts, 'user'), yield* deletesOf(facts, 'group')]
   const outside = (kind: Kind, { keys }: Count): number =>
     [...keys].filter(([, id]) => facts.rechecks.entries[kind].get(id) === 'out-of-scope').length
-  const tally: Tally = {
-    deletes: { users, groups, memberships: yield* removalsOf(facts) },
-    updates: {
-      users: yield* updatesOf(facts, 'user'),
-      groups: yield* updatesOf(facts, 'group'),
-      memberships: yield* joinsOf(facts),
-    },
-    later: {
-      users: yield* laterOf(facts, 'user'),
-      groups: yield* laterOf(facts, 'group'),
-      memberships: new KeySet(),
-    },
+  const again = (yield* createChanges(facts.left, () => 'gone')).transfers
+  const deletes = {
+    users,
+    groups,
+    memberships: yield* removalsOf(facts),
     leftFilter: { users: outside('user', users), groups: outside('group', groups), memberships: 0 },
     newIds: {
-      users: [...users.keys].filter(([, id]) => transfers.newIdOf(id) !== undefined).length,
+      users: [...users.keys].filter(([, id]) => again.newIdOf(id) !== undefined).length,
       groups: 0,
       memberships: 0,
     },
   }
-  tallies.set(facts.left, tally)
-  return tally
+  known.set(facts.left, deletes)
+  return deletes
+}
+
+/** Entries with another value, or members that join, without an approval. */
+export function updatesIn(facts: RunFacts, kind: Guarded): Steps<Count> {
+  return kind === 'memberships' ? joinsOf(facts) : updatesOf(facts, kind === 'users' ? 'user' : 'group')
+}
+
+/** Absent entries whose delete is not due, or not believed yet: a later run would make it. */
+export function* laterIn(facts: RunFacts, kind: Guarded): Steps<KeySet> {
+  return kind === 'memberships' ? new KeySet() : yield* laterOf(facts, kind === 'users' ? 'user' : 'group')
 }
 
 function* deletesOf({ left, decisions }: RunFacts, kind: Kind): Steps<Count> {

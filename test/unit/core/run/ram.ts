@@ -43,7 +43,7 @@ export type Moment = 'begun' | 'applied' | 'held'
 
 export interface ToyCheck extends Check<ToyFacts> {
   readonly tier: 'rules' | 'anomalies' | 'guards'
-  next?(facts: ToyFacts, moment: Moment): unknown
+  keeps?(facts: ToyFacts, moment: Moment): unknown
 }
 
 export interface Ended {
@@ -193,8 +193,8 @@ export function run(
   const save = (ledger: Ledger) => store.ledgers.set(origin, ledger)
   const next = (moment: Moment) => {
     for (const check of checks)
-      if (check.next !== undefined)
-        states.set(check.name, check.next(judged, moment) ?? states.get(check.name))
+      if (check.keeps !== undefined)
+        states.set(check.name, check.keeps(judged, moment) ?? states.get(check.name))
   }
   const isInScope = (key: Key) => job.scope === undefined || job.scope.has(key[1])
   save(atOnce(asking(store.ledger(origin), judged.blocks, isInScope)))

@@ -136,12 +136,12 @@ export function guard(
   code: string,
   keysOf: (facts: ToyFacts) => Iterable<Key>,
   isTooMuch: (keys: number, facts: ToyFacts) => boolean,
-  next?: ToyCheck['next'],
+  keeps?: ToyCheck['keeps'],
 ): ToyCheck {
   return {
     tier: 'guards',
     name: code,
-    ...(next && { next }),
+    ...(keeps && { keeps }),
     *judge(facts): Steps<readonly Block[]> {
       const keys = new KeySet(
         [...keysOf(facts)].map(wholeOf).filter((key) => !facts.decisions.isApproved(key)),
@@ -194,7 +194,7 @@ export const grace = (days: number) => {
       ),
     {
       // `begun`: who is there again; the end: who is missing since when
-      next(facts, moment) {
+      keeps(facts, moment) {
         const { wanted, world, job } = facts
         const isBack = (id: string) => world.source.seen.user.has(id) || world.found.has(id)
         const since = new Map(
@@ -235,7 +235,7 @@ export const server: ToyCheck = {
     ]
   },
   // The record of a doubted server stays.
-  next: ({ blocks, world }) =>
+  keeps: ({ blocks, world }) =>
     blocks.some(({ code }) => code === 'server-older') ? undefined : world.server,
 }
 export const sourceEmpty: ToyCheck = {

@@ -1,0 +1,411 @@
+import { Decisions, EMPTY_LEDGER, isRepeating, type Ledger } from '../../src/core/decisions.ts'
+import type { States } from '../../src/core/checks/states.ts'
+import { UserTable } from '../../src/core/entries/user-table.ts'
+import { DirectoryUsers } from '../../src/core/entries/users.ts'
+import { isAbout } from '../../src/core/within.ts'
+import { all, type Key, keyText, parseKey, wholeOf } from '../../src/core/keys.ts'
+import { SyncOrigin } from '../../src/sync/next/origin.ts'
+import { finish, type Job, type Judged, run } from '../../src/sync/next/run.ts'
+import type { Outcomes, RunStore } from '../../src/sync/next/run-store.ts'
+import { DONE, Ram, type Row, type Run } from '../reference/store/ram.ts'
+import { deletedIdsLastDay, deletedLastDay } from '../reference/store/journal.ts'
+import {
+  noteMissedCreates,
+  openWrites,
+  quarantineUnconverged,
+  settleWrites,
+  unconverged,
+} from '../reference/store/convergence.ts'
+import { storePlan } from '../reference/store/plans.ts'
+import { addRun, nextWaitingRun } from '../reference/store/runs.ts'
+import { GUARDED } from '../reference/plan/guards.ts'
+import { directoryOf } from './decider.ts'
+import { newSource } from './new-form.ts'
+import { Crash } from './runner.ts'
+import { Service } from './service.ts'
+import type { Decides, Step, Story } from './story.ts'
+
+interface Shown {
+  readonly codes: ReadonlyMap<string, ReadonlySet<string>>
+  readonly waiting: readonly Key[]
+  readonly isAsking: boolean
+}
+
+class NextRam {
+  readonly ram = new Ram({ GUARDED } as never)
+  states: States = {}
+  ledger: Ledger = EMPTY_LEDGER
+  readonly shown = new Map<number, Shown>()
+}
+
+export interface StepResult {
+  readonly lines: readonly string[]
+  readonly after: string
+}
+
+/** Plays a story with the run of `src/sync/next`, up to its first undo. */
+export async function playNext(story: Story): Promise<readonly StepResult[]> {
+  const next = new NextRam()
+  const service = new Service(story.service)
+  const results: StepResult[] = []
+  for (const step of story.steps) {
+    if (step.undo !== undefined) break
+    const lines: string[] = []
+    for (const other of step.others) service.write(other)
+    interrupt(next.ram)
+    if (nextWaitingRun(next.ram) === undefined)
+      addRun(next.ram, { mode: step.mode, trigger: 'schedule', only_entries: step.only ?? null })
+    for (;;) {
+      const waiting = nextWaitingRun(next.ram)
+      if (waiting === undefined) break
+      if (!(await playRun(next, service, step, waiting, lines))) break
+    }
+    results.push({ lines, after: stateOf(service) })
+    for (const each of step.decides) decide(next, each)
+    next.ram.now += step.ahead
+  }
+  return results
+}
+
+export function stateOf({ users, groups }: Service): string {
+  const sorted = <T>(all: ReadonlyMap<string, T>) =>
+    [...all].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each)
+  return JSON.stringify([
+    sorted(users).map(({ id, name, email }) => [id, name, email]),
+    sorted(groups).map(({ id, name, members }) => [id, name, members.toSorted()]),
+  ])
+}
+
+function interrupt(ram: Ram): void {
+  for (const each of ram.runs.filter(({ isFinished, state }) => !isFinished && state !== 'waiting')) {
+    Object.assign(each, { state: 'failed', isFinished: true })
+    const { mode, trigger, only_entries } = each
+    if (
+      !ram.runs.some(
+        ({ state, mode: of, only_entries: only }) => state === 'waiting' && of === 'sync' && only === null,
+      )
+    )
+      addRun(ram, { mode, trigger, only_entries })
+  }
+}
+
+async function playRun(
+  next: NextRam,
+  service: Service,
+  step: Step,
+  record: Run,
+  lines: string[],
+): Promise<boolean> {
+  const { ram } = next
+  record.state = 'reading'
+  const { limits, grace, options, holdMs: _hold, ...rules } = step.rules
+  const only = record.only_entries
+  const job: Job = {
+    run: record.run,
+    isDry: record.mode === 'plan',
+    scope: only === null ? undefined : new Set([...only.users, ...only.groups]),
+    rules: rules as Job['rules'],
+    limits,
+    grace: grace as Job['grace'],
+    options,
+  }
+  const table = new UserTable()
+  const origin = new SyncOrigin({
+    source: newSource(step),
+    readDirectory: async (_signal, of) =>
+      directoryOf(
+        service.list(step),
+        step,
+        { directoryUsers: (it: UserTable) => new DirectoryUsers(it) } as never,
+        of as never,
+        rules.membership,
+      ) as never,
+    table,
+    isAsked: false,
+  })
+  let judged: Judged | undefined
+  const store: RunStore = {
+    quiesce: async () => undefined,
+    states: async () => next.states,
+    history: async () => ({
+      ledger: next.ledger,
+      now: new Date(ram.now),
+      journal: {
+        unapproved: await deletedLastDay(ram, undefined),
+        deleted: await deletedIdsLastDay(ram, undefined),
+      },
+      refusals: await refusalsOf(ram),
+    }),
+    async begin(of, ledger, states) {
+      judged = of
+      crashIf(step, 'crash-before-keep')
+      await keepPlan(next, record, of)
+      next.ledger = ledger
+      next.states = { ...next.states, ...states }
+      lines.push(
+        ...of.facts.blocks.map(
+          ({ code, until, keys }) =>
+            `block ${code} ${until} ${[...keys].map(keyText).toSorted().slice(0, 40).join(' ')}`,
+        ),
+      )
+      crashIf(step, 'crash-after-keep')
+    },
+    async apply(of) {
+      ram.now += 1
+      return apply(next, service, step, record, of, lines)
+    },
+    async finish(_of, ledger, states) {
+      next.ledger = await ledger(next.ledger)
+      next.states = { ...next.states, ...states }
+      Object.assign(record, { state: _of.end === 'held' ? 'held' : 'done', isFinished: true })
+    },
+  }
+  let end: string
+  try {
+    end = await run(job, origin, store, new AbortController().signal)
+    record.isFinished = true
+    record.state = end === 'applied' ? 'done' : (end as 'held' | 'planned')
+  } catch (error) {
+    const { code } = error as { code?: string }
+    if (!(error instanceof Crash) && code === undefined) throw error
+    end = error instanceof Crash ? 'crash' : `error ${code}`
+    if (!(error instanceof Crash)) {
+      if (judged !== undefined)
+        await finish(job, origin, store, judged, await outcomesOf(ram, record, judged), true)
+      Object.assign(record, { state: 'failed', isFinished: true })
+    }
+  }
+  lines.push(`end ${end}`)
+  ram.now += 1
+  return end !== 'crash'
+}
+
+async function refusalsOf(ram: Ram) {
+  const twice = (await unconverged(ram, undefined)).map(({ fingerprint }) => ({
+    fingerprint,
+    code: 'does-not-converge' as const,
+  }))
+  const recent = [...ram.quarantine]
+    .filter(([, { at }]) => ram.isRecent(at))
+    .map(([fingerprint, { code }]) => ({ fingerprint, code }))
+  const writeOf = (print: string) => ram.journal.findLast(({ fingerprint }) => fingerprint === print)!
+  return [...recent, ...twice].map(({ fingerprint: digest, code }) => {
+    const { op, entry_id: id } = writeOf(digest)
+    return { op, id, digest, code, params: {} } as never
+  })
+}
+
+async function keepPlan(next: NextRam, record: Run, { facts, plan, end }: Judged): Promise<void> {
+  const { ram } = next
+  const { decisions } = facts
+  const isApproved = (change: { op: string; id: string }) => {
+    const kind = change.op.endsWith('user') ? 'user' : 'group'
+    if (change.op.startsWith('delete')) return decisions.isApproved(wholeOf([kind, change.id, 'delete']))
+    if (change.op === 'set-members')
+      return [...facts.left.membersOf(change.id, '-member')].every(decisions.isApproved)
+    return false
+  }
+  const approved = new Set(
+    [...plan].filter(({ change }) => isApproved(change)).map(({ fingerprint }) => fingerprint),
+  )
+  record.counts = {} as never
+  if (record.mode === 'sync' && record.only_entries === null && facts.server?.trouble === undefined) {
+    const wanted = new Set<string>()
+    for (const key of all(facts.wanted)) wanted.add(entryOpOf(key))
+    const open = openWrites(ram)
+    const still = open
+      .filter(({ op, entry_id: id }) => wanted.has(`${op} ${id}`))
+      .map(({ fingerprint }) => fingerprint)
+    await settleWrites(ram, undefined, still)
+  }
+  if (record.mode === 'plan') return
+  const refused = facts.blocks.filter(({ code }) => code === 'not-persisted').flatMap(({ keys }) => [...keys])
+  if (refused.length > 0) {
+    const prints = (await refusalsOf(ram)) as readonly { digest: string; id: string }[]
+    await quarantineUnconverged(
+      ram,
+      undefined,
+      prints.filter(({ id }) => refused.some(([, of]) => of === id)).map(({ digest }) => digest),
+    )
+  }
+  await storePlan({ write: async (f: any) => f(ram, record) } as never, { changes: plan as never }, approved)
+  if (
+    record.only_entries === null &&
+    end === 'applied' &&
+    [...plan].some(({ change }) => change.op.startsWith('create'))
+  )
+    await noteMissedCreates(ram, record)
+  next.shown.set(record.run, shownBy(next.ledger, facts))
+}
+
+function entryOpOf([kind, id, field]: Key): string {
+  const op =
+    field === 'create'
+      ? 'create'
+      : field === 'delete' || field === 'leave'
+        ? 'delete'
+        : field.endsWith('member')
+          ? 'set-members'
+          : 'update'
+  return op === 'set-members' ? `set-members ${id}` : `${op}-${kind} ${id}`
+}
+
+function shownBy(ledger: Ledger, { blocks, isStopped, waiting, decisions }: Judged['facts']): Shown {
+  const codes = new Map<string, ReadonlySet<string>>()
+  let isAsking = false
+  for (const block of blocks) {
+    const isLiftable = block.until === 'decision' || block.until === 'time'
+    const texts = block.asks ? [keyText(block.asks)] : isLiftable ? [...block.keys].map(keyText) : []
+    for (const text of texts) {
+      if (
+        (block.asks !== undefined || block.until === 'decision') &&
+        block.code !== 'rejected' &&
+        !decisions.ledger.rejections.has(text)
+      )
+        isAsking = true
+      const own = isRepeating(block) ? (ledger.questions.get(text) ?? []) : [block.code]
+      codes.set(text, new Set([...(codes.get(text) ?? []), ...own]))
+    }
+  }
+  return { codes, waiting: isStopped ? [...all(waiting)] : [], isAsking }
+}
+
+function crashIf({ ends }: Step, when: Step['ends']): void {
+  if (ends === when) throw new Crash()
+}
+
+async function apply(
+  next: NextRam,
+  service: Service,
+  step: Step,
+  record: Run,
+  judged: Judged,
+  lines: string[],
+): Promise<Outcomes> {
+  const { ram } = next
+  const rows = ram.rowsOf(record.run)
+  const isWhole = !step.ends.endsWith('-in-apply')
+  const sent = isWhole ? rows : rows.slice(0, Math.ceil(rows.length / 2))
+  for (const row of sent) {
+    const outcome = service.send(row.change, step.fates.get(row.entry_id))
+    lines.push(
+      `send ${row.op} ${row.entry_id} ${JSON.stringify('want' in row.change ? row.change.want : '')}`,
+    )
+    const isLost = step.ends === 'crash-in-apply' && row === sent.at(-1)
+    recordOf(ram, record, row, isLost ? { state: 'unknown', status: undefined } : outcome)
+  }
+  crashIf(step, 'crash-in-apply')
+  if (step.ends === 'error-in-apply')
+    throw Object.assign(new Error('stopped'), { code: 'target-unreachable' })
+  return outcomesOf(ram, record, judged)
+}
+
+async function outcomesOf(ram: Ram, record: Run, { facts }: Judged): Promise<Outcomes> {
+  const rows = ram.rowsOf(record.run)
+  const done = rows.filter(({ state }) => DONE.has(state))
+  const deleted = { user: new Set<string>(), group: new Set<string>() }
+  for (const { op, entry_id: id } of done) if (op.startsWith('delete')) deleted[op.slice(7) as 'user'].add(id)
+  const keys = done.flatMap(({ op, entry_id: id }): Key[] => {
+    const kind = op.endsWith('user') ? 'user' : 'group'
+    if (op.startsWith('delete')) return [[kind, id, 'delete']]
+    const own = [...facts.wanted.keysOf(kind, id)].filter((key) => facts.left.has(key))
+    return own.filter(([, , field]) => (op === 'set-members') === field.endsWith('member'))
+  })
+  const there = rows.filter(({ op, wasThere }) => op.startsWith('create') && wasThere).length
+  const creates = rows.filter(({ op }) => op.startsWith('create')).length
+  const { users, groups } = facts.wanted.snapshots.directory
+  const isWhole = !(there > 2 && there * 100 > users.size + groups.size + creates)
+  return { done: keys, deleted, isWhole }
+}
+
+function recordOf(
+  ram: Ram,
+  { run: number }: Run,
+  row: Row,
+  { state, status }: { state: Row['state']; status: number | undefined },
+): void {
+  row.state = state
+  row.wasThere = state === 'found' && !row.createdBefore && !row.unsure
+  if (state === 'unknown') row.unsure = true
+  const { op, entry_id, fingerprint, removes, approved } = row
+  const outcome = state === 'pending' ? 'failed' : state
+  ram.journal.push({
+    run: number,
+    op,
+    entry_id,
+    fingerprint,
+    removes,
+    approved,
+    at: ram.now,
+    outcome,
+    status,
+    isSettled: false,
+    isMissed: false,
+  })
+  if (state === 'quarantined')
+    ram.quarantine.set(fingerprint, { code: 'quarantined', detail: 'was refused', at: ram.now })
+}
+
+function decide(next: NextRam, decides: Decides): void {
+  const newest = [...next.shown].findLast(([, { isAsking }]) => isAsking)
+  if (newest === undefined) return
+  const [number, { codes, waiting }] = newest
+  const before = next.ledger
+  const now = new Date(next.ram.now)
+  const { isOpen } = new Decisions(before, now)
+  const names = [...new Set([...codes.values()].flatMap((of) => [...of]))].toSorted()
+  const part = decides.does === 'approve-part' ? decides.part : undefined
+  const code =
+    decides.does === 'approve-part' || decides.only === undefined
+      ? undefined
+      : names[decides.only % names.length]
+  const chosen = [...codes.keys()].filter((text) => {
+    const key = parseKey(text)
+    if (part !== undefined) return key !== undefined && isInPart(key, part)
+    if (code !== undefined) return codes.get(text)!.has(code)
+    return isOpen(JSON.parse(text) as Key)
+  })
+  if (part !== undefined) chosen.push(...waiting.filter((key) => isInPart(key, part)).map(keyText))
+  const approvals = new Map(before.approvals)
+  const rejections = new Map(before.rejections)
+  for (const text of chosen) {
+    if (decides.does === 'reject') {
+      rejections.set(text, { run: number, by: 'ana', at: now, reason: '' })
+      approvals.delete(text)
+      continue
+    }
+    rejections.delete(text)
+    const shown = [...(codes.get(text) ?? [])].filter((each) => code === undefined || each === code)
+    approvals.set(text, {
+      codes: new Set([...(approvals.get(text)?.codes ?? []), ...shown]),
+      at: now,
+      isUsed: false,
+    })
+    const key = parseKey(text)
+    const whole = key && keyText(wholeOf(key))
+    if (whole !== undefined && !codes.has(whole) && !approvals.has(whole))
+      approvals.set(whole, { codes: new Set(), at: now, isUsed: false })
+  }
+  next.ledger = { ...before, approvals, rejections }
+  if (chosen.length > 0) addRun(next.ram, { mode: 'sync', trigger: 'approval' })
+}
+
+function isInPart(
+  key: Key,
+  { names, kinds, ids }: { names?: readonly string[]; kinds?: readonly string[]; ids?: readonly string[] },
+): boolean {
+  const [kind, , field] = key
+  const name =
+    field === 'create'
+      ? 'creates'
+      : field === 'delete' || field === 'leave'
+        ? 'deletes'
+        : field.endsWith('member')
+          ? 'members'
+          : 'updates'
+  return (
+    (names?.includes(name) ?? true) &&
+    (kinds?.includes(kind) ?? true) &&
+    (ids === undefined || isAbout(key, new Set(ids)))
+  )
+}
