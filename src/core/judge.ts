@@ -17,6 +17,8 @@ export interface Facts {
   readonly decisions: Decisions
   /** Whether the read of the source is of some ids only. */
   readonly isPartial: boolean
+  /** What a run of some entries leaves alone. */
+  readonly outside: readonly BlockedKeys[]
   /** Whether a block stops the plan, so that only approved keys are left. */
   readonly isStopped: boolean
   /** What would be left without the stop. */
@@ -25,7 +27,17 @@ export interface Facts {
 
 export function* firstFacts(wanted: Differences, decisions: Decisions, isPartial = false): Steps<Facts> {
   const left = yield* without(wanted, [])
-  return { wanted, left, waiting: left, blocks: [], found: [], decisions, isPartial, isStopped: false }
+  return {
+    wanted,
+    left,
+    waiting: left,
+    blocks: [],
+    found: [],
+    decisions,
+    isPartial,
+    outside: [],
+    isStopped: false,
+  }
 }
 
 /** Adds the blocks of one tier and takes what they name out. Its checks see the same facts, in any order. */
@@ -40,7 +52,7 @@ export function* judge<F extends Facts>(checks: readonly Check<F>[], facts: F): 
     }
   }
   const { wanted, decisions } = facts
-  const blocked = blocks.map(({ keys }) => keys)
+  const blocked = [...facts.outside, ...blocks.map(({ keys }) => keys)]
   const waiting = yield* without(wanted, blocked)
   const stops = blocks.filter((block) => block.stops === 'plan')
   const isStopped = stops.length > 0

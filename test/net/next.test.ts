@@ -25,14 +25,17 @@ test('the next decider', { timeout: 1_000_000 }, async () => {
       if (a.after !== b.after) {
         byTheme.set(story.theme, (byTheme.get(story.theme) ?? 0) + 1)
         differing.push(
-          `${seed} ${story.theme} step ${place + 1}\n  OLD ${a.after}\n  NEW ${b.after}\n  ${a.lines.join('\n  ')}\n   ---\n  ${b.lines.join('\n  ')}`,
+          `${seed} ${story.theme} step ${place + 1}\n${story.steps
+            .slice(0, place)
+            .map((_, i) => `   was ${old[i]!.lines.join(' | ')}\n   new ${(now[i] as any).lines.join(' | ')}`)
+            .join('\n')}\n  ${a.lines.join('\n  ')}\n   ---\n  ${b.lines.join('\n  ')}`,
         )
         break
       }
       isDecided ||= step.decides.length > 0
     }
   }
-  console.log(differing.slice(0, 6).join('\n\n'))
+  console.log(differing.slice(0, 40).join('\n\n'))
   console.log([...byTheme].map(([theme, count]) => `${theme} ${count}`).join(', '))
   expect(differing.length).toBe(0)
 })

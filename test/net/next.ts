@@ -219,6 +219,22 @@ async function keepPlan(next: NextRam, record: Run, { facts, plan, end }: Judged
     await settleWrites(ram, undefined, still)
   }
   if (record.mode === 'plan') return
+  if (
+    record.only_entries === null &&
+    facts.server?.trouble === undefined &&
+    facts.wanted.snapshots.source.unreadable === 0
+  ) {
+    const kept = new Set(
+      facts.blocks
+        .filter(({ until }) => until === 'service')
+        .flatMap(({ keys }) => [...keys].map(([, id]) => id)),
+    )
+    for (const [print] of ram.quarantine) {
+      const id = ram.journal.findLast(({ fingerprint }) => fingerprint === print)?.entry_id ?? ''
+      if (!kept.has(id) && ![...plan].some(({ fingerprint }) => fingerprint === print))
+        ram.quarantine.delete(print)
+    }
+  }
   const refused = facts.blocks.filter(({ code }) => code === 'not-persisted').flatMap(({ keys }) => [...keys])
   if (refused.length > 0) {
     const prints = (await refusalsOf(ram)) as readonly { digest: string; id: string }[]

@@ -1,3 +1,6 @@
+import { filterInSteps } from '../../base/steps.ts'
+import type { Kind } from '../entries/entry.ts'
+import { isAwaited } from './awaited.ts'
 import { union } from '../keys.ts'
 import type { Check } from './check.ts'
 import type { RunFacts } from './run-facts.ts'
@@ -6,10 +9,17 @@ import { deletesIn, laterIn } from './tally.ts'
 /** Deletes from a directory that this sync has not completed a run on: perhaps it is the wrong one. */
 export const firstContact: Check<RunFacts> = {
   name: 'first-contact',
-  *next({ wanted }, moment) {
+  *next(facts, moment) {
     if (moment.at === 'begun' || moment.end !== 'applied') return {}
-    const { user, group } = wanted.snapshots.source.seen
-    return { size: { users: user.size, groups: group.size } }
+    const { seen } = facts.wanted.snapshots.source
+    // Entries whose delete is blocked must not look as if the source had lost them before.
+    const blocked = (kind: Kind) =>
+      filterInSteps(
+        [...facts.wanted.absent[kind]],
+        (id) => !moment.deleted[kind].has(id) && isAwaited(facts, kind, id),
+      )
+    const users = seen.user.size + (yield* blocked('user')).length
+    return { size: { users, groups: seen.group.size + (yield* blocked('group')).length } }
   },
   *judge(facts) {
     if (facts.states.size !== undefined) return []

@@ -1,6 +1,7 @@
 import { forEachInSteps, type Steps } from '../../base/steps.ts'
 import type { Kind } from '../entries/entry.ts'
 import { deleteOf, type Key, KeySet, keyText, wholeOf } from '../keys.ts'
+import { isAwaited } from './awaited.ts'
 import type { Check, Moment } from './check.ts'
 import type { GraceRule, RunFacts } from './run-facts.ts'
 import type { Absence, States } from './states.ts'
@@ -84,14 +85,4 @@ function* nextAbsences(facts: RunFacts, moment: Moment): Steps<Partial<States>> 
       })
   }
   return { grace: next }
-}
-
-/** Whether the delete is due or waits: an entry that is kept for another reason is not counted as missing. */
-function isAwaited({ blocks }: RunFacts, kind: Kind, id: string): boolean {
-  const [key, whole] = [deleteOf(kind, id), wholeOf(deleteOf(kind, id))]
-  return blocks.every(({ keys, until, code }) => {
-    const isKept =
-      until === 'configuration' || code === 'unreadable' || code === 'seen-again' || code === 'rejected'
-    return !isKept || !(keys.has(key) || keys.has(whole))
-  })
 }

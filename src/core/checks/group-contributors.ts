@@ -6,6 +6,8 @@ export interface Contributor {
   readonly dn: string
   /** How many users each attribute listed that showed a value, by its name in lower case. */
   readonly lists: ReadonlyMap<string, number>
+  /** Attributes that listed more users before, which had not left the groups yet. */
+  readonly doubted?: ReadonlySet<string>
   readonly nested: readonly string[]
 }
 

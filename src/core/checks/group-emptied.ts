@@ -17,7 +17,9 @@ type Suspect = Omit<SilentList, 'how'> & { readonly how: SilentList['how'] | 'no
 export const groupEmptied: Check<RunFacts> = {
   name: 'group-emptied',
   *next(facts, moment) {
-    if (moment.at === 'begun' || moment.end !== 'applied') return {}
+    const isCompared =
+      facts.wanted.rules.membership === 'write' && facts.wanted.snapshots.source.covers.members
+    if (moment.at === 'begun' || moment.end !== 'applied' || !isCompared) return {}
     return { groups: yield* nextContributors(facts, moment.deleted.group) }
   },
   concerns: ['-member', 'delete'],

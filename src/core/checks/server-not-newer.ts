@@ -10,12 +10,13 @@ export const serverNotNewer: Check<RunFacts> = {
   name: 'server-not-newer',
   *next({ server, left }, moment) {
     if (server === undefined) return {}
-    if (moment.at === 'begun') {
+    if (server.trouble !== undefined) {
+      if (moment.at === 'end') return {}
       // A run that is killed has added some of it: the next read of another server must not delete that again.
       const isAdding = server.withAdditions !== undefined && !isEmpty(all(left))
-      return isAdding ? { server: server.withAdditions } : {}
+      return { server: isAdding ? server.withAdditions : server.next }
     }
-    const next = moment.end === 'applied' ? server.next : moment.end === 'held' ? server.meanwhile : undefined
+    const next = moment.at === 'begun' ? undefined : moment.end === 'applied' ? server.next : server.meanwhile
     return next === undefined ? {} : { server: next }
   },
   *judge({ wanted, left, server }) {

@@ -60,8 +60,9 @@ export class SilentLists {
     }
   }
 
-  /** Whether an absent group may still be there: a group around it lists a member that nobody can resolve. */
+  /** Whether an absent group may still be there: one around it lists a member that nobody can resolve, or its own list was in doubt. */
   isDoubtful(key: string): boolean {
+    if ((this.#then.get(key)?.doubted?.size ?? 0) > 0) return true
     const around = new Set(this.#parents.get(key))
     for (const each of around) {
       if (this.#unresolved.has(each)) return true
@@ -71,9 +72,10 @@ export class SilentLists {
   }
 
   *#listsOf(key: string): Generator<SilentList, void> {
-    const { dn, lists } = this.#then.get(key)!
+    const { dn, lists, doubted } = this.#then.get(key)!
     for (const [attribute, had] of lists) {
-      if (had === 0 || this.#now.get(key)?.lists.has(attribute) === true) continue
+      const isShown = this.#now.get(key)?.lists.has(attribute) === true
+      if (had === 0 || (isShown && doubted?.has(attribute) !== true)) continue
       if (!this.#asked.has(attribute)) yield { id: attribute, how: 'not-read', key, dn, attribute, had }
       else if (!this.#shown.has(attribute))
         yield { id: attribute, how: 'not-shown-by-any-group', key, dn, attribute, had }
@@ -100,7 +102,10 @@ function* readOf({ lists }: SourceSnapshot): Steps<Read> {
   return { present, unresolved, asked: new Set(asked) }
 }
 
-/** What is silent now is kept as it was while members of it may still have to leave, and so is an absent group. */
+/**
+ * For the next run. Where members of a group may still have to leave, all that they came from is kept as it was, and
+ * stays in doubt whatever it shows; so is an absent group that the directory still has.
+ */
 export function* nextContributors(
   { states, wanted, left }: RunFacts,
   deleted: ReadonlySet<string>,
@@ -109,26 +114,34 @@ export function* nextContributors(
   const next = new Map(yield* contributorsOf(source))
   const before = states.groups
   if (before === undefined) return next
-  const silent = yield* SilentLists.of(before, source)
-  const keep = (key: string): void => {
-    const [was, is] = [before.get(key), next.get(key)]
-    if (was !== undefined) next.set(key, is === undefined ? was : merged(was, is))
-  }
-  yield* forEachInSteps(wanted.absent.group, (group) => !deleted.has(group) && keep(group))
+  const kept = new Set<string>()
+  yield* forEachInSteps(wanted.absent.group, (group) => !deleted.has(group) && kept.add(group))
+  yield* forEachInSteps(before.keys(), (group) => {
+    // Nothing was decided about the members of a group that was not compared.
+    if (wanted.isUnjudged('group', group)) for (const key of keysWithin(before, group)) kept.add(key)
+  })
   for (const [group, { removed }] of wanted.members) {
     yield
-    const open = removed.some(
-      (id) => !wanted.absent.user.has(id) && !left.has(['group', group, '-member', id]),
-    )
-    if (open) for (const { key } of silent.within(group)) keep(key)
+    const isOpen = removed.some((id) => !left.has(['group', group, '-member', id]))
+    if (isOpen) for (const key of keysWithin(before, group)) kept.add(key)
   }
+  yield* forEachInSteps(before, ([key, was]) => {
+    const is = next.get(key)
+    const nested = was.nested.filter((each) => kept.has(each))
+    if (kept.has(key)) next.set(key, merged(was, is ?? { ...was, lists: new Map(), nested: [] }))
+    else if (is !== undefined && nested.length > 0)
+      next.set(key, { ...is, nested: [...is.nested, ...nested] })
+  })
   return next
 }
 
+/** Attributes that showed more users before stay in doubt. */
 function merged(was: Contributor, is: Contributor): Contributor {
+  const doubted = [...was.lists].filter(([attribute, users]) => users > (is.lists.get(attribute) ?? 0))
   return {
     ...is,
-    lists: new Map([...was.lists, ...is.lists]),
+    lists: new Map([...is.lists, ...doubted]),
+    doubted: new Set([...(was.doubted ?? []), ...doubted.map(([attribute]) => attribute)]),
     nested: [...new Set([...was.nested, ...is.nested])],
   }
 }

@@ -106,13 +106,14 @@ function* joinsOf({ left, decisions }: RunFacts): Steps<Count> {
   return { count, keys }
 }
 
-function* laterOf({ blocks, wanted, decisions }: RunFacts, kind: Kind): Steps<KeySet> {
+function* laterOf({ blocks, wanted, decisions, outside }: RunFacts, kind: Kind): Steps<KeySet> {
   const later = new KeySet()
   for (const { keys, until } of blocks)
     if (until === 'time' || until === 'read')
       yield* forEachInSteps(keys, (key) => {
         const isDelete = key[2] === 'leave' || key[2] === 'delete'
         if (!isDelete || key[0] !== kind || !wanted.absent[kind].has(key[1])) return
+        if (outside.some((keys) => keys.has(key))) return
         if (!decisions.isApproved(wholeOf(key))) later.add(wholeOf(key))
       })
   return later

@@ -78,7 +78,7 @@ function* memberDifferences(
 ): Steps<ReadonlyMap<string, MemberDifference>> {
   const { source, directory } = scope.snapshots
   const found = new Map<string, MemberDifference>()
-  if (scope.rules.membership === 'off' || !source.covers.members) return found
+  if (scope.rules.membership !== 'write' || !source.covers.members) return found
   const isOut = (id: string): boolean => isExcluded(scope, 'user', id)
   const tests = {
     mayJoin: (id: string) => source.users.has(id) && !isOut(id),

@@ -53,10 +53,9 @@ export async function run(job: Job, origin: Origin, store: RunStore, signal: Abo
   const ruled = await inTurns(judge(origin.rules, first), signal)
   const rechecks = await origin.recheck(ruled, signal)
   const proved = await inTurns(judge(origin.anomalies, { ...ruled, rechecks }), signal)
-  const all = await inTurns(judge(origin.guards, proved), signal)
-  const left = job.scope === undefined ? all.left : await inTurns(within(all.left, job.scope), signal)
-  const facts = { ...all, left }
-  const plan = await inTurns(order(left, origin.whyDeleted(rechecks)), signal)
+  const scoped = job.scope === undefined ? proved : await inTurns(within(proved, job.scope), signal)
+  const facts = await inTurns(judge(origin.guards, scoped), signal)
+  const plan = await inTurns(order(facts.left, origin.whyDeleted(rechecks)), signal)
   const end = job.isDry ? 'planned' : facts.isStopped ? 'held' : 'applied'
   const judged: Judged = { facts, plan, end }
 

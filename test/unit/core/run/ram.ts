@@ -183,8 +183,9 @@ export function run(
   const first = { ...atOnce(firstFacts(wanted, decisions, world.isPartial)), world, job, states }
   const ruled = atOnce(judge<ToyFacts>([rejected, ...of('rules')], first))
   const proved = atOnce(judge(of('anomalies'), ruled))
-  const judged = atOnce(judge<ToyFacts>([asked, ...of('guards')], proved))
-  const left = job.scope === undefined ? judged.left : atOnce(within(judged.left, job.scope))
+  const scoped = job.scope === undefined ? proved : atOnce(within(proved, job.scope))
+  const judged = atOnce(judge<ToyFacts>([asked, ...of('guards')], scoped))
+  const { left } = judged
   const end = job.isDry ? 'planned' : judged.isStopped ? 'held' : 'applied'
   const id = store.begin(judged, origin)
   const plan = [...atOnce(order(left, () => 'gone'))].map(({ change }) => change)
@@ -201,7 +202,7 @@ export function run(
   next('begun')
   if (job.crash) return { ...result, end: 'failed' }
   const { sent, done } = apply(left, plan, job.fails)
-  save(atOnce(afterApplying(store.ledger(origin), { ...judged, left }, done)))
+  save(atOnce(afterApplying(store.ledger(origin), judged, done)))
   const isWhole =
     job.scope === undefined &&
     !world.isPartial &&

@@ -258,7 +258,13 @@ function ofAPart(toy: Toy, scope: ReadonlySet<string>): void {
   const reach = (key: Key): void => {
     if (mine.has(keyText(key))) return
     mine.add(keyText(key))
-    for (const need of wanted.needsOf(key)) reach(need)
+    for (const need of wanted.needsOf(key)) {
+      reach(need)
+      // An entry is created with its values.
+      if (need[2] === 'create')
+        for (const own of wanted.keysOf(need[0], need[1]))
+          if (own[2] === 'name' || own[2] === 'email') reach(own)
+    }
   }
   for (const key of all(wanted)) if (key.some((part) => scope.has(part ?? ''))) reach(key)
   assert.ok(
