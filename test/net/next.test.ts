@@ -21,7 +21,7 @@ test('the next decider', { timeout: 1_000_000 }, async () => {
     let isDecided = false
     for (const [place, step] of story.steps.entries()) {
       const [a, b] = [old[place], now[place]]
-      if (step.undo !== undefined || isDecided || a === undefined || b === undefined) break
+      if ((isDecided && process.env['DECIDED'] === undefined) || a === undefined || b === undefined) break
       if (a.after !== b.after) {
         byTheme.set(story.theme, (byTheme.get(story.theme) ?? 0) + 1)
         differing.push(

@@ -16,9 +16,12 @@ import {
   settleWrites,
   unconverged,
 } from '../reference/store/convergence.ts'
-import { storePlan } from '../reference/store/plans.ts'
+import { doneChanges, laterAttempts, storePlan } from '../reference/store/plans.ts'
+import { settleUndone } from '../reference/store/convergence.ts'
+import { rulesOfUndo, UndoOrigin } from '../../src/sync/next/undo-origin.ts'
+import { addUndo } from '../reference/store/part-decisions.ts'
 import { addRun, nextWaitingRun } from '../reference/store/runs.ts'
-import { GUARDED } from '../reference/plan/guards.ts'
+import { reference } from './reference.ts'
 import { directoryOf } from './decider.ts'
 import { newSource } from './new-form.ts'
 import { Crash } from './runner.ts'
@@ -26,16 +29,22 @@ import { Service } from './service.ts'
 import type { Decides, Step, Story } from './story.ts'
 
 interface Shown {
+  readonly origin: string
+  readonly undo: Run['undo']
   readonly codes: ReadonlyMap<string, ReadonlySet<string>>
   readonly waiting: readonly Key[]
   readonly isAsking: boolean
 }
 
 class NextRam {
-  readonly ram = new Ram({ GUARDED } as never)
+  readonly ram = new Ram(reference.core)
   states: States = {}
-  ledger: Ledger = EMPTY_LEDGER
+  readonly ledgers = new Map<string, Ledger>()
   readonly shown = new Map<number, Shown>()
+
+  ledger(origin: string): Ledger {
+    return this.ledgers.get(origin) ?? EMPTY_LEDGER
+  }
 }
 
 export interface StepResult {
@@ -49,10 +58,14 @@ export async function playNext(story: Story): Promise<readonly StepResult[]> {
   const service = new Service(story.service)
   const results: StepResult[] = []
   for (const step of story.steps) {
-    if (step.undo !== undefined) break
     const lines: string[] = []
     for (const other of step.others) service.write(other)
     interrupt(next.ram)
+    const effective = next.ram.runs.filter(({ run: number }) =>
+      next.ram.rowsOf(number).some(({ state }) => state === 'applied' || state === 'found'),
+    )
+    const undone = step.undo && effective.at(-step.undo.back)
+    if (step.undo !== undefined && undone !== undefined) await addUndo(next.ram, undone.run, step.undo.part)
     if (nextWaitingRun(next.ram) === undefined)
       addRun(next.ram, { mode: step.mode, trigger: 'schedule', only_entries: step.only ?? null })
     for (;;) {
@@ -79,13 +92,13 @@ export function stateOf({ users, groups }: Service): string {
 function interrupt(ram: Ram): void {
   for (const each of ram.runs.filter(({ isFinished, state }) => !isFinished && state !== 'waiting')) {
     Object.assign(each, { state: 'failed', isFinished: true })
-    const { mode, trigger, only_entries } = each
+    const { mode, trigger, only_entries, undo } = each
     if (
       !ram.runs.some(
         ({ state, mode: of, only_entries: only }) => state === 'waiting' && of === 'sync' && only === null,
       )
     )
-      addRun(ram, { mode, trigger, only_entries })
+      addRun(ram, { mode, trigger, only_entries, undo })
   }
 }
 
@@ -99,36 +112,42 @@ async function playRun(
   const { ram } = next
   record.state = 'reading'
   const { limits, grace, options, holdMs: _hold, ...rules } = step.rules
-  const only = record.only_entries
+  const only = record.undo === null ? record.only_entries : null
   const job: Job = {
     run: record.run,
     isDry: record.mode === 'plan',
     scope: only === null ? undefined : new Set([...only.users, ...only.groups]),
-    rules: rules as Job['rules'],
+    rules: record.undo === null ? (rules as Job['rules']) : rulesOfUndo(rules as Job['rules']),
     limits,
     grace: grace as Job['grace'],
     options,
   }
   const table = new UserTable()
-  const origin = new SyncOrigin({
-    source: newSource(step),
-    readDirectory: async (_signal, of) =>
-      directoryOf(
-        service.list(step),
-        step,
-        { directoryUsers: (it: UserTable) => new DirectoryUsers(it) } as never,
-        of as never,
-        rules.membership,
-      ) as never,
-    table,
-    isAsked: false,
-  })
+  const readDirectory = async (_signal: AbortSignal, of: UserTable) =>
+    directoryOf(
+      service.list(step),
+      step,
+      { directoryUsers: (it: UserTable) => new DirectoryUsers(it) } as never,
+      of as never,
+      record.undo === null ? rules.membership : 'write',
+    ) as never
+  const origin =
+    record.undo === null
+      ? new SyncOrigin({ source: newSource(step), readDirectory, table, isAsked: false })
+      : new UndoOrigin({
+          undo: record.undo as never,
+          rules: rules as Job['rules'],
+          table,
+          readDirectory,
+          doneChanges: () => doneChanges(ram, record.undo!.run) as never,
+          laterAttempts: () => laterAttempts(ram, record.undo!.run) as never,
+        })
   let judged: Judged | undefined
   const store: RunStore = {
     quiesce: async () => undefined,
     states: async () => next.states,
     history: async () => ({
-      ledger: next.ledger,
+      ledger: next.ledger(origin.name),
       now: new Date(ram.now),
       journal: {
         unapproved: await deletedLastDay(ram, undefined),
@@ -139,8 +158,8 @@ async function playRun(
     async begin(of, ledger, states) {
       judged = of
       crashIf(step, 'crash-before-keep')
-      await keepPlan(next, record, of)
-      next.ledger = ledger
+      await keepPlan(next, record, of, origin.name)
+      next.ledgers.set(origin.name, ledger)
       next.states = { ...next.states, ...states }
       lines.push(
         ...of.facts.blocks.map(
@@ -155,7 +174,7 @@ async function playRun(
       return apply(next, service, step, record, of, lines)
     },
     async finish(_of, ledger, states) {
-      next.ledger = await ledger(next.ledger)
+      next.ledgers.set(origin.name, await ledger(next.ledger(origin.name)))
       next.states = { ...next.states, ...states }
       Object.assign(record, { state: _of.end === 'held' ? 'held' : 'done', isFinished: true })
     },
@@ -195,7 +214,12 @@ async function refusalsOf(ram: Ram) {
   })
 }
 
-async function keepPlan(next: NextRam, record: Run, { facts, plan, end }: Judged): Promise<void> {
+async function keepPlan(
+  next: NextRam,
+  record: Run,
+  { facts, plan, end }: Judged,
+  origin: string,
+): Promise<void> {
   const { ram } = next
   const { decisions } = facts
   const isApproved = (change: { op: string; id: string }) => {
@@ -209,7 +233,12 @@ async function keepPlan(next: NextRam, record: Run, { facts, plan, end }: Judged
     [...plan].filter(({ change }) => isApproved(change)).map(({ fingerprint }) => fingerprint),
   )
   record.counts = {} as never
-  if (record.mode === 'sync' && record.only_entries === null && facts.server?.trouble === undefined) {
+  if (
+    record.mode === 'sync' &&
+    record.undo === null &&
+    record.only_entries === null &&
+    facts.server?.trouble === undefined
+  ) {
     const wanted = new Set<string>()
     for (const key of all(facts.wanted)) wanted.add(entryOpOf(key))
     const open = openWrites(ram)
@@ -251,7 +280,8 @@ async function keepPlan(next: NextRam, record: Run, { facts, plan, end }: Judged
     [...plan].some(({ change }) => change.op.startsWith('create'))
   )
     await noteMissedCreates(ram, record)
-  next.shown.set(record.run, shownBy(next.ledger, facts))
+  if (record.undo !== null && end === 'applied') await settleUndone(ram, record.undo.run)
+  next.shown.set(record.run, { ...shownBy(next.ledger(origin), facts), origin, undo: record.undo })
 }
 
 function entryOpOf([kind, id, field]: Key): string {
@@ -266,7 +296,10 @@ function entryOpOf([kind, id, field]: Key): string {
   return op === 'set-members' ? `set-members ${id}` : `${op}-${kind} ${id}`
 }
 
-function shownBy(ledger: Ledger, { blocks, isStopped, waiting, decisions }: Judged['facts']): Shown {
+function shownBy(
+  ledger: Ledger,
+  { blocks, isStopped, waiting, decisions }: Judged['facts'],
+): Omit<Shown, 'origin' | 'undo'> {
   const codes = new Map<string, ReadonlySet<string>>()
   let isAsking = false
   for (const block of blocks) {
@@ -365,8 +398,8 @@ function recordOf(
 function decide(next: NextRam, decides: Decides): void {
   const newest = [...next.shown].findLast(([, { isAsking }]) => isAsking)
   if (newest === undefined) return
-  const [number, { codes, waiting }] = newest
-  const before = next.ledger
+  const [number, { codes, waiting, origin, undo }] = newest
+  const before = next.ledger(origin)
   const now = new Date(next.ram.now)
   const { isOpen } = new Decisions(before, now)
   const names = [...new Set([...codes.values()].flatMap((of) => [...of]))].toSorted()
@@ -402,8 +435,8 @@ function decide(next: NextRam, decides: Decides): void {
     if (whole !== undefined && !codes.has(whole) && !approvals.has(whole))
       approvals.set(whole, { codes: new Set(), at: now, isUsed: false })
   }
-  next.ledger = { ...before, approvals, rejections }
-  if (chosen.length > 0) addRun(next.ram, { mode: 'sync', trigger: 'approval' })
+  next.ledgers.set(origin, { ...before, approvals, rejections })
+  if (chosen.length > 0) addRun(next.ram, { mode: 'sync', trigger: 'approval', undo })
 }
 
 function isInPart(
