@@ -2,7 +2,16 @@ import { atOnce } from '../../../../src/base/steps.ts'
 import type { Block, Check } from '../../../../src/core/checks/check.ts'
 import { asked } from '../../../../src/core/checks/asked.ts'
 import { rejected } from '../../../../src/core/checks/rejected.ts'
-import { Decisions, EMPTY_LEDGER, isRepeating, type Ledger } from '../../../../src/core/decisions.ts'
+import {
+  chosenKeys,
+  decided,
+  type Decision,
+  type PartName,
+  type Selection,
+  type Shown,
+  shownBy,
+} from '../../../../src/core/decide.ts'
+import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
 import { diff } from '../../../../src/core/diff/diff.ts'
 import type { DiffRules, Snapshots } from '../../../../src/core/diff/differences.ts'
 import { type Facts, firstFacts, judge } from '../../../../src/core/judge.ts'
@@ -10,7 +19,7 @@ import { all, type FactKey, type Key, keyText, parseKey, wholeOf } from '../../.
 import { afterApplying, afterCompleteRun, asking } from '../../../../src/core/ledger.ts'
 import { isRemoval, order } from '../../../../src/core/order.ts'
 import type { Change } from '../../../../src/core/plan/change.ts'
-import { isAbout, within } from '../../../../src/core/within.ts'
+import { within } from '../../../../src/core/within.ts'
 import type { Left } from '../../../../src/core/without.ts'
 
 /** A run as `sync/run.ts` makes it, on a store in RAM: toy checks judge toy worlds, the rest is the core. */
@@ -60,17 +69,10 @@ export interface Ended {
 const DAY_MS = 24 * 60 * 60 * 1000
 const RULES: DiffRules = { policy: 'mirror', membership: 'write', allowedDomains: [] }
 
-interface Shown {
-  readonly codes: ReadonlyMap<string, ReadonlySet<string>>
-  /** What only the stop of the plan keeps. */
-  readonly waiting: readonly Key[]
-  readonly origin: string
-}
-
 export class RamStore {
   readonly states = new Map<string, unknown>()
   readonly ledgers = new Map<string, Ledger>()
-  readonly runs: Shown[] = []
+  readonly runs: (Shown & { readonly origin: string })[] = []
 
   ledger(origin: string): Ledger {
     return this.ledgers.get(origin) ?? EMPTY_LEDGER
@@ -80,86 +82,30 @@ export class RamStore {
     return new Decisions(this.ledger(origin), dateOf(now))
   }
 
-  begin({ blocks, isStopped, waiting }: Facts, origin: string): number {
-    const codes = new Map<string, ReadonlySet<string>>()
-    const { questions } = this.ledger(origin)
-    for (const block of blocks) {
-      const texts = block.asks ? [keyText(block.asks)] : isLiftable(block) ? [...block.keys].map(keyText) : []
-      for (const text of texts) {
-        const own = isRepeating(block) ? (questions.get(text) ?? []) : [block.code]
-        codes.set(text, new Set([...(codes.get(text) ?? []), ...own]))
-      }
-    }
-    return this.runs.push({ codes, origin, waiting: isStopped ? [...all(waiting)] : [] })
+  begin(facts: Facts, origin: string): number {
+    const { codes, waiting } = atOnce(shownBy(facts, this.ledger(origin)))
+    return this.runs.push({ codes, waiting: [...waiting], origin })
   }
 
-  decide(decision: 'approve' | 'reject', run: number, part: Part = {}, now = 0): number {
-    const { codes: shown, waiting, origin } = this.runs[run - 1]!
-    const before = this.ledger(origin)
-    const { isOpen } = new Decisions(before, dateOf(now))
-    const isPart = part.id !== undefined || part.only !== undefined
-    const codesOf = (text: string) =>
-      [...(shown.get(text) ?? [])].filter((code) =>
-        part.code === undefined
-          ? isPart || before.questions.get(text)?.has(code) === true
-          : code === part.code,
-      )
-    const chosen = [...shown.keys()].filter((text) => {
-      if (!isChosen(text, part)) return false
-      if (isPart && part.code === undefined) return true
-      return codesOf(text).length > 0 && (part.code !== undefined || isOpen(JSON.parse(text) as Key))
-    })
-    if (!isPart && part.code === undefined && part.all !== true && new Set(chosen.flatMap(codesOf)).size > 1)
+  decide(does: Decision['does'], run: number, part: Part = {}, now = 0): number {
+    const shown = this.runs[run - 1]!
+    const before = this.ledger(shown.origin)
+    const selection: Selection = { ids: part.id, only: part.only, code: part.code }
+    const decision: Decision = { does, run, by: 'ana', at: dateOf(now), reason: '', selection }
+    const chosen = atOnce(chosenKeys(before, decision, shown))
+    const isPlain = part.id === undefined && part.only === undefined && part.code === undefined
+    if (isPlain && part.all !== true && new Set([...chosen.values()].flat()).size > 1)
       throw new Error('more than one reason: --code CODE or --all')
-    if (isPart && part.code === undefined)
-      chosen.push(...waiting.map(keyText).filter((text) => isChosen(text, part)))
-    const approvals = new Map(before.approvals)
-    const rejections = new Map(before.rejections)
-    for (const text of chosen) {
-      if (decision === 'reject') {
-        rejections.set(text, { run, by: 'ana', at: dateOf(now), reason: '' })
-        approvals.delete(text)
-        continue
-      }
-      rejections.delete(text)
-      const codes = new Set([...(approvals.get(text)?.codes ?? []), ...codesOf(text)])
-      approvals.set(text, { codes, at: dateOf(now), isUsed: false })
-      // A delete needs that the user leaves: where the run did not ask about that, it is approved, too.
-      const key = parseKey(text)
-      const whole = key && keyText(wholeOf(key))
-      if (whole !== undefined && !shown.has(whole) && !approvals.has(whole))
-        approvals.set(whole, { codes: new Set(), at: dateOf(now), isUsed: false })
-    }
-    this.ledgers.set(origin, { ...before, approvals, rejections })
-    return chosen.length
+    this.ledgers.set(shown.origin, atOnce(decided(before, decision, chosen)))
+    return chosen.size
   }
 }
 
 export interface Part {
   readonly id?: readonly string[]
-  readonly only?: readonly ('creates' | 'updates' | 'deletes' | 'members')[]
+  readonly only?: readonly PartName[]
   readonly code?: string
   readonly all?: boolean
-}
-
-const OPS = {
-  create: 'creates',
-  name: 'updates',
-  email: 'updates',
-  delete: 'deletes',
-  leave: 'deletes',
-  '+member': 'members',
-  '-member': 'members',
-} as const
-
-function isChosen(text: string, { id, only }: Part): boolean {
-  const key = parseKey(text)
-  if (key === undefined) return id === undefined && only === undefined
-  return (id === undefined || isAbout(key, new Set(id))) && (only?.includes(OPS[key[2]]) ?? true)
-}
-
-function isLiftable({ until }: Block): boolean {
-  return until === 'decision' || until === 'time'
 }
 
 export function dateOf(day: number): Date {
