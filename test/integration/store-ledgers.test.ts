@@ -1,0 +1,114 @@
+import { type Kysely, sql } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+import { atOnce } from '../../src/base/steps.ts'
+import type { Shown } from '../../src/core/decide.ts'
+import { Decisions, EMPTY_LEDGER, type Ledger } from '../../src/core/decisions.ts'
+import { type Key, keyText } from '../../src/core/keys.ts'
+import { takeBaseline } from '../../src/core/plan/baseline.ts'
+import { addRun } from '../../src/store/runs.ts'
+import { encodeStates, loadStates, saveStates } from '../../src/store/next/check-states.ts'
+import {
+  addDecision,
+  loadLedger,
+  packLedger,
+  packShown,
+  saveLedger,
+  saveShown,
+  shownIn,
+} from '../../src/store/next/ledgers.ts'
+import { NEXT_SCHEMA } from '../../src/store/next/schema.ts'
+import { openStore } from '../../src/store/open.ts'
+import { putEmptyStore } from '../support/empty-store.ts'
+import { tempDir } from '../support/temp.ts'
+
+const OF = { sync: 'corp', target: 't', origin: 'sync' }
+
+async function emptyStore() {
+  const stack = new AsyncDisposableStack()
+  onTestFinished(() => stack.disposeAsync())
+  const { path: dataDir } = stack.use(await tempDir())
+  await putEmptyStore(dataDir)
+  const { db } = stack.use(await openStore({ kind: 'embedded', dataDir }))
+  await sql`DROP TABLE dirsyncd.decisions`.execute(db)
+  for (const statement of NEXT_SCHEMA.split(';').filter((each) => each.trim() !== ''))
+    await sql.raw(statement).execute(db)
+  const newRun = () => addRun(db, { sync: 'corp', target: 't', mode: 'sync', trigger: 'schedule' })
+  return { db: db as unknown as Kysely<never>, newRun }
+}
+
+const leave = (id: string): Key => ['user', id, 'leave']
+
+function shownAs(code: string, ids: readonly string[], waiting: readonly Key[] = []): Shown {
+  return { codes: new Map(ids.map((id) => [keyText(leave(id)), new Set([code])])), waiting }
+}
+
+function asking(code: string, ids: readonly string[]): Ledger {
+  return { ...EMPTY_LEDGER, questions: shownAs(code, ids).codes }
+}
+
+const plain = { does: 'approve', by: 'ana', reason: 'they left', selection: {} } as const
+
+test('a decision that comes while a run is under way is in the ledger of the next one', async () => {
+  const { db, newRun } = await emptyStore()
+  const run = await newRun()
+  await saveShown(db, run, await packShown(shownAs('max-deletes-users', ['a', 'b'])))
+  await saveLedger(db, OF, await packLedger(asking('max-deletes-users', ['a', 'b'])), 0)
+  const underWay = await loadLedger(db, OF)
+  await addDecision(db, OF, { ...plain, run, selection: { ids: ['a'] } }, 1)
+  await saveLedger(db, OF, await packLedger(underWay.ledger), underWay.folded)
+  const { ledger, folded } = await loadLedger(db, OF)
+  const { isApproved, isOpen } = new Decisions(ledger, new Date())
+  expect([isApproved(leave('a')), isApproved(leave('b')), isOpen(leave('b'))]).toEqual([true, false, true])
+  await saveLedger(db, OF, await packLedger(ledger), folded)
+  expect((await loadLedger(db, OF)).ledger).toEqual(ledger)
+})
+
+test('what was decided, by whom and when, and what is left of it, comes back as it was', async () => {
+  const { db } = await emptyStore()
+  const at = new Date('2026-03-01T10:00:00Z')
+  const ledger: Ledger = {
+    questions: new Map([[keyText(leave('a')), new Set(['container-emptied', 'max-deletes-users'])]]),
+    approvals: new Map([[keyText(leave('b')), { codes: new Set(['first-contact']), at, isUsed: true }]]),
+    rejections: new Map([[keyText(leave('c')), { run: 7, by: 'ana', at, reason: 'still here' }]]),
+  }
+  await saveLedger(db, OF, await packLedger(ledger), 3)
+  expect(await loadLedger(db, OF)).toEqual({ ledger, folded: 3 })
+  expect((await loadLedger(db, { ...OF, origin: 'undo 7' })).ledger).toEqual(EMPTY_LEDGER)
+})
+
+test('a plan that is held again each 15 minutes is stored once', async () => {
+  const { db, newRun } = await emptyStore()
+  const create: Key = ['user', 'n', 'create']
+  for (let time = 0; time < 3; time += 1)
+    await saveShown(db, await newRun(), await packShown(shownAs('max-deletes-users', ['a'], [create])))
+  const { rows } = await sql`SELECT digest FROM dirsyncd.key_sets`.execute(db)
+  expect(rows).toHaveLength(1)
+  expect(await shownIn(db, 3)).toEqual({ ...shownAs('max-deletes-users', ['a']), waiting: [create] })
+})
+
+test('states of checks come back as they were, those of the configuration for each directory', async () => {
+  const { db } = await emptyStore()
+  const since = new Date('2026-03-01T10:00:00Z')
+  const places = (visit: (id: string, container: string) => void) => visitAll(visit)
+  const states = {
+    grace: { user: new Map([['a', { since, reads: 2 }]]), group: new Map() },
+    server: { url: 'ldap://one', address: '192.0.2.1', hints: {} },
+    size: { users: 3, groups: 1 },
+    configuration: { run: 4, options: { 'users.filter': 'hash' } },
+    containers: { user: atOnce(takeBaseline(places)), group: atOnce(takeBaseline(places)) },
+    groups: new Map([
+      ['g', { dn: 'cn=g', lists: new Map([['member', 6]]), nested: ['h'], doubted: new Set(['member']) }],
+      ['h', { dn: 'cn=h', lists: new Map([['member', 2]]), nested: [] }],
+    ]),
+  }
+  await saveStates(db, OF, await encodeStates(states))
+  expect(await loadStates(db, OF)).toEqual(states)
+  const { configuration } = states
+  expect(await loadStates(db, { sync: 'corp', target: 'another' })).toEqual({ configuration })
+})
+
+function* visitAll(visit: (id: string, container: string) => void) {
+  visit('a', 'ou=one,dc=x')
+  visit('b', 'ou=two,dc=x')
+  yield
+}
