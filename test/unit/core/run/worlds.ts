@@ -165,7 +165,7 @@ class Player {
   }
 }
 
-export function checkWorld(seed: number): void {
+function checkWorld(seed: number): void {
   const r = random(seed)
   const toy = randomToy(r)
   const first = new Player(toy).run()
@@ -274,4 +274,13 @@ function ofAPart(toy: Toy, scope: ReadonlySet<string>): void {
   const isAboutPart = (text: string) =>
     text.includes('server') || parse(text).some((part) => scope.has(part ?? ''))
   assert.ok(player.sync.open().every(isAboutPart), 'a part asks about more than its part')
+}
+
+export function checkWorlds(from: number, to: number): void {
+  for (let seed = from; seed < to; seed += 1)
+    try {
+      checkWorld(seed)
+    } catch (error) {
+      throw new Error(`world ${seed}`, { cause: error })
+    }
 }
