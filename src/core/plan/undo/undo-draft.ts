@@ -207,9 +207,11 @@ export class UndoDraft {
     }
   }
 
+  /** The members that the run added. Under the id of one of them, another client may have created another user. */
   #addedTo(group: string): readonly string[] {
     const change = this.#left.has('group', group) ? undefined : this.#memberChanges.get(group)
-    return change === undefined ? [] : membersDifference(change).added
+    if (change === undefined) return []
+    return membersDifference(change).added.filter((user) => !this.#left.has('user', user))
   }
 
   *#undoMembers(change: SetMembers): Steps<void> {

@@ -282,6 +282,18 @@ test('somebody else under the id of a created user stays in the group that the r
     })
 })
 
+test('a created group stays for a user of another client under the id of a member that the run had added', () => {
+  const directory = directoryOf([OTHER('n')], [haveGroup('g', 'Group g', ['n'])])
+  const createdGroup: Change = { op: 'create-group', id: 'g', want: { name: 'Group g' } }
+  expect(undoOf([created('n'), createdGroup, members('g', [], ['n'])], directory)).toMatchObject({
+    does: [],
+    says: [
+      changedSince('n', { how: 'values', now: ELSE, did: 'wrote', values: NAMED('n') }),
+      changedSince('g', { how: 'has-members', name: 'Group g', ...examplesOf(['n']) }),
+    ],
+  })
+})
+
 test('who was deleted by a later run and is there again is put into no group, unless an undo brought him back', () => {
   const directory = directoryOf([haveUser('u'), haveUser('b')], [haveGroup('g', 'Group g', ['b'])])
   const gone = { kind: 'user', id: 'u', run: 13, does: 'delete', undoes: null } as const
