@@ -1,4 +1,4 @@
-import { changesQueueName, type ChunkJob } from '../sync/apply/job.ts'
+import { changesQueueName, type Ticket } from '../sync/apply/job.ts'
 import { ReadPause } from '../sync/apply/read-pause.ts'
 import { ChangeWorker } from '../sync/apply/worker.ts'
 import type { AccessManagementClient } from '../api/client/client.ts'
@@ -72,7 +72,7 @@ export function openSetup(
   site: Site,
 ): SyncSetup {
   const { directory } = sync
-  const queue = site.backend.createQueue<ChunkJob>(changesQueueName(sync.name))
+  const queue = site.backend.createQueue<Ticket>(changesQueueName(sync.name))
   stack.defer(() => queue.close())
   return {
     name: sync.name,

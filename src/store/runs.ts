@@ -204,6 +204,16 @@ export interface RunError {
   readonly text: string
 }
 
+/** How many changes of a run that applies have which final state. */
+export async function outcomesSoFar(db: Db, run: number): Promise<RunCounts['outcomes']> {
+  const row = await db
+    .selectFrom('dirsyncd.applying')
+    .select('outcomes')
+    .where('run', '=', run)
+    .executeTakeFirst()
+  return row?.outcomes ?? {}
+}
+
 /** Ends a run. */
 export async function finishRun(
   trx: Fenced,
@@ -220,6 +230,7 @@ export async function finishRun(
     })
     .where('run', '=', run)
     .execute()
+  await trx.deleteFrom('dirsyncd.applying').where('run', '=', run).execute()
 }
 
 /** Asks the owner of the run to end it, because of something that a worker met. The first reason stays. */

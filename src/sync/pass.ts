@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely'
 import { closeChunksOfEndedRuns, workersOfEndedRuns } from './apply/claim.ts'
 import type { CanaryParts } from './apply/canary.ts'
 import { drainRun } from './apply/drain.ts'
-import type { ChunkJob } from './apply/job.ts'
+import type { Ticket } from './apply/job.ts'
 import { everyInSteps, type Steps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
@@ -74,7 +74,7 @@ export interface SyncSetup {
   readonly grace: Grace
   /** Hashes of the options that change scope or mapping. */
   readonly options: Options
-  readonly queue: Queue<ChunkJob>
+  readonly queue: Queue<Ticket>
   readonly canary: Pick<CanaryParts, 'lookBack' | 'createsInLists'>
   /** Aborted when the sync is removed or gets another setup: its run is left. */
   readonly leaving?: AbortSignal

@@ -12,7 +12,7 @@ import type { Options } from '../../src/core/plan/configuration.ts'
 import type { GuardLimits } from '../../src/core/plan/guards.ts'
 import type { PlanRules } from '../../src/core/plan/inputs.ts'
 import type { Part } from '../../src/core/plan/part/part.ts'
-import { type ChunkJob, changesQueueName } from '../../src/sync/apply/job.ts'
+import { type Ticket, changesQueueName } from '../../src/sync/apply/job.ts'
 import { ReadPause } from '../../src/sync/apply/read-pause.ts'
 import { ChangeWorker } from '../../src/sync/apply/worker.ts'
 import type { ReadOptions, Source } from '../../src/source/source.ts'
@@ -156,7 +156,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
     holdMs: options.holdMs ?? 7 * 86_400_000,
     grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false, ...options.grace },
     options: options.options ?? {},
-    queue: opened.backend.createQueue<ChunkJob>(changesQueueName(sync)),
+    queue: opened.backend.createQueue<Ticket>(changesQueueName(sync)),
     canary: {
       lookBack: (change, signal) => lookBack(client, service.directoryId, change, signal),
       createsInLists: options.createsInLists ?? (options.createBatch ?? 1) > 1,

@@ -10,7 +10,6 @@ import { isAway } from '../../base/database/outage.ts'
 import type { Pause } from '../../store/pause.ts'
 import type { Chunk, Claimed } from './claim.ts'
 import type { Freshness } from './freshness.ts'
-import type { ChunkJob } from './job.ts'
 import { cutOff, judge, type Judged, type JudgeDeps, judgeTogether, notTried, type Streaks } from './judge.ts'
 import { flush, mergeFindings, noFindings, type Orders, Reclaimed, type Settled } from './outcomes.ts'
 import { requestsOf } from './requests.ts'
@@ -20,7 +19,6 @@ import type { Throttle } from './throttle.ts'
 
 export interface ChunkDeps {
   readonly fenced: FencedRun
-  readonly job: ChunkJob
   readonly chunk: Chunk
   /** The time since the claim or the last renewal. */
   readonly freshness: Freshness
@@ -80,7 +78,6 @@ class Sending {
     this.#left = deps.chunk.changes.length
     this.#changes = new Map(deps.chunk.changes.map(({ number, change }) => [number, change]))
     this.#pausesBefore = deps.throttle.pauses
-    deps.run.see(deps.chunk.run)
     this.#lost = AbortSignal.any([this.#reclaimed.signal, deps.run.overtaken.signal])
     this.#cut = AbortSignal.any([this.#lost, deps.signal])
   }
@@ -120,8 +117,7 @@ class Sending {
 
   async #sendAlone(change: Claimed): Promise<Settled> {
     if (!this.#maySend()) return notTried(change)
-    const { run, senders, throttle } = this.#deps
-    const refusedBefore = run.refused
+    const { senders, throttle } = this.#deps
     try {
       const how = { check: this.#isUnsure(change), beforeRequest: () => this.#requireFresh() }
       const outcome = await senders.applyChange(change.change, how, this.#cut)
@@ -129,7 +125,7 @@ class Sending {
       this.#seeRefusal(outcome)
       throttle.answered()
       const quarantined = outcome.result === 'forbidden' ? await this.#inQuarantine() : undefined
-      return this.#follow(change, judge(this.#judging(quarantined), change, outcome), refusedBefore)
+      return this.#follow(judge(this.#judging(quarantined), change, outcome))
     } catch (error) {
       this.#stopFor(error, [change])
       return cutOff(change)
@@ -137,9 +133,8 @@ class Sending {
   }
 
   async #sendTogether(batch: readonly Claimed[]): Promise<void> {
-    const { senders, run, throttle } = this.#deps
+    const { senders, throttle } = this.#deps
     if (!this.#maySend()) return this.#add(batch.map(notTried))
-    const refusedBefore = run.refused
     const open = new Map(batch.map((change) => [change.change.id, change]))
     const how = {
       check: batch.some((change) => this.#isUnsure(change)),
@@ -153,7 +148,7 @@ class Sending {
       for await (const { changes, outcome } of senders.createTogether(creates, how, this.#cut)) {
         const told = changes.flatMap(({ id }) => open.get(id) ?? [])
         for (const { id } of changes) open.delete(id)
-        this.#add(outcome === undefined ? told.map(notTried) : this.#judge(told, outcome, refusedBefore))
+        this.#add(outcome === undefined ? told.map(notTried) : this.#judge(told, outcome))
       }
       throttle.answered()
     } catch (error) {
@@ -172,46 +167,42 @@ class Sending {
   }
 
   /** One 403 for several changes does not show which change is refused, so each is sent alone. */
-  #judge(changes: readonly Claimed[], outcome: Outcome, refusedBefore: number): readonly Settled[] {
+  #judge(changes: readonly Claimed[], outcome: Outcome): readonly Settled[] {
     this.#seeRefusal(outcome)
     return judgeTogether(this.#judging(undefined), changes, outcome).map((judged, index) => {
       const change = changes[index]!
       this.#logTried(change, outcome)
-      return this.#follow(change, judged, refusedBefore)
+      return this.#follow(judged)
     })
   }
 
   #judging(quarantined: ReadonlySet<string> | undefined): JudgeDeps {
-    const { chunk, job, streaks, times } = this.#deps
+    const { chunk, fenced, streaks, times } = this.#deps
     return {
-      run: job.run,
+      run: fenced.run,
       streaks,
       findings: this.#findings,
       retry: times.retry,
-      isProbe: job.probe === true,
       outages: chunk.outages,
       isQuarantined: (fingerprint) => quarantined?.has(fingerprint) ?? false,
     }
   }
 
-  #follow(change: Claimed, { settled, stops }: Judged, refusedBefore: number): Settled {
+  #follow({ settled, stops }: Judged): Settled {
     const { run } = this.#deps
     if (stops) this.#isStopped = true
-    if (settled.refusals > change.refusals && change.refusals === 0) run.refused += 1
-    if (settled.state === 'applied') {
-      run.succeed(refusedBefore)
-      this.#findings.refusedBeforeSuccess = Math.max(this.#findings.refusedBeforeSuccess, refusedBefore)
-    }
-    // After a refusal, all processes need the order of the outcomes soon.
-    if (run.refused > 0) this.#isUrgent = true
+    // The other processes need to know of refusals, and of a success after them, soon.
+    if (settled.isRefusal === true || run.refusedInRow > 0) this.#isUrgent = true
+    if (settled.isRefusal === true) run.refusedInRow += 1
+    if (settled.state === 'applied') run.refusedInRow = 0
     return settled
   }
 
   #limitLists({ change: { op } }: Claimed, fault: ListFault): void {
-    const { run, log, job } = this.#deps
+    const { run, log, fenced } = this.#deps
     const { id, detail: reason } = fault
     if (run.forgives(fault)) {
-      log.info({ run: job.run, id, reason }, 'one entry of a list is not there; it is sent alone')
+      log.info({ run: fenced.run, id, reason }, 'one entry of a list is not there; it is sent alone')
       return
     }
     const entries = Math.max(1, fault.entries)
@@ -223,20 +214,20 @@ class Sending {
       code: 'shorter-lists',
       params: { reason, isAlone: entries === 1 },
     }
-    log.warn({ run: job.run, entries, id, reason }, 'the run sends shorter lists of entries')
+    log.warn({ run: fenced.run, entries, id, reason }, 'the run sends shorter lists of entries')
   }
 
   #logTried({ number, change: { op } }: Claimed, outcome: Outcome): void {
-    const { log, job } = this.#deps
-    log.debug({ run: job.run, change: number, op, ...outcome }, 'tried a change')
+    const { log, fenced } = this.#deps
+    log.debug({ run: fenced.run, change: number, op, ...outcome }, 'tried a change')
   }
 
   #tell({ number, state, detail, status, attempts }: Settled): void {
-    const { job, log, onOutcome } = this.#deps
+    const { fenced, log, onOutcome } = this.#deps
     const { op, id } = this.#changes.get(number)!
     if (state !== 'pending')
       log.info(
-        { run: job.run, change: number, op, id, outcome: state, status, attempts },
+        { run: fenced.run, change: number, op, id, outcome: state, status, attempts },
         'a change has its outcome',
       )
     if (state !== 'pending' || detail !== undefined) onOutcome(op, state)
@@ -256,8 +247,8 @@ class Sending {
   }
 
   #maySend(): boolean {
-    const { stopping, freshness, job, run, throttle } = this.#deps
-    if (throttle.pauses !== this.#pausesBefore || (job.probe !== true && run.isRefused)) return false
+    const { stopping, freshness, run, throttle } = this.#deps
+    if (throttle.pauses !== this.#pausesBefore || run.isRefused) return false
     return !this.#isStopped && !this.#lost.aborted && !stopping.aborted && freshness.isFresh()
   }
 
@@ -288,7 +279,7 @@ class Sending {
   }
 
   async #flush(isLast: boolean): Promise<void> {
-    const { fenced, job, chunk, worker, freshness, times } = this.#deps
+    const { fenced, chunk, worker, freshness, times } = this.#deps
     const settled = this.#settled
     const findings = this.#findings
     this.#settled = []
@@ -300,7 +291,7 @@ class Sending {
         flush(fenced, {
           chunk: chunk.id,
           worker,
-          tail: job.tail,
+          tail: chunk.tail,
           settled,
           findings,
           isLast,
@@ -318,14 +309,14 @@ class Sending {
     }
   }
 
-  #obey({ run, written, pause }: Orders): void {
+  #obey({ isStopped, refusedInRow, written, pause }: Orders): void {
     for (const each of written) this.#tell(each)
     const isLimited = pause?.why === 'limited'
-    if (run.stop_code !== null || isLimited) this.#isStopped = true
+    if (isStopped || isLimited) this.#isStopped = true
     if (isLimited) {
       this.#deps.throttle.pause(this.#pausesBefore)
       this.#deps.onPause(pause)
     }
-    this.#deps.run.see(run)
+    this.#deps.run.refusedInRow = refusedInRow
   }
 }

@@ -31,8 +31,6 @@ export interface JudgeDeps {
   readonly streaks: Streaks
   readonly findings: Findings
   readonly retry: RetryTimes
-  /** The change is sent alone, because many others were refused. */
-  readonly isProbe: boolean
   /** Outages of the target before the claim: this change tests whether it answers again. */
   readonly outages: number
   /** A quarantined change needs no decision about its 403. */
@@ -144,17 +142,19 @@ function refused(change: Claimed, { status, detail }: Answer): Settled {
   return { ...again(change, false), state: 'quarantined', status, detail }
 }
 
-/** A 403 may be about the token, so one retry follows in the retry stage. A probe's refusal does not count. */
-function forbidden(
-  { findings, isProbe, retry }: JudgeDeps,
-  change: Claimed,
-  { status, detail }: Answer,
-): Settled {
-  if (change.refusals === 0) findings.refused += 1
-  if (isProbe) findings.probes += 1
-  const refusals = isProbe ? 1 : change.refusals + 1
+/** A 403 may be about the token, so one retry follows in the retry stage. */
+function forbidden({ retry }: JudgeDeps, change: Claimed, { status, detail }: Answer): Settled {
+  const refusals = change.refusals + 1
   // A service that forbids everything for some seconds may have recovered by then.
-  return { ...again(change, true), tail: true, refusals, waitMs: isProbe ? 0 : retry.tail, status, detail }
+  return {
+    ...again(change, true),
+    tail: true,
+    refusals,
+    isRefusal: true,
+    waitMs: retry.tail,
+    status,
+    detail,
+  }
 }
 
 /** The target does not answer: sending pauses, and the attempt does not count against the change. */

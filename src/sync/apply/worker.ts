@@ -13,7 +13,7 @@ import type { Tables } from '../../store/tables.ts'
 import { applyChunk, type OnOutcome } from './chunk.ts'
 import { claim } from './claim.ts'
 import { Freshness } from './freshness.ts'
-import { type ChunkJob, changesQueueName } from './job.ts'
+import { type Ticket, changesQueueName } from './job.ts'
 import { Streaks } from './judge.ts'
 import { Reclaimed } from './outcomes.ts'
 import { RunInProcess } from './run-in-process.ts'
@@ -38,7 +38,7 @@ export interface ChangeWorkerDeps {
 /** Claimed chunks at once: while one is claimed or written, another is sent. */
 const CHUNKS = 4
 
-/** Takes the hints of one sync's queue and applies the changes until it is closed. */
+/** Takes the tickets of one sync's queue and applies the changes until it is closed. */
 export class ChangeWorker {
   readonly #deps: ChangeWorkerDeps
   readonly #times: Times
@@ -47,7 +47,7 @@ export class ChangeWorker {
   readonly #onPause: (pause: Pause) => void
   readonly #streaks = new Streaks()
   readonly #stopping = new AbortController()
-  readonly #queueWorker: Worker<ChunkJob>
+  readonly #queueWorker: Worker<Ticket>
   #current = { number: 0, epoch: 0, run: new RunInProcess() }
   #saidOut = false
   /** The last run that was left to other workers. */
@@ -76,7 +76,7 @@ export class ChangeWorker {
     return this.#queueWorker.close()
   }
 
-  async #work(job: ChunkJob): Promise<void> {
+  async #work(job: Ticket): Promise<void> {
     try {
       await this.#applyJob(job)
     } catch (error) {
@@ -86,7 +86,7 @@ export class ChangeWorker {
     }
   }
 
-  async #applyJob(job: ChunkJob): Promise<void> {
+  async #applyJob(job: Ticket): Promise<void> {
     const { db, name, target, senders, signal } = this.#deps
     const times = this.#times
     const fenced = new FencedRun(db, job)
@@ -105,7 +105,6 @@ export class ChangeWorker {
     if (chunk === undefined) return
     await applyChunk({
       fenced,
-      job,
       chunk,
       freshness,
       worker: name,
@@ -124,8 +123,8 @@ export class ChangeWorker {
     this.#sayOutage()
   }
 
-  /** Waits before the next hint, so that a worker with the configuration of the run's owner may take it. */
-  async #leaveToOthers({ run }: ChunkJob): Promise<void> {
+  /** Waits before the next ticket, so that a worker with the configuration of the run's owner may take it. */
+  async #leaveToOthers({ run }: Ticket): Promise<void> {
     if (this.#otherRun !== run)
       this.#log.warn(
         { run, directory: this.#deps.target },
@@ -137,7 +136,7 @@ export class ChangeWorker {
     )
   }
 
-  #runOf({ run: number, epoch }: ChunkJob): RunInProcess {
+  #runOf({ run: number, epoch }: Ticket): RunInProcess {
     if (this.#current.number !== number || this.#current.epoch !== epoch)
       this.#current = { number, epoch, run: new RunInProcess() }
     return this.#current.run

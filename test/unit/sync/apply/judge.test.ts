@@ -24,7 +24,6 @@ function newDeps(more: Partial<JudgeDeps> = {}): JudgeDeps {
     streaks: new Streaks(),
     findings: noFindings(),
     retry: { phase: 5, tail: 10, timedOut: 60 },
-    isProbe: false,
     outages: 0,
     isQuarantined: () => false,
     ...more,
@@ -90,27 +89,25 @@ test('a refused change is quarantined, and one that takes an e-mail is tried aga
   expect(judge(newDeps(), { ...TAKER, tail: true }, REFUSED).settled.state).toBe('quarantined')
 })
 
-test('a forbidden change waits for the end of the run, and counts once in the row of refusals', () => {
+test('a forbidden change waits for the retry stage, and counts in the row of refusals', () => {
   const deps = newDeps()
   const { settled } = judge(deps, CHANGE, FORBIDDEN)
-  expect(settled).toMatchObject({ state: 'pending', tail: true, refusals: 1, unsure: true, waitMs: 10 })
-  expect(judge(deps, { ...CHANGE, refusals: 1 }, FORBIDDEN).settled.refusals).toBe(2)
-  expect(deps.findings).toMatchObject({ refused: 1, probes: 0 })
-})
-
-test('a forbidden probe counts as a probe, and is no second refusal', () => {
-  const deps = newDeps({ isProbe: true })
-  expect(judge(deps, { ...CHANGE, refusals: 1 }, FORBIDDEN).settled).toMatchObject({
+  expect(settled).toMatchObject({
+    state: 'pending',
+    tail: true,
     refusals: 1,
-    waitMs: 0,
+    isRefusal: true,
+    unsure: true,
+    waitMs: 10,
   })
-  expect(deps.findings).toMatchObject({ refused: 0, probes: 1 })
+  expect(judge(deps, { ...CHANGE, refusals: 1 }, FORBIDDEN).settled.refusals).toBe(2)
 })
 
 test('a forbidden change that was in quarantine is quarantined again, and counts for nothing', () => {
   const deps = newDeps({ isQuarantined: (fingerprint) => fingerprint === 'f' })
-  expect(judge(deps, CHANGE, FORBIDDEN).settled.state).toBe('quarantined')
-  expect(deps.findings).toEqual(noFindings())
+  const { settled } = judge(deps, CHANGE, FORBIDDEN)
+  expect(settled.state).toBe('quarantined')
+  expect(settled.isRefusal).toBeUndefined()
 })
 
 test('what stops a run leaves its change to be looked up, and the first reason stays', () => {
