@@ -63,23 +63,6 @@ export async function lastOptions(
   return row
 }
 
-/** How much the directory had at the end of the last good run: what it listed, and what the run changed of that. */
-export async function directoryAfterLastGood(
-  db: Db,
-  { sync, target }: SyncTarget,
-): Promise<Record<Kind, number> | undefined> {
-  const { rows } = await sql<Record<Kind, number>>`SELECT
-      (r.counts->>'directoryUsers')::integer + (count(*) FILTER (WHERE c.op = 'create-user')
-        - count(*) FILTER (WHERE c.op = 'delete-user'))::integer AS "user",
-      (r.counts->>'directoryGroups')::integer + (count(*) FILTER (WHERE c.op = 'create-group')
-        - count(*) FILTER (WHERE c.op = 'delete-group'))::integer AS "group"
-    FROM dirsyncd.last_good g JOIN dirsyncd.runs r ON r.run = g.run
-    LEFT JOIN dirsyncd.changes c ON c.run = r.run AND c.state IN ('applied', 'found', 'already')
-    WHERE g.sync = ${sync} AND g.target = ${target} AND r.counts IS NOT NULL
-    GROUP BY r.run`.execute(db)
-  return rows[0]
-}
-
 export async function storeLastGood(
   db: Db,
   run: RunRecord,

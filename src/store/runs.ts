@@ -1,5 +1,6 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { ErrorCode } from '../base/errors.ts'
+import type { Kind } from '../core/entries/entry.ts'
 import type { ConfigurationChange } from '../core/plan/configuration.ts'
 import type { Breach } from '../core/plan/guards.ts'
 import type { Only } from '../core/plan/inputs.ts'
@@ -171,6 +172,7 @@ export async function setRunState(
   state: RunState,
   more: {
     directoryMoved?: boolean
+    lookFirst?: readonly Kind[]
     approved?: boolean
     counts?: RunCounts
     evidence?: ReadEvidence
@@ -186,6 +188,7 @@ export async function setRunState(
       ...(state === 'planning' && { read_at: sql<Date>`COALESCE(read_at, now())` }),
       ...(state === 'applying' && { applying_at: sql<Date>`COALESCE(applying_at, now())` }),
       ...(more.directoryMoved !== undefined && { directory_moved: more.directoryMoved }),
+      ...(more.lookFirst !== undefined && { look_first: more.lookFirst }),
       ...(more.approved !== undefined && { approved: more.approved }),
       ...(more.counts !== undefined && { counts: JSON.stringify(more.counts) }),
       ...(more.evidence !== undefined && { evidence: storableJson(more.evidence) }),

@@ -56,6 +56,8 @@ export interface RunsTable {
   state: RunState
   epoch: number | null
   directory_moved: Generated<boolean>
+  /** The kinds whose creates are looked up before they are sent. */
+  look_first: ColumnType<readonly Kind[], readonly Kind[] | undefined, readonly Kind[]>
   approved: Generated<boolean>
   counts: JSONColumnType<RunCounts> | null
   /** Null where both sides were not read. */
@@ -125,8 +127,6 @@ export interface ChangesTable {
   approved_by: string | null
   /** Read back before the rest of its operation is sent. */
   canary: Generated<boolean>
-  /** A create whose entry the last run had created, and this one does not see in the directory. */
-  created_before: Generated<boolean>
 }
 
 /** The current stage of a run that applies, and its counters. Removed when the run ends. */

@@ -11,7 +11,7 @@ CREATE TABLE dirsyncd.runs (
   sync text NOT NULL, target text NOT NULL, mode text NOT NULL, trigger text NOT NULL,
   only_entries jsonb, part jsonb, undo jsonb, approval_of integer,
   state text NOT NULL, epoch integer,
-  directory_moved boolean NOT NULL DEFAULT false, approved boolean NOT NULL DEFAULT false,
+  directory_moved boolean NOT NULL DEFAULT false, look_first text[] NOT NULL DEFAULT '{}', approved boolean NOT NULL DEFAULT false,
   counts jsonb, evidence jsonb, breaches jsonb, digest text, configuration_change jsonb,
   hold text, hold_run integer, hold_expires_at timestamptz, decisions jsonb NOT NULL DEFAULT '[]',
   error text, error_code text, stop_code text, stop_reason text,
@@ -42,7 +42,7 @@ CREATE TABLE dirsyncd.changes (
   unsure boolean NOT NULL DEFAULT false, chunk bigint, next_at timestamptz,
   detail text, status smallint, was_there boolean NOT NULL DEFAULT false,
   approved boolean NOT NULL DEFAULT false, approved_by text,
-  canary boolean NOT NULL DEFAULT false, created_before boolean NOT NULL DEFAULT false
+  canary boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 50);
 CREATE INDEX changes_pending ON dirsyncd.changes (run, phase, tail, number) WHERE state = 'pending';
 CREATE INDEX changes_others ON dirsyncd.changes (run, number) WHERE state NOT IN ('pending', 'applied');

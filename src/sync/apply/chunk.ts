@@ -162,8 +162,9 @@ class Sending {
       this.#deps.throttle.refused(this.#pausesBefore)
   }
 
-  #isUnsure({ unsure, created_before: isThereMaybe = false }: Claimed): boolean {
-    return unsure || isThereMaybe || this.#deps.chunk.run.directory_moved
+  #isUnsure({ unsure, change: { op } }: Claimed): boolean {
+    const { directory_moved: isMoved, look_first: kinds } = this.#deps.chunk.run
+    return unsure || isMoved || kinds.some((kind) => op === `create-${kind}`)
   }
 
   /** One 403 for several changes does not show which change is refused, so each is sent alone. */

@@ -16,8 +16,6 @@ export interface Claimed {
   readonly tail: boolean
   /** An earlier attempt has no outcome. */
   readonly unsure: boolean
-  /** The last run created the entry, so the list of the directory may only not show it yet. */
-  readonly created_before?: boolean
 }
 
 /** The changes that a worker has claimed. The store has them before anything is sent. */
@@ -120,7 +118,7 @@ async function claimChanges(
 ): Promise<readonly Claimed[]> {
   const { rows } = await sql<Claimed>`UPDATE dirsyncd.changes SET attempts = attempts + 1, chunk = ${chunk}
     WHERE run = ${run} AND number = ANY(${numbers}::integer[])
-    RETURNING number, change, fingerprint, attempts, refusals, tail, unsure, created_before`.execute(trx)
+    RETURNING number, change, fingerprint, attempts, refusals, tail, unsure`.execute(trx)
   return rows.toSorted((a, b) => a.number - b.number)
 }
 

@@ -21,5 +21,5 @@ export function changesQueueName(sync: string): string {
 }
 
 export async function enqueueTickets(queue: Queue<Ticket>, ticket: Ticket, count: number): Promise<void> {
-  await queue.addBulk(Array.from({ length: count }, () => ({ name: 'take', data: ticket })))
+  await queue.addBulk(Array.from({ length: count }, () => ({ name: 'ticket', data: ticket })))
 }

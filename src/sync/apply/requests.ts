@@ -15,7 +15,7 @@ export function requestsOf(
 }
 
 function groupOf(change: Claimed): 'fresh' | 'unsure' | 'tried' {
-  const { attempts, refusals, tail, unsure, created_before: isThereMaybe = false } = change
+  const { attempts, refusals, tail, unsure } = change
   if (attempts > 1 || refusals > 0 || tail) return 'tried'
-  return unsure || isThereMaybe ? 'unsure' : 'fresh'
+  return unsure ? 'unsure' : 'fresh'
 }
