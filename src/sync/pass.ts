@@ -31,7 +31,7 @@ import {
   countThereBefore,
   doneChanges,
   laterAttempts,
-  listNotices,
+  batchNotices,
   outcomesAtEnd,
   storeNotices,
   storePlan,
@@ -76,7 +76,7 @@ export interface SyncSetup {
   /** Hashes of the options that change scope or mapping. */
   readonly options: Options
   readonly queue: Queue<Ticket>
-  readonly canary: Pick<CanaryParts, 'lookBack' | 'createsInLists'>
+  readonly canary: Pick<CanaryParts, 'lookBack' | 'inBatches'>
   /** Aborted when the sync is removed or gets another setup: its run is left. */
   readonly leaving?: AbortSignal
 }
@@ -358,7 +358,7 @@ export class Pass implements Disposable {
 
   async #countsAtEnd(trx: Fenced, counts: RunCounts, more: readonly Notice[]): Promise<RunCounts> {
     const { run } = this.#run
-    const applying = [...more, ...this.#readBack.values(), ...(await listNotices(trx, run))]
+    const applying = [...more, ...this.#readBack.values(), ...(await batchNotices(trx, run))]
     return countsAtEnd(counts, applying, await outcomesAtEnd(trx, run))
   }
 }

@@ -9,7 +9,7 @@ import { changesQueueName, type Ticket } from '../../src/sync/apply/job.ts'
 import { notTried, Streaks } from '../../src/sync/apply/judge.ts'
 import { type Findings, flush, noFindings, Reclaimed, type Settled } from '../../src/sync/apply/outcomes.ts'
 import { RunInProcess } from '../../src/sync/apply/run-in-process.ts'
-import type { ApplyChange, CreateTogether, Senders } from '../../src/sync/apply/senders.ts'
+import type { ApplyChange, CreateBatch, Senders } from '../../src/sync/apply/senders.ts'
 import { Throttle } from '../../src/sync/apply/throttle.ts'
 import { enterStage, markCanary } from '../../src/sync/apply/waiting.ts'
 import { sentCanary, lastVerdict, storeVerdict } from '../../src/store/canaries.ts'
@@ -147,11 +147,11 @@ async function journal({ run }: FencedRun) {
 
 /** Sends every change alone. */
 function sendersOf(applyChange: ApplyChange): Senders {
-  return { applyChange, createTogether: refuseLists, createBatch: 1 }
+  return { applyChange, createBatch: refuseBatches, batchSize: 1 }
 }
 
-function refuseLists(): never {
-  throw new Error('no list may be sent')
+function refuseBatches(): never {
+  throw new Error('no batch may be sent')
 }
 
 /** Sends a chunk as a worker does. */
@@ -185,7 +185,7 @@ const NO_CANARY: CanaryParts = {
   lookBack: async () => {
     throw new Error('nothing is to be read back')
   },
-  createsInLists: false,
+  inBatches: false,
   onNotices: () => undefined,
   log: createLog('silent'),
 }
@@ -664,20 +664,20 @@ function shared(ids: readonly string[], outcome: Outcome | undefined): SharedOut
   return { changes: ids.map((id) => create(id).change as Create), outcome }
 }
 
-/** Lists are told of as `tell` says; what goes alone is applied. */
-function listsTo(tell: CreateTogether, createBatch = 4) {
+/** Batches end as `settle` says; what goes alone is applied. */
+function batchesTo(settle: CreateBatch, batchSize = 4) {
   const sent: string[] = []
   const note = (ids: readonly string[], check: boolean) => {
     sent.push(ids.join(' ') + (check ? ', looked up' : ''))
   }
   const senders: Senders = {
-    createBatch,
-    createTogether: (changes, how, signal) => {
+    batchSize,
+    createBatch: (changes, how, signal) => {
       note(
         changes.map(({ id }) => id),
         how.check,
       )
-      return tell(changes, how, signal)
+      return settle(changes, how, signal)
     },
     applyChange: async ({ id }, { check }) => (note([id], check), APPLIED),
   }
@@ -692,7 +692,7 @@ describe('creates that are sent together', () => {
   const FOUR = ['a', 'b', 'c', 'd']
   test('reach the journal one by one', async () => {
     const fenced = await begin(FOUR.map(create))
-    const { sent, senders } = listsTo(applied, 3)
+    const { sent, senders } = batchesTo(applied, 3)
     await send(fenced, (await claimOf(fenced))!, senders)
     expect(sent).toEqual(['a b c', 'd'])
     expect(await journal(fenced)).toEqual(FOUR.map((id) => `${id} applied`))
@@ -702,7 +702,7 @@ describe('creates that are sent together', () => {
     const fenced = await begin(FOUR.map(create))
     const gone = { result: 'unavailable', status: undefined, detail: 'no', answeredBy: 'nobody' } as const
     const streaks = new Streaks()
-    const { sent, senders } = listsTo(async function* () {
+    const { sent, senders } = batchesTo(async function* () {
       yield shared(FOUR, gone)
     })
     await send(fenced, (await claimOf(fenced))!, senders, { streaks })
@@ -717,7 +717,7 @@ describe('creates that are sent together', () => {
 
   test('that were not sent or not told of are given back; only these are looked up', async () => {
     const fenced = await begin(FOUR.map(create))
-    const { sent, senders } = listsTo(async function* (_, { maySend }) {
+    const { sent, senders } = batchesTo(async function* (_, { maySend }) {
       yield shared(['a'], { result: 'rate-limited', retryAfterMs: 0 })
       if (!maySend()) yield shared(['b'], undefined)
       throw new Error('cut off')
@@ -725,14 +725,14 @@ describe('creates that are sent together', () => {
     await send(fenced, (await claimOf(fenced))!, senders)
     expect(await states(fenced)).toEqual(['pending', 'pending', 'pending, unsure', 'pending, unsure'])
     await sql`DELETE FROM dirsyncd.targets WHERE target = ${target}`.execute(db)
-    await send(fenced, (await claimOf(fenced))!, listsTo(applied).senders)
+    await send(fenced, (await claimOf(fenced))!, batchesTo(applied).senders)
     expect(await journal(fenced)).toEqual(FOUR.map((id) => `${id} applied`))
     expect(sent).toEqual(['a b c d'])
   })
 
   test('are refused with 403 together, and go alone at the end of the run', async () => {
     const fenced = await begin(FOUR.map(create))
-    const { senders } = listsTo(async function* () {
+    const { senders } = batchesTo(async function* () {
       yield shared(FOUR, { result: 'forbidden', status: 403, detail: 'no' })
     })
     await send(fenced, (await claimOf(fenced))!, senders)
@@ -748,7 +748,7 @@ describe('creates that are sent together', () => {
     const fenced = await begin([...FOUR, 'e', 'f'].map(create))
     const kind = { op: 'create-user', inLists: true } as const
     await fenced.write((trx, run) => storeVerdict(trx, { ...run, run: fenced.run }, kind, 'passed'))
-    const { sent, senders } = listsTo(async function* (changes) {
+    const { sent, senders } = batchesTo(async function* (changes) {
       yield shared([changes[0]!.id], { ...APPLIED, mixedUp: 'It mixes up people.' })
       yield* applied(changes.slice(1))
     }, 3)
@@ -761,27 +761,10 @@ describe('creates that are sent together', () => {
     expect(await lastVerdict(db, { sync, target }, kind)).toBe('failed')
   })
 
-  test('of which the service shows nothing fail, and are not tried again in the run', async () => {
-    const fenced = await begin(FOUR.map(create))
-    const { senders } = listsTo(async function* (changes) {
-      yield shared(
-        changes.map(({ id }) => id),
-        { result: 'not-shown', status: 201, detail: 'It shows none.' },
-      )
-    }, 4)
-    await send(fenced, (await claimOf(fenced))!, senders)
-    const rows = await db
-      .selectFrom('dirsyncd.changes')
-      .select(['state', 'status', 'detail'])
-      .where('run', '=', fenced.run)
-      .execute()
-    expect(rows).toEqual(FOUR.map(() => ({ state: 'failed', status: 201, detail: 'It shows none.' })))
-  })
-
   test('are not sent by a worker whose run another process took over', async () => {
     const fenced = await begin(FOUR.map(create))
     const chunk = (await claimOf(fenced))!
-    const { sent, senders } = listsTo(async function* (changes, _, signal) {
+    const { sent, senders } = batchesTo(async function* (changes, _, signal) {
       await takeOver()
       await new Promise((done) => signal.addEventListener('abort', done, { once: true }))
       yield shared([changes[0]!.id], APPLIED)

@@ -33,6 +33,7 @@ import {
 } from '../support/sync-harness.ts'
 import { OUTAGE_MS, outlastOutage } from '../support/run-clock.ts'
 import { watchLoad } from '../support/machine-load.ts'
+import { QUICK } from '../support/times.ts'
 import { eventually } from '../support/eventually.ts'
 
 /** One for each test. */

@@ -109,7 +109,7 @@ describe('on a directory that the sync has not written to', () => {
   test('creates in lists are read back where creates one by one had passed', async () => {
     hire(1, 2)
     await run()
-    await open({ createsInLists: true })
+    await open({ inBatches: true })
     hire(3, 4)
     await run()
     hire(5, 6)

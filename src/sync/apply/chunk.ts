@@ -3,7 +3,7 @@ import { sentence } from '../../base/errors.ts'
 import type { Log } from '../../base/log/log.ts'
 import type { Change, Op } from '../../core/plan/change.ts'
 import type { Create } from '../../core/plan/batches.ts'
-import type { ListFault, Outcome } from '../../core/plan/outcome.ts'
+import type { BatchFault, Outcome } from '../../core/plan/outcome.ts'
 import type { Times } from '../../queue/times.ts'
 import { type FencedRun, Overtaken } from '../../store/fenced-run.ts'
 import { isAway } from '../../base/database/outage.ts'
@@ -87,9 +87,7 @@ class Sending {
     const beat = setInterval(() => void this.#write(), times.fence.look)
     try {
       await Promise.all(
-        requestsOf(chunk.changes, senders.createBatch).map((batch) =>
-          throttle.limit(() => this.#send(batch)),
-        ),
+        requestsOf(chunk.changes, senders.batchSize).map((batch) => throttle.limit(() => this.#send(batch))),
       )
     } finally {
       clearInterval(beat)
@@ -99,12 +97,10 @@ class Sending {
   }
 
   async #send(batch: readonly Claimed[]): Promise<void> {
-    for (let left = batch; left.length > 0 && !this.#lost.aborted;) {
-      const now = left.slice(0, this.#deps.run.longestList)
-      left = left.slice(now.length)
-      const [alone, ...others] = now
-      if (others.length > 0) await this.#sendTogether(now)
-      else if (alone !== undefined) this.#add([await this.#sendAlone(alone)])
+    if (batch.length > 1 && this.#deps.run.sendsBatches) return this.#sendBatch(batch)
+    for (const change of batch) {
+      if (this.#lost.aborted) return
+      this.#add([await this.#sendAlone(change)])
     }
   }
 
@@ -132,25 +128,29 @@ class Sending {
     }
   }
 
-  async #sendTogether(batch: readonly Claimed[]): Promise<void> {
-    const { senders, throttle } = this.#deps
+  async #sendBatch(batch: readonly Claimed[]): Promise<void> {
+    const { senders, throttle, run } = this.#deps
     if (!this.#maySend()) return this.#add(batch.map(notTried))
+    let isAsSent = true
     const open = new Map(batch.map((change) => [change.change.id, change]))
     const how = {
       check: batch.some((change) => this.#isUnsure(change)),
       beforeRequest: () => this.#requireFresh(),
       maySend: () => this.#maySend(),
-      onListFault: (fault: ListFault) => this.#limitLists(batch[0]!, fault),
-      patience: this.#deps.times.canary.look,
+      onFault: (fault: BatchFault) => {
+        isAsSent = false
+        this.#seeFault(batch[0]!, fault)
+      },
     }
     try {
       const creates = batch.map(({ change }) => change as Create)
-      for await (const { changes, outcome } of senders.createTogether(creates, how, this.#cut)) {
+      for await (const { changes, outcome } of senders.createBatch(creates, how, this.#cut)) {
         const told = changes.flatMap(({ id }) => open.get(id) ?? [])
         for (const { id } of changes) open.delete(id)
         this.#add(outcome === undefined ? told.map(notTried) : this.#judge(told, outcome))
       }
       throttle.answered()
+      if (isAsSent && open.size === 0) run.seeBatch(true)
     } catch (error) {
       this.#stopFor(error, batch)
     }
@@ -199,23 +199,14 @@ class Sending {
     return settled
   }
 
-  #limitLists({ change: { op } }: Claimed, fault: ListFault): void {
+  #seeFault({ change: { op } }: Claimed, { id, detail: reason }: BatchFault): void {
     const { run, log, fenced } = this.#deps
-    const { id, detail: reason } = fault
-    if (run.forgives(fault)) {
-      log.info({ run: fenced.run, id, reason }, 'one entry of a list is not there; it is sent alone')
-      return
-    }
-    const entries = Math.max(1, fault.entries)
-    if (entries >= run.longestList) return
-    run.longestList = entries
-    this.#findings.notice ??= {
-      kind: op === 'create-group' ? 'group' : 'user',
-      id,
-      code: 'shorter-lists',
-      params: { reason, isAlone: entries === 1 },
-    }
-    log.warn({ run: fenced.run, entries, id, reason }, 'the run sends shorter lists of entries')
+    const isLast = run.seeBatch(false)
+    log.info({ run: fenced.run, id, reason }, 'a batch was not created as sent')
+    if (!isLast) return
+    const kind = op === 'create-group' ? 'group' : 'user'
+    this.#findings.notice ??= { kind, id, code: 'batches-off', params: { reason } }
+    log.warn({ run: fenced.run }, 'the rest of the run sends each entry alone')
   }
 
   #logTried({ number, change: { op } }: Claimed, outcome: Outcome): void {

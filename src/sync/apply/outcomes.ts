@@ -5,7 +5,7 @@ import type { Op } from '../../core/plan/change.ts'
 import { storeVerdict } from '../../store/canaries.ts'
 import type { Fenced, FencedRun, LockedRun } from '../../store/fenced-run.ts'
 import type { ChangeState } from '../../store/run-types.ts'
-import { storeListNotice } from '../../store/plans.ts'
+import { storeBatchNotice } from '../../store/plans.ts'
 import { NAME_OF_CHANGE } from '../../store/quarantine.ts'
 import { stopRun } from '../../store/runs.ts'
 import { storable, storableJson } from '../../store/storable.ts'
@@ -231,7 +231,7 @@ async function report(
   if (stop !== undefined) await stopRun(trx, number, stop.code, stop.detail)
   if (stop?.failed !== undefined)
     await storeVerdict(trx, { sync, target, run: number }, { op: stop.failed, inLists: true }, 'failed')
-  if (notice !== undefined) await storeListNotice(trx, number, notice)
+  if (notice !== undefined) await storeBatchNotice(trx, number, notice)
   if (answers) await forgetOutages(trx, target)
   if (pause?.why === 'limited') await pauseFor(trx, target, Math.min(pause.ms, longestPauseMs))
   if (pause?.why === 'outage') await pauseForOutage(trx, target, outagePause)

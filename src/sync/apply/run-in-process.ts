@@ -1,5 +1,7 @@
-import type { ListFault } from '../../core/plan/outcome.ts'
 import { REFUSED_IN_ROW } from './refusals.ts'
+
+/** After so many batches in a row that were not created as sent, the rest of the run goes singly. */
+const MOST_BATCH_FAULTS = 3
 
 /** Shared by all chunks of a run in this process. */
 export class RunInProcess {
@@ -7,18 +9,20 @@ export class RunInProcess {
   readonly overtaken = new AbortController()
   /** Answers 403 since the last success that this process knows of. */
   refusedInRow = 0
-  /** The largest batch that the service seems to accept. */
-  longestList = Number.POSITIVE_INFINITY
-  #hasForgiven = false
+  #batchFaults = 0
 
   get isRefused(): boolean {
     return this.refusedInRow >= REFUSED_IN_ROW
   }
 
-  /** A single missing entry may be the reason itself; a second one shows that batches are. */
-  forgives({ isSingle }: ListFault): boolean {
-    if (isSingle !== true || this.#hasForgiven) return false
-    this.#hasForgiven = true
-    return true
+  get sendsBatches(): boolean {
+    return this.#batchFaults < MOST_BATCH_FAULTS
+  }
+
+  /** Returns whether this was the last batch of the run. */
+  seeBatch(isAsSent: boolean): boolean {
+    const before = this.sendsBatches
+    if (before) this.#batchFaults = isAsSent ? 0 : this.#batchFaults + 1
+    return before && !this.sendsBatches
   }
 }
