@@ -6,7 +6,7 @@ import { type Chunk, claim, closeChunksOfEndedRuns, openChunks, reclaim } from '
 import { drainRun } from '../../src/sync/apply/drain.ts'
 import { Freshness } from '../../src/sync/apply/freshness.ts'
 import { changesQueueName, type Ticket } from '../../src/sync/apply/job.ts'
-import { notTried, Streaks } from '../../src/sync/apply/judge.ts'
+import { notTried, FailureCounters } from '../../src/sync/apply/judge.ts'
 import { type Findings, flush, noFindings, Reclaimed, type Settled } from '../../src/sync/apply/outcomes.ts'
 import { RunInProcess } from '../../src/sync/apply/run-in-process.ts'
 import type { ApplyChange, CreateBatch, Senders } from '../../src/sync/apply/senders.ts'
@@ -159,7 +159,7 @@ function send(
   fenced: FencedRun,
   chunk: Chunk,
   senders: ApplyChange | Senders,
-  { freshness = new Freshness(60_000), throttle = new Throttle(1), streaks = new Streaks() } = {},
+  { freshness = new Freshness(60_000), throttle = new Throttle(1), counters = new FailureCounters() } = {},
 ) {
   return applyChunk({
     fenced,
@@ -168,7 +168,7 @@ function send(
     worker: 'a worker',
     senders: typeof senders === 'function' ? sendersOf(senders) : senders,
     throttle,
-    streaks,
+    counters,
     run: new RunInProcess(),
     onPause: () => undefined,
     onOutcome: () => undefined,
@@ -614,6 +614,32 @@ test('a run that a worker stopped ends when nothing of it is under way any more'
   expect(await journaled).toEqual(['a applied'])
 })
 
+test('an error of writing outcomes stops the run with it', async () => {
+  const fenced = await begin([create('a'), create('b')])
+  await sql`ALTER TABLE dirsyncd.changes ADD CONSTRAINT no_299 CHECK (status <> 299) NOT VALID`.execute(db)
+  stack.defer(async () => void (await sql`ALTER TABLE dirsyncd.changes DROP CONSTRAINT no_299`.execute(db)))
+  const worker = new ChangeWorker({
+    db,
+    backend: opened.backend,
+    sync,
+    target,
+    name: 'a worker',
+    concurrency: 1,
+    senders: sendersOf(async () => ({ ...APPLIED, status: 299 })),
+    signal: new AbortController().signal,
+    log: createLog('silent'),
+    times: QUICK,
+  })
+  stack.defer(() => worker.close())
+  const queue = opened.backend.createQueue<Ticket>(changesQueueName(sync))
+  const times = { ...QUICK, fence: { ...QUICK.fence, settle: 100 } }
+  const deps = { db, queue, fenced, target, isDead: () => false, canary: NO_CANARY, times }
+  await expect(drainRun(deps, new AbortController().signal)).rejects.toMatchObject({
+    code: 'internal',
+    message: expect.stringContaining('no_299'),
+  })
+})
+
 test('a worker sends nothing of a plan that was made for another directory, and leaves it to others', async () => {
   const fenced = await begin([remove('a'), remove('b')])
   const sentBy = new Map<string, string[]>()
@@ -701,12 +727,12 @@ describe('creates that are sent together', () => {
   test('whose answer is an outage wait, and an outage of one list is one of a row', async () => {
     const fenced = await begin(FOUR.map(create))
     const gone = { result: 'unavailable', status: undefined, detail: 'no', answeredBy: 'nobody' } as const
-    const streaks = new Streaks()
+    const counters = new FailureCounters()
     const { sent, senders } = batchesTo(async function* () {
       yield shared(FOUR, gone)
     })
-    await send(fenced, (await claimOf(fenced))!, senders, { streaks })
-    expect(streaks.outages).toBe(1)
+    await send(fenced, (await claimOf(fenced))!, senders, { counters })
+    expect(counters.unanswered).toBe(1)
     expect(await states(fenced)).toEqual(FOUR.map(() => 'pending, unsure'))
     await sql`UPDATE dirsyncd.changes SET next_at = NULL WHERE run = ${fenced.run}`.execute(db)
     await send(fenced, (await claimOf(fenced))!, senders)

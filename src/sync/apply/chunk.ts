@@ -10,8 +10,24 @@ import { isAway } from '../../base/database/outage.ts'
 import type { Pause } from '../../store/pause.ts'
 import type { Chunk, Claimed } from './claim.ts'
 import type { Freshness } from './freshness.ts'
-import { cutOff, judge, type Judged, type JudgeDeps, judgeTogether, notTried, type Streaks } from './judge.ts'
-import { flush, mergeFindings, noFindings, type Orders, Reclaimed, type Settled } from './outcomes.ts'
+import {
+  cutOff,
+  judge,
+  type Judged,
+  type JudgeDeps,
+  judgeBatch,
+  notTried,
+  type FailureCounters,
+} from './judge.ts'
+import {
+  flush,
+  isPassing,
+  mergeFindings,
+  noFindings,
+  type Orders,
+  Reclaimed,
+  type Settled,
+} from './outcomes.ts'
 import { requestsOf } from './requests.ts'
 import type { RunInProcess } from './run-in-process.ts'
 import type { Senders } from './senders.ts'
@@ -26,7 +42,7 @@ export interface ChunkDeps {
   readonly senders: Senders
   /** Limits the requests in flight over all chunks of this worker. */
   readonly throttle: Throttle
-  readonly streaks: Streaks
+  readonly counters: FailureCounters
   readonly run: RunInProcess
   readonly quarantined: (fingerprints: readonly string[]) => Promise<ReadonlySet<string>>
   /** Aborted when the process ends: no new request is sent. */
@@ -170,7 +186,7 @@ class Sending {
   /** One 403 for several changes does not show which change is refused, so each is sent alone. */
   #judge(changes: readonly Claimed[], outcome: Outcome): readonly Settled[] {
     this.#seeRefusal(outcome)
-    return judgeTogether(this.#judging(undefined), changes, outcome).map((judged, index) => {
+    return judgeBatch(this.#judging(undefined), changes, outcome).map((judged, index) => {
       const change = changes[index]!
       this.#logTried(change, outcome)
       return this.#follow(judged)
@@ -178,10 +194,10 @@ class Sending {
   }
 
   #judging(quarantined: ReadonlySet<string> | undefined): JudgeDeps {
-    const { chunk, fenced, streaks, times } = this.#deps
+    const { chunk, fenced, counters, times } = this.#deps
     return {
       run: fenced.run,
-      streaks,
+      counters,
       findings: this.#findings,
       retry: times.retry,
       outages: chunk.outages,
@@ -251,7 +267,10 @@ class Sending {
   /** Writes outcomes, or asks whether the run is still the current one. One write at a time. */
   #write(): Promise<void> {
     this.#writing ??= this.#flush(false)
-      .catch(() => undefined)
+      .catch((error: unknown) => {
+        // The last write meets the error again, and the worker stops the run with it.
+        if (!isPassing(error)) this.#isStopped = true
+      })
       .finally(() => (this.#writing = undefined))
     return this.#writing
   }

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
+import { isAway } from '../../base/database/outage.ts'
 import type { ErrorCode } from '../../base/errors.ts'
 import type { CanaryVerdict } from '../../core/plan/canary.ts'
 import type { Op } from '../../core/plan/change.ts'
 import { storeVerdict } from '../../store/canaries.ts'
-import type { Fenced, FencedRun, LockedRun } from '../../store/fenced-run.ts'
+import { type Fenced, type FencedRun, type LockedRun, Overtaken } from '../../store/fenced-run.ts'
 import type { ChangeState } from '../../store/run-types.ts'
 import { storeBatchNotice } from '../../store/plans.ts'
 import { NAME_OF_CHANGE } from '../../store/quarantine.ts'
@@ -76,6 +77,11 @@ export interface Flush {
 /** Another process took the worker for dead and gave its changes to other workers, which find out the outcomes. */
 export class Reclaimed extends Error {
   override readonly name = 'Reclaimed'
+}
+
+/** Another process has the run or the chunk, or the store is away: no fault of what was written. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof Overtaken || error instanceof Reclaimed || isAway(error)
 }
 
 export interface Orders {

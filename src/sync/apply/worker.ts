@@ -5,17 +5,17 @@ import { sentence } from '../../base/errors.ts'
 import type { Log } from '../../base/log/log.ts'
 import type { QueueBackend } from '../../queue/backend.ts'
 import { type Times, TIMES } from '../../queue/times.ts'
-import { FencedRun, Overtaken } from '../../store/fenced-run.ts'
-import { isAway } from '../../base/database/outage.ts'
+import { FencedRun } from '../../store/fenced-run.ts'
 import { createPauseLog, type Pause } from '../../store/pause.ts'
 import { quarantinedOf } from '../../store/quarantine.ts'
+import { stopRun } from '../../store/runs.ts'
 import type { Tables } from '../../store/tables.ts'
 import { applyChunk, type OnOutcome } from './chunk.ts'
 import { claim } from './claim.ts'
 import { Freshness } from './freshness.ts'
 import { type Ticket, changesQueueName } from './job.ts'
-import { Streaks } from './judge.ts'
-import { Reclaimed } from './outcomes.ts'
+import { FailureCounters } from './judge.ts'
+import { isPassing } from './outcomes.ts'
 import { RunInProcess } from './run-in-process.ts'
 import type { Senders } from './senders.ts'
 import { Throttle } from './throttle.ts'
@@ -45,7 +45,7 @@ export class ChangeWorker {
   readonly #log: Log
   readonly #throttle: Throttle
   readonly #onPause: (pause: Pause) => void
-  readonly #streaks = new Streaks()
+  readonly #counters = new FailureCounters()
   readonly #stopping = new AbortController()
   readonly #queueWorker: Worker<Ticket>
   #current = { number: 0, epoch: 0, run: new RunInProcess() }
@@ -81,9 +81,16 @@ export class ChangeWorker {
       await this.#applyJob(job)
     } catch (error) {
       // The queue need not know: the remaining changes come back from the store.
-      if (error instanceof Overtaken || error instanceof Reclaimed || isAway(error)) return
+      if (isPassing(error)) return
       this.#log.error({ run: job.run, error: sentence(error) }, 'a chunk was left')
+      await this.#stopRun(job, sentence(error))
     }
+  }
+
+  /** Otherwise the changes would be claimed, sent and left again and again. */
+  async #stopRun(job: Ticket, reason: string): Promise<void> {
+    const fenced = new FencedRun(this.#deps.db, job)
+    await fenced.write((trx) => stopRun(trx, job.run, 'internal', reason)).catch(() => undefined)
   }
 
   async #applyJob(job: Ticket): Promise<void> {
@@ -110,7 +117,7 @@ export class ChangeWorker {
       worker: name,
       senders,
       throttle: this.#throttle,
-      streaks: this.#streaks,
+      counters: this.#counters,
       run: this.#runOf(job),
       quarantined: (fingerprints) => quarantinedOf(db, chunk.run, fingerprints),
       stopping: this.#stopping.signal,
@@ -143,10 +150,10 @@ export class ChangeWorker {
   }
 
   #sayOutage(): void {
-    const { isOut, failure: reason } = this.#streaks
-    if (isOut === this.#saidOut) return
-    this.#saidOut = isOut
-    if (isOut) this.#log.warn({ reason }, 'the directory does not answer; changes wait')
+    const { isOutage, failure: reason } = this.#counters
+    if (isOutage === this.#saidOut) return
+    this.#saidOut = isOutage
+    if (isOutage) this.#log.warn({ reason }, 'the directory does not answer; changes wait')
     else this.#log.info('the directory answers again')
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Claimed } from '../../../../src/sync/apply/claim.ts'
-import { cutOff, judge, type JudgeDeps, notTried, Streaks } from '../../../../src/sync/apply/judge.ts'
+import { cutOff, judge, type JudgeDeps, notTried, FailureCounters } from '../../../../src/sync/apply/judge.ts'
 import { noFindings } from '../../../../src/sync/apply/outcomes.ts'
 import type { Outcome } from '../../../../src/core/plan/outcome.ts'
 
@@ -21,7 +21,7 @@ const TAKER: Claimed = {
 function newDeps(more: Partial<JudgeDeps> = {}): JudgeDeps {
   return {
     run: 1,
-    streaks: new Streaks(),
+    counters: new FailureCounters(),
     findings: noFindings(),
     retry: { phase: 5, tail: 10, timedOut: 60 },
     outages: 0,
@@ -172,14 +172,14 @@ test('five failures in a row that nobody answered are an outage, which costs no 
   const deps = newDeps()
   expect(outagesOf(deps, upTo(6), unavailable('nobody'))).toEqual([5, 6])
   expect(deps.findings.pause).toEqual({ why: 'outage' })
-  expect(deps.streaks.isOut).toBe(true)
+  expect(deps.counters.isOutage).toBe(true)
 })
 
 test('an answer of any kind ends an outage', () => {
   const deps = newDeps()
   outagesOf(deps, upTo(6), unavailable('nobody'))
   judge(deps, CHANGE, REFUSED)
-  expect(deps.streaks.isOut).toBe(false)
+  expect(deps.counters.isOutage).toBe(false)
   expect(outagesOf(deps, upTo(4), unavailable('nobody'))).toEqual([])
 })
 
@@ -201,7 +201,7 @@ test('twenty different changes that the service fails at are their own fault, an
 
 test('after an outage the first failure that is no answer is the next one, and an answer ends it', () => {
   const deps = newDeps({ outages: 1 })
-  deps.streaks.failing.add(1)
+  deps.counters.addFailing(1)
   expect(outagesOf(deps, [1], unavailable('proxy'))).toEqual([1])
   expect(deps.findings.answers).toBe(false)
   judge(deps, CHANGE, FORBIDDEN)
