@@ -61,8 +61,6 @@ export interface JobTimes {
   readonly open: number
   /** From a failure of the queue's server to a worker's next request. */
   readonly askAgain: number
-  /** Without progress for so long, lost jobs are added again. */
-  readonly sweep: number
   /** The longest pause between two counts of waiting changes: while changes are applied, and while nothing moves. */
   readonly count: { readonly moving: number; readonly idle: number }
 }
@@ -102,7 +100,6 @@ export const TIMES: Times = {
     stalled: 5000,
     open: 8000,
     askAgain: 1000,
-    sweep: 5000,
     count: { moving: 200, idle: 1000 },
   },
   daemon: { lookForWork: 1000, restoreSchedules: 30_000, starting: 15_000, storeAway: 1000 },

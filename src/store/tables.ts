@@ -56,6 +56,8 @@ export interface RunsTable {
   state: RunState
   epoch: number | null
   directory_moved: Generated<boolean>
+  /** The kinds whose creates are looked up before they are sent. */
+  look_first: ColumnType<readonly Kind[], readonly Kind[] | undefined, readonly Kind[]>
   approved: Generated<boolean>
   counts: JSONColumnType<RunCounts> | null
   /** Null where both sides were not read. */
@@ -73,16 +75,6 @@ export interface RunsTable {
   /** Set by a worker that met something that must end the run. */
   stop_code: ErrorCode | null
   stop_reason: string | null
-  /** How many changes were refused with 403, and how many of them before the last attempt that succeeded had begun. */
-  refused: Generated<number>
-  refused_before_success: Generated<number>
-  /** Changes tried one by one, and refused, since the last success. */
-  probes: Generated<number>
-  /** While changes are applied: how many of the current phase wait, and how often a chunk left one waiting. */
-  pending: Generated<number>
-  returned: Generated<number>
-  /** While changes are applied: how many have which final state. */
-  outcomes: ColumnType<Readonly<Partial<Record<ChangeState, number>>>, string | undefined, string>
   /** How many runs in a row before this one ended with their process, and when this one may begin because of that. */
   interruptions: Generated<number>
   /** Its process left it to the next run on purpose. */
@@ -135,8 +127,23 @@ export interface ChangesTable {
   approved_by: string | null
   /** Read back before the rest of its operation is sent. */
   canary: Generated<boolean>
-  /** A create whose entry the last run had created, and this one does not see in the directory. */
-  created_before: Generated<boolean>
+}
+
+/** The current stage of a run that applies, and its counters. Removed when the run ends. */
+export interface ApplyingTable {
+  run: number
+  phase: Phase
+  tail: boolean
+  /** Only the changes of this operation that are read back before the rest. */
+  canary: Op | null
+  /** The last change that was claimed since the stage began, or began again. */
+  cursor: Generated<number>
+  /** Changes of the stage that are not final. */
+  pending: number
+  /** Answers 403 since the last change that was applied. */
+  refused_in_row: Generated<number>
+  /** Changes of the run by final state. */
+  outcomes: ColumnType<Readonly<Partial<Record<ChangeState, number>>>, string | undefined, string>
 }
 
 /** What a worker is sending. While the row is there, the outcome of its changes is open. */
@@ -374,6 +381,7 @@ export interface Tables {
   'dirsyncd.runs': RunsTable
   'dirsyncd.changes': ChangesTable
   'dirsyncd.change_texts': ChangeTextsTable
+  'dirsyncd.applying': ApplyingTable
   'dirsyncd.chunks': ChunksTable
   'dirsyncd.targets': TargetsTable
   'dirsyncd.journal': JournalTable

@@ -17,7 +17,6 @@ export const QUICK: Times = {
     stalled: 5000,
     open: 8000,
     askAgain: 100,
-    sweep: 500,
     count: { moving: 40, idle: 200 },
   },
   notify: { look: 500, claim: 5000, firstRetry: 200, lastRetry: 2000, giveUp: 60_000, settled: 0 },

@@ -121,12 +121,6 @@ export function isStored(change: CanaryChange, shown: Shown): boolean {
   return fieldsOf(change, shown).every((values) => !isOther(values) || isOwnForm(values))
 }
 
-/** `got the name "Ada", and shows no name`; `undefined` where nothing differs. */
-export function differenceIn(change: CanaryChange, shown: Shown): string | undefined {
-  const values = fieldsOf(change, shown).find(isOther)
-  return values && difference(values)
-}
-
 type Field = 'email' | 'name' | 'members'
 
 /** Lists, because a group has several members, and a user may have no e-mail. */

@@ -31,7 +31,7 @@ import { markCanary, type Part } from './waiting.ts'
 
 export interface CanaryParts {
   readonly lookBack: (change: CanaryChange, signal: AbortSignal) => Promise<Look>
-  readonly createsInLists: boolean
+  readonly inBatches: boolean
   readonly onNotices: (notices: CanaryVerdict['notices']) => void
   readonly log: Log
 }
@@ -94,7 +94,7 @@ export class Canary {
 
   #kindOf(op: Op): CanaryKind {
     const isCreate = op === 'create-user' || op === 'create-group'
-    return { op, inLists: isCreate && this.#deps.createsInLists }
+    return { op, inLists: isCreate && this.#deps.inBatches }
   }
 
   async #send(part: Part & { readonly canary: Op }, most: number): Promise<boolean> {

@@ -8,16 +8,17 @@ import type { FencedRun } from '../../store/fenced-run.ts'
 import type { Tables } from '../../store/tables.ts'
 import { Canary, type CanaryParts } from './canary.ts'
 import { type OpenChunk, openChunks, reclaim } from './claim.ts'
-import { Feed, type Progress } from './feed.ts'
-import type { ChunkJob } from './job.ts'
+import { Dispatcher } from './dispatcher.ts'
+import type { Ticket } from './job.ts'
 import { type Pause, pauseOf } from '../../store/pause.ts'
 import { lastFailureOf } from '../../store/plans.ts'
 import { prepareMembers, prepareTakers } from './prepare.ts'
-import { countWaiting, type Part } from './waiting.ts'
+import { decideRefused } from './refused-changes.ts'
+import { countWaiting, enterStage, type Part } from './waiting.ts'
 
 export interface DrainDeps {
   readonly db: Kysely<Tables>
-  readonly queue: Queue<ChunkJob>
+  readonly queue: Queue<Ticket>
   readonly fenced: FencedRun
   readonly target: string
   readonly isDead: (worker: string) => boolean
@@ -69,28 +70,26 @@ class Drain {
     let waiting = await this.#begin(part)
     if (waiting > 0 && (await this.#canary.prove(part))) waiting = await this.#begin(part)
     if (waiting > 0) await this.#send(part)
-    await new Feed(this.#deps, part).decide()
+    if (part.tail) await decideRefused(this.#deps, part)
     await this.#requireNoStop()
   }
 
   async #send(part: Part): Promise<void> {
     const { times, fenced, target, db } = this.#deps
     const outageMs = times.outage.giveUp
-    await this.#count(part)
-    const feed = new Feed(this.#deps, part)
+    await this.#enter(part)
+    const dispatcher = new Dispatcher(this.#deps, part)
     const pace = new Pace(times.jobs.count)
     for (;;) {
       this.#signal.throwIfAborted()
-      const isProbing = await feed.isProbing()
-      const progress = await readProgress(db, fenced.run)
-      if (progress.stop !== undefined) throw progress.stop
-      if (progress.pending <= 0 && (await this.#count(part)) === 0) break
+      const { stop, pending } = await readProgress(db, fenced.run)
+      if (stop !== undefined) throw stop
+      if (pending <= 0 && (await this.#enter(part)) === 0) break
       const pause = await pauseOf(db, target)
       // A service that asks for a pause is not in an outage.
-      const idleMs = pace.see(progress.pending, pause?.why === 'limited')
+      const idleMs = pace.see(pending, pause?.why === 'limited')
       if (idleMs > outageMs) throw outage(outageMs, await lastFailureOf(db, fenced.run))
-      feed.setPace(pace.changesPerMs)
-      if (pause === undefined && !isProbing) await feed.fill(progress, idleMs)
+      if (pause === undefined) await dispatcher.topUp(pending, pace.changesPerMs)
       await this.#watch.look()
       await sleep(delayOf(pace, pause), undefined, { signal: this.#signal })
     }
@@ -106,9 +105,9 @@ class Drain {
   }
 
   /** The run's counter tells when to look; this count is exact. */
-  #count(part: Part): Promise<number> {
+  #enter(part: Part): Promise<number> {
     const { fenced } = this.#deps
-    return fenced.write((trx) => countWaiting(trx, fenced.run, part))
+    return fenced.write((trx) => enterStage(trx, fenced.run, part))
   }
 
   async #requireNoStop(): Promise<void> {
@@ -164,28 +163,20 @@ class ChunkWatch {
   }
 }
 
-interface RunProgress extends Progress {
+interface Progress {
+  readonly pending: number
   readonly stop: DirsyncdError | undefined
 }
 
-async function readProgress(db: Kysely<Tables>, run: number): Promise<RunProgress> {
+async function readProgress(db: Kysely<Tables>, run: number): Promise<Progress> {
   const row = await db
-    .selectFrom('dirsyncd.runs')
-    .select([
-      'pending',
-      'returned',
-      'refused',
-      'refused_before_success',
-      'probes',
-      'stop_code',
-      'stop_reason',
-    ])
-    .where('run', '=', run)
+    .selectFrom('dirsyncd.runs as r')
+    .leftJoin('dirsyncd.applying as a', 'a.run', 'r.run')
+    .select(['a.pending', 'r.stop_code', 'r.stop_reason'])
+    .where('r.run', '=', run)
     .executeTakeFirstOrThrow()
   return {
-    pending: row.pending,
-    returned: row.returned,
-    refusals: { inRow: row.refused - row.refused_before_success, probes: row.probes },
+    pending: row.pending ?? 0,
     stop: row.stop_code === null ? undefined : stopError(row.stop_code, row.stop_reason),
   }
 }

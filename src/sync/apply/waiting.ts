@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Op } from '../../core/plan/change.ts'
 import type { Phase } from '../../core/plan/changes.ts'
 import type { Fenced } from '../../store/fenced-run.ts'
@@ -21,7 +21,7 @@ export interface Part {
 const LONGEST_WAIT = sql`interval '15 minutes'`
 
 /** An e-mail waits until its owner lost it: a lenient service would show it twice. In a circle, none can be first. */
-export function isDue(run: number) {
+function isDue(run: number) {
   // With `c.run`, PostgreSQL would read the changes of all runs.
   return sql<boolean>`c.chunk IS NULL AND (c.next_at IS NULL
     OR c.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + ${LONGEST_WAIT})
@@ -31,29 +31,53 @@ export function isDue(run: number) {
       AND owner.state IN ('pending', 'quarantined', 'failed') AND owner.entry_id = c.change #>> '{takes,from}'))`
 }
 
-export async function claimable(
+/** The next changes of a stage that are due, in their order. */
+export async function nextDue(
   db: Db,
   run: number,
-  part: Part,
+  stage: Part,
   { after, limit }: { readonly after: number; readonly limit: number },
-): Promise<readonly { number: number; op: Op }[]> {
-  return waitingIn(db, run, part)
-    .select(['number', 'op'])
-    .where('number', '>', after)
-    .where(isDue(run))
-    .orderBy('number')
-    .limit(limit)
-    .execute()
+): Promise<readonly number[]> {
+  const rows = await dueAfter(db, run, stage, after).orderBy('number').limit(limit).execute()
+  return rows.map(({ number }) => number)
 }
 
-/** Sets the run's counter, which outcomes decrement, to the real count. */
-export async function countWaiting(trx: Fenced, run: number, part: Part): Promise<number> {
-  const { count } = await waitingIn(trx, run, part)
+/** How many changes behind the cursor are due, counted up to `limit`. */
+export async function countDue(db: Db, run: number, stage: Part, limit: number): Promise<number> {
+  const cursor = sql<number>`(SELECT cursor FROM dirsyncd.applying WHERE run = ${run})`
+  const { count } = await db
+    .selectFrom(dueAfter(db, run, stage, cursor).orderBy('number').limit(limit).as('due'))
     .select(({ fn }) => fn.countAll<string>().as('count'))
     .executeTakeFirstOrThrow()
-  const pending = Number(count)
-  await trx.updateTable('dirsyncd.runs').set({ pending }).where('run', '=', run).execute()
+  return Number(count)
+}
+
+function dueAfter(db: Db, run: number, stage: Part, after: number | RawBuilder<number>) {
+  return waitingIn(db, run, stage).select('number').where('number', '>', after).where(isDue(run))
+}
+
+/** Has workers claim this stage from its beginning. Returns how many changes wait; outcomes decrement the counter. */
+export async function enterStage(trx: Fenced, run: number, stage: Part): Promise<number> {
+  const pending = await countWaiting(trx, run, stage)
+  const { phase, tail, canary = null } = stage
+  const row = { phase, tail, canary, pending, cursor: 0 }
+  await trx
+    .insertInto('dirsyncd.applying')
+    .values({ run, ...row })
+    .onConflict((conflict) => conflict.column('run').doUpdateSet(row))
+    .execute()
   return pending
+}
+
+export async function moveCursor(trx: Fenced, run: number, cursor: number): Promise<void> {
+  await trx.updateTable('dirsyncd.applying').set({ cursor }).where('run', '=', run).execute()
+}
+
+export async function countWaiting(db: Db, run: number, stage: Part): Promise<number> {
+  const { count } = await waitingIn(db, run, stage)
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(count)
 }
 
 /** Marks the first changes that are due, unless earlier marked ones still wait. Returns how many marked ones wait. */

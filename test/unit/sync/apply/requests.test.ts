@@ -17,7 +17,7 @@ function claimed(id: string, more: Partial<Claimed> = {}): Claimed {
 
 test.each([
   ['new creates share a request', {}, ['a b']],
-  ['what is to be looked up first is not mixed with others', { unsure: true }, ['a', 'b']],
+  ['what may have been sent before goes alone', { unsure: true }, ['a', 'b']],
   ['what was tried before goes alone', { attempts: 2, unsure: true }, ['a', 'b']],
   ['what was refused before goes alone', { refusals: 1 }, ['a', 'b']],
   ['what was left to the end of the run goes alone', { tail: true }, ['a', 'b']],
