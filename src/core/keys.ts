@@ -91,13 +91,13 @@ export function matching(
   fields: readonly Field[],
   test: (key: Key) => boolean = () => true,
 ): BlockedKeys {
-  const all = new Set(fields)
+  const some = new Set(fields)
   return {
-    fields: all,
-    has: (key) => all.has(key[2]) && test(key) && keys.has(key),
+    fields: some,
+    has: (key) => some.has(key[2]) && test(key) && keys.has(key),
     *[Symbol.iterator]() {
       for (const kind of ['user', 'group'] as const)
-        for (const field of all) for (const key of keys.of(kind, field)) if (test(key)) yield key
+        for (const field of some) for (const key of keys.of(kind, field)) if (test(key)) yield key
     },
   }
 }

@@ -46,7 +46,7 @@ export class Left implements Keys {
 
   isBlocked(key: Key): boolean {
     const some = this.#blocked.get(key[2])!
-    return some.length > 0 && some.some((keys) => keys.has(key))
+    return some.some((keys) => keys.has(key))
   }
 
   /** Whether the entry is not there and is not created either. */

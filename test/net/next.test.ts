@@ -23,8 +23,17 @@ test('the next decider', { timeout: 1_000_000 }, async () => {
       const [a, b] = [old[place], now[place]]
       if ((isDecided && process.env['DECIDED'] === undefined) || a === undefined || b === undefined) break
       if (a.after !== b.after) {
-        const known = ['quarantined-email', 'never-kept-and-held', 'nested-renamed-to-another', 'email-claim-single-entries']
-        if (known.includes(story.theme) || story.steps.slice(0, place + 1).some(({ only }) => only !== undefined)) break
+        const known = [
+          'quarantined-email',
+          'never-kept-and-held',
+          'nested-renamed-to-another',
+          'email-claim-single-entries',
+        ]
+        if (
+          known.includes(story.theme) ||
+          story.steps.slice(0, place + 1).some(({ only }) => only !== undefined)
+        )
+          break
         byTheme.set(story.theme, (byTheme.get(story.theme) ?? 0) + 1)
         differing.push(
           `${seed} ${story.theme} step ${place + 1}\n${story.steps

@@ -7,6 +7,7 @@ import type { States } from '../../core/checks/states.ts'
 import type { Decisions } from '../../core/decisions.ts'
 import type { Snapshots } from '../../core/diff/differences.ts'
 import type { Kind } from '../../core/entries/entry.ts'
+import type { Facts } from '../../core/judge.ts'
 import type { Sighting } from '../../core/entries/recheck.ts'
 import type { DirectorySnapshot } from '../../core/entries/snapshot.ts'
 import type { UserTable } from '../../core/entries/user-table.ts'
@@ -30,7 +31,7 @@ export interface Origin {
   /** Both sides, complete; an incomplete read is an error. */
   read(states: States, signal: AbortSignal): Promise<Snapshots>
   /** What the checks see besides both sides. */
-  seen(job: Job, before: Before): Omit<RunFacts, keyof import('../../core/judge.ts').Facts | 'rechecks'>
+  seen(job: Job, before: Before): Omit<RunFacts, keyof Facts | 'rechecks'>
   /** A second look at entries that would go. Throws where the read was not complete after all. */
   recheck(facts: RunFacts, signal: AbortSignal): Promise<Rechecks>
   whyDeleted(rechecks: Rechecks): WhyDeleted

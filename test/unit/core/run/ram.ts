@@ -15,7 +15,7 @@ import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../../src/core/decis
 import { diff } from '../../../../src/core/diff/diff.ts'
 import type { DiffRules, Snapshots } from '../../../../src/core/diff/differences.ts'
 import { type Facts, firstFacts, judge } from '../../../../src/core/judge.ts'
-import { all, type FactKey, type Key, keyText, parseKey, wholeOf } from '../../../../src/core/keys.ts'
+import { type FactKey, type Key, keyText } from '../../../../src/core/keys.ts'
 import { afterApplying, afterCompleteRun, asking } from '../../../../src/core/ledger.ts'
 import { isRemoval, order } from '../../../../src/core/order.ts'
 import type { Change } from '../../../../src/core/plan/change.ts'
