@@ -29,7 +29,6 @@ async function emptyStore() {
   const { path: dataDir } = stack.use(await tempDir())
   await putEmptyStore(dataDir)
   const { db } = stack.use(await openStore({ kind: 'embedded', dataDir }))
-  await sql`DROP TABLE dirsyncd.decisions`.execute(db)
   for (const statement of NEXT_SCHEMA.split(';').filter((each) => each.trim() !== ''))
     await sql.raw(statement).execute(db)
   const newRun = () => addRun(db, { sync: 'corp', target: 't', mode: 'sync', trigger: 'schedule' })

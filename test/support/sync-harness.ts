@@ -80,6 +80,7 @@ export interface SyncHarnessOptions {
 /** One sync in this process: a source in memory, an executor, and the workers that a test starts. */
 export interface SyncHarness extends AsyncDisposable {
   readonly executor: Executor
+  readonly parts: { readonly setup: SyncSetup; readonly log: ReturnType<typeof createLog> }
   /** Creates an executor that acts as another process for the same sync. */
   readonly otherExecutor: (owner: string) => Executor
   readonly startWorker: () => Promise<void>
@@ -219,6 +220,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
 
   return {
     executor,
+    parts: { setup, log },
     otherExecutor,
     startWorker,
     requestRun,

@@ -63,7 +63,7 @@ async function decisionsSince(
 ): Promise<readonly { readonly id: number; readonly decision: Decision }[]> {
   const { rows } =
     await sql<DecisionRow>`SELECT decision, run, does, selection, decided_by, reason, decided_at
-    FROM dirsyncd.decisions WHERE sync = ${sync} AND target = ${target} AND origin = ${origin} AND decision > ${folded}
+    FROM dirsyncd.key_decisions WHERE sync = ${sync} AND target = ${target} AND origin = ${origin} AND decision > ${folded}
     ORDER BY decision`.execute(db)
   return rows.map(({ decision: id, run, does, selection, decided_by: by, reason, decided_at: at }) => ({
     id: Number(id),
@@ -78,7 +78,7 @@ export async function addDecision(
   { run, does, selection, by, reason }: Omit<Decision, 'at'>,
   keys: number,
 ): Promise<void> {
-  await sql`INSERT INTO dirsyncd.decisions (sync, target, origin, run, does, selection, keys, decided_by, reason)
+  await sql`INSERT INTO dirsyncd.key_decisions (sync, target, origin, run, does, selection, keys, decided_by, reason)
     VALUES (${sync}, ${target}, ${origin}, ${run}, ${does}, ${JSON.stringify(selection)}::jsonb, ${keys}, ${by}, ${reason})`.execute(
     db,
   )

@@ -13,13 +13,13 @@ CREATE TABLE dirsyncd.ledgers (
   -- The decisions up to this one are in it.
   folded bigint NOT NULL, key_set text NOT NULL REFERENCES dirsyncd.key_sets
 );
-CREATE TABLE dirsyncd.decisions (
+CREATE TABLE dirsyncd.key_decisions (
   decision bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   sync text NOT NULL, target text NOT NULL, origin text NOT NULL, run integer NOT NULL,
   does text NOT NULL, selection jsonb NOT NULL, keys integer NOT NULL,
   decided_by text NOT NULL, reason text NOT NULL, decided_at timestamptz NOT NULL DEFAULT now()
 );
-CREATE INDEX decisions_by_origin ON dirsyncd.decisions (sync, target, origin, decision);
+CREATE INDEX key_decisions_by_origin ON dirsyncd.key_decisions (sync, target, origin, decision);
 CREATE TABLE dirsyncd.shown_keys (
   run integer PRIMARY KEY REFERENCES dirsyncd.runs ON DELETE CASCADE,
   key_set text NOT NULL REFERENCES dirsyncd.key_sets
