@@ -19,7 +19,7 @@ export function keyText(key: Key | FactKey): string {
   return JSON.stringify(key)
 }
 
-export function isFact(key: Key | FactKey): key is FactKey {
+function isFact(key: Key | FactKey): key is FactKey {
   return key[0] === 'fact'
 }
 

@@ -88,13 +88,12 @@ test('a plan that is held again each 15 minutes is stored once', async () => {
 test('states of checks come back as they were, those of the configuration for each directory', async () => {
   const { db } = await emptyStore()
   const since = new Date('2026-03-01T10:00:00Z')
-  const places = (visit: (id: string, container: string) => void) => visitAll(visit)
   const states = {
     grace: { user: new Map([['a', { since, reads: 2 }]]), group: new Map() },
     server: { url: 'ldap://one', address: '192.0.2.1', hints: {} },
     size: { users: 3, groups: 1 },
     configuration: { run: 4, options: { 'users.filter': 'hash' } },
-    containers: { user: atOnce(takeBaseline(places)), group: atOnce(takeBaseline(places)) },
+    containers: { user: atOnce(takeBaseline(visitAll)), group: atOnce(takeBaseline(visitAll)) },
     groups: new Map([
       ['g', { dn: 'cn=g', lists: new Map([['member', 6]]), nested: ['h'], doubted: new Set(['member']) }],
       ['h', { dn: 'cn=h', lists: new Map([['member', 2]]), nested: [] }],

@@ -1,11 +1,12 @@
-import { Decisions, EMPTY_LEDGER, isRepeating, type Ledger } from '../../src/core/decisions.ts'
+import { atOnce } from '../../src/base/steps.ts'
+import { chosenKeys, decided, PARTS, type Shown as ShownKeys, shownBy } from '../../src/core/decide.ts'
+import { Decisions, EMPTY_LEDGER, type Ledger } from '../../src/core/decisions.ts'
 import type { States } from '../../src/core/checks/states.ts'
 import { UserTable } from '../../src/core/entries/user-table.ts'
 import { DirectoryUsers } from '../../src/core/entries/users.ts'
-import { isAbout } from '../../src/core/within.ts'
-import { all, type Key, keyText, parseKey, wholeOf } from '../../src/core/keys.ts'
+import { all, type Key, keyText, wholeOf } from '../../src/core/keys.ts'
 import { SyncOrigin } from '../../src/sync/next/origin.ts'
-import { finish, type Job, type Judged, run } from '../../src/sync/next/run.ts'
+import { finish, type Job, type Judged, run as runNext } from '../../src/sync/next/run.ts'
 import type { Outcomes, RunStore } from '../../src/sync/next/run-store.ts'
 import { DONE, Ram, type Row, type Run } from '../reference/store/ram.ts'
 import { deletedIdsLastDay, deletedLastDay } from '../reference/store/journal.ts'
@@ -13,11 +14,11 @@ import {
   noteMissedCreates,
   openWrites,
   quarantineUnconverged,
+  settleUndone,
   settleWrites,
   unconverged,
 } from '../reference/store/convergence.ts'
 import { doneChanges, laterAttempts, storePlan } from '../reference/store/plans.ts'
-import { settleUndone } from '../reference/store/convergence.ts'
 import { rulesOfUndo, UndoOrigin } from '../../src/sync/next/undo-origin.ts'
 import { addUndo } from '../reference/store/part-decisions.ts'
 import { addRun, nextWaitingRun } from '../reference/store/runs.ts'
@@ -31,9 +32,7 @@ import type { Decides, Step, Story } from './story.ts'
 interface Shown {
   readonly origin: string
   readonly undo: Run['undo']
-  readonly codes: ReadonlyMap<string, ReadonlySet<string>>
-  readonly waiting: readonly Key[]
-  readonly isAsking: boolean
+  readonly keys: ShownKeys
 }
 
 class NextRam {
@@ -80,9 +79,10 @@ export async function playNext(story: Story): Promise<readonly StepResult[]> {
   return results
 }
 
+const sorted = <T>(entries: ReadonlyMap<string, T>) =>
+  [...entries].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each)
+
 export function stateOf({ users, groups }: Service): string {
-  const sorted = <T>(all: ReadonlyMap<string, T>) =>
-    [...all].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each)
   return JSON.stringify([
     sorted(users).map(({ id, name, email }) => [id, name, email]),
     sorted(groups).map(({ id, name, members }) => [id, name, members.toSorted()]),
@@ -117,9 +117,9 @@ async function playRun(
     run: record.run,
     isDry: record.mode === 'plan',
     scope: only === null ? undefined : new Set([...only.users, ...only.groups]),
-    rules: record.undo === null ? (rules as Job['rules']) : rulesOfUndo(rules as Job['rules']),
+    rules: record.undo === null ? rules : rulesOfUndo(rules),
     limits,
-    grace: grace as Job['grace'],
+    grace,
     options,
   }
   const table = new UserTable()
@@ -136,7 +136,7 @@ async function playRun(
       ? new SyncOrigin({ source: newSource(step), readDirectory, table, isAsked: false })
       : new UndoOrigin({
           undo: record.undo as never,
-          rules: rules as Job['rules'],
+          rules,
           table,
           readDirectory,
           doneChanges: () => doneChanges(ram, record.undo!.run) as never,
@@ -181,7 +181,7 @@ async function playRun(
   }
   let end: string
   try {
-    end = await run(job, origin, store, new AbortController().signal)
+    end = await runNext(job, origin, store, new AbortController().signal)
     record.isFinished = true
     record.state = end === 'applied' ? 'done' : (end as 'held' | 'planned')
   } catch (error) {
@@ -281,7 +281,8 @@ async function keepPlan(
   )
     await noteMissedCreates(ram, record)
   if (record.undo !== null && end === 'applied') await settleUndone(ram, record.undo.run)
-  next.shown.set(record.run, { ...shownBy(next.ledger(origin), facts), origin, undo: record.undo })
+  const { codes, waiting } = atOnce(shownBy(facts, next.ledger(origin)))
+  next.shown.set(record.run, { origin, undo: record.undo, keys: { codes, waiting: [...waiting] } })
 }
 
 function entryOpOf([kind, id, field]: Key): string {
@@ -294,29 +295,6 @@ function entryOpOf([kind, id, field]: Key): string {
           ? 'set-members'
           : 'update'
   return op === 'set-members' ? `set-members ${id}` : `${op}-${kind} ${id}`
-}
-
-function shownBy(
-  ledger: Ledger,
-  { blocks, isStopped, waiting, decisions }: Judged['facts'],
-): Omit<Shown, 'origin' | 'undo'> {
-  const codes = new Map<string, ReadonlySet<string>>()
-  let isAsking = false
-  for (const block of blocks) {
-    const isLiftable = block.until === 'decision' || block.until === 'time'
-    const texts = block.asks ? [keyText(block.asks)] : isLiftable ? [...block.keys].map(keyText) : []
-    for (const text of texts) {
-      if (
-        (block.asks !== undefined || block.until === 'decision') &&
-        block.code !== 'rejected' &&
-        !decisions.ledger.rejections.has(text)
-      )
-        isAsking = true
-      const own = isRepeating(block) ? (ledger.questions.get(text) ?? []) : [block.code]
-      codes.set(text, new Set([...(codes.get(text) ?? []), ...own]))
-    }
-  }
-  return { codes, waiting: isStopped ? [...all(waiting)] : [], isAsking }
 }
 
 function crashIf({ ends }: Step, when: Step['ends']): void {
@@ -396,65 +374,33 @@ function recordOf(
 }
 
 function decide(next: NextRam, decides: Decides): void {
-  const newest = [...next.shown].findLast(([, { isAsking }]) => isAsking)
-  if (newest === undefined) return
-  const [number, { codes, waiting, origin, undo }] = newest
-  const before = next.ledger(origin)
-  const now = new Date(next.ram.now)
-  const { isOpen } = new Decisions(before, now)
-  const names = [...new Set([...codes.values()].flatMap((of) => [...of]))].toSorted()
-  const part = decides.does === 'approve-part' ? decides.part : undefined
-  const code =
-    decides.does === 'approve-part' || decides.only === undefined
-      ? undefined
-      : names[decides.only % names.length]
-  const chosen = [...codes.keys()].filter((text) => {
-    const key = parseKey(text)
-    if (part !== undefined) return key !== undefined && isInPart(key, part)
-    if (code !== undefined) return codes.get(text)!.has(code)
-    return isOpen(JSON.parse(text) as Key)
+  const at = new Date(next.ram.now)
+  const newest = [...next.shown].findLast(([, { origin, keys }]) => {
+    const { isOpen } = new Decisions(next.ledger(origin), at)
+    return [...keys.codes.keys()].some((text) => isOpen(JSON.parse(text) as Key))
   })
-  if (part !== undefined) chosen.push(...waiting.filter((key) => isInPart(key, part)).map(keyText))
-  const approvals = new Map(before.approvals)
-  const rejections = new Map(before.rejections)
-  for (const text of chosen) {
-    if (decides.does === 'reject') {
-      rejections.set(text, { run: number, by: 'ana', at: now, reason: '' })
-      approvals.delete(text)
-      continue
-    }
-    rejections.delete(text)
-    const shown = [...(codes.get(text) ?? [])].filter((each) => code === undefined || each === code)
-    approvals.set(text, {
-      codes: new Set([...(approvals.get(text)?.codes ?? []), ...shown]),
-      at: now,
-      isUsed: false,
-    })
-    const key = parseKey(text)
-    const whole = key && keyText(wholeOf(key))
-    if (whole !== undefined && !codes.has(whole) && !approvals.has(whole))
-      approvals.set(whole, { codes: new Set(), at: now, isUsed: false })
+  if (newest === undefined) return
+  const [number, { keys, origin, undo }] = newest
+  const part = decides.does === 'approve-part' ? decides.part : undefined
+  const codes = [...new Set([...keys.codes.values()].flatMap((of) => [...of]))].toSorted()
+  const isOfCode = decides.does !== 'approve-part' && decides.only !== undefined
+  const selection = {
+    ids: part?.ids,
+    only: part && (part.names ?? PARTS),
+    code: isOfCode ? codes[(decides.only ?? 0) % codes.length] : undefined,
   }
-  next.ledgers.set(origin, { ...before, approvals, rejections })
-  if (chosen.length > 0) addRun(next.ram, { mode: 'sync', trigger: 'approval', undo })
-}
-
-function isInPart(
-  key: Key,
-  { names, kinds, ids }: { names?: readonly string[]; kinds?: readonly string[]; ids?: readonly string[] },
-): boolean {
-  const [kind, , field] = key
-  const name =
-    field === 'create'
-      ? 'creates'
-      : field === 'delete' || field === 'leave'
-        ? 'deletes'
-        : field.endsWith('member')
-          ? 'members'
-          : 'updates'
-  return (
-    (names?.includes(name) ?? true) &&
-    (kinds?.includes(kind) ?? true) &&
-    (ids === undefined || isAbout(key, new Set(ids)))
-  )
+  const decision = {
+    does: decides.does === 'reject' ? 'reject' : 'approve',
+    run: number,
+    by: 'ana',
+    at,
+    reason: '',
+    selection,
+  } as const
+  const before = next.ledger(origin)
+  const found = atOnce(chosenKeys(before, decision, keys))
+  const isOfKind = (text: string): boolean => part?.kinds?.includes((JSON.parse(text) as Key)[0]) ?? true
+  const chosen = new Map([...found].filter(([text]) => isOfKind(text)))
+  next.ledgers.set(origin, atOnce(decided(before, decision, chosen)))
+  if (chosen.size > 0) addRun(next.ram, { mode: 'sync', trigger: 'approval', undo })
 }

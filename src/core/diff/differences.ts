@@ -248,7 +248,7 @@ export class Differences implements Keys {
   }
 }
 
-export function canonicalOf(field: 'name' | 'email', value: string): string {
+function canonicalOf(field: 'name' | 'email', value: string): string {
   return field === 'name' ? canonicalName(value) : canonicalEmail(value)
 }
 

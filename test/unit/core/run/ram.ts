@@ -87,11 +87,11 @@ export class RamStore {
     return this.runs.push({ codes, waiting: [...waiting], origin })
   }
 
-  decide(does: Decision['does'], run: number, part: Part = {}, now = 0): number {
-    const shown = this.runs[run - 1]!
+  decide(does: Decision['does'], number: number, part: Part = {}, now = 0): number {
+    const shown = this.runs[number - 1]!
     const before = this.ledger(shown.origin)
     const selection: Selection = { ids: part.id, only: part.only, code: part.code }
-    const decision: Decision = { does, run, by: 'ana', at: dateOf(now), reason: '', selection }
+    const decision: Decision = { does, run: number, by: 'ana', at: dateOf(now), reason: '', selection }
     const chosen = atOnce(chosenKeys(before, decision, shown))
     const isPlain = part.id === undefined && part.only === undefined && part.code === undefined
     if (isPlain && part.all !== true && new Set([...chosen.values()].flat()).size > 1)
@@ -108,7 +108,7 @@ export interface Part {
   readonly all?: boolean
 }
 
-export function dateOf(day: number): Date {
+function dateOf(day: number): Date {
   return new Date(day * DAY_MS)
 }
 
@@ -195,7 +195,6 @@ function keysOf(left: Left, { op, id }: Change): readonly Key[] {
   const isUser = op.endsWith('user')
   if (op.startsWith('delete')) return [[isUser ? 'user' : 'group', id, 'delete']]
   const keys = [...left.wanted.keysOf(isUser ? 'user' : 'group', id)].filter((key) => left.has(key))
-  const isMember = ([, , field]: Key) => field.endsWith('member')
-  if (op !== 'set-members') return keys.filter((key) => !isMember(key))
+  if (op !== 'set-members') return keys.filter(([, , field]) => !field.endsWith('member'))
   return keys.filter((key) => key[2] === '+member' || isRemoval(left, key))
 }

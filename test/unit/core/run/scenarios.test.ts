@@ -248,13 +248,13 @@ test('25 approve one of 60: that one goes, the others and the newcomers wait', (
   assert.equal(b.end, 'held')
   assert.equal(b.asked.length, 59)
 })
+const one = (more?: More) => snapshots(rest, [], [...rest, person('l003')], [], more)
 test('26 reject one of ten: nine go; it stays rejected while unjudged, until the source wants it back', () => {
   const s = sync([maxDeletes(5)]),
     a = s.run(leavers(10))
   s.reject(a.id, { id: ['l003'] })
   s.approve(a.id)
   assert.equal(s.run(leavers(10)).sent.length, 9)
-  const one = (more?: More) => snapshots(rest, [], [...rest, person('l003')], [], more)
   same(s.run(one({ seen: ['l003'] })).sent)
   same(s.run(one()).sent)
   same(s.run(snapshots([...rest, person('l003')], [], [...rest, person('l003')], [])).sent)
@@ -413,9 +413,9 @@ test('40 two reasons: plain approve refuses; a key with two reasons needs both',
   s.approve(a.id, { code: 'first-contact' })
   same(s.run(inGroup()).sent, del('x'))
 })
+const back = (more?: More) => leavers(0, [x], more)
 test('41 a question that no complete run wants ends; a partial or unreadable run ends none', () => {
-  const s = sync([maxDeletes(0)]),
-    back = (more?: More) => leavers(0, [x], more)
+  const s = sync([maxDeletes(0)])
   s.run(inGroup())
   s.run(back({ isUnreadable: true }))
   s.run(back({ isPartial: true }))
@@ -546,9 +546,9 @@ test('49 a part sends its keys and what they need, and asks only about itself', 
     r = sync().run(w, { scope: new Set(['n']) })
   same(r.sent, create('n'), mail('n', 'x@e'), del('o'))
 })
+const none = (n: number) => snapshots([...rest, x], [], [...rest, x], [], { server: n })
 test('50 an approved server is the new normal, and its token is asked again after the next newer one', () => {
-  const s = sync([server]),
-    none = (n: number) => snapshots([...rest, x], [], [...rest, x], [], { server: n })
+  const s = sync([server])
   s.run(none(9))
   const a = s.run(none(5))
   s.approve(a.id)
@@ -557,18 +557,18 @@ test('50 an approved server is the new normal, and its token is asked again afte
   s.run(none(9))
   assert.equal(codes(s.run(none(5))), 'server-older')
 })
+const few = (n: number) => snapshots(rest.slice(0, n), [], rest.slice(0, 9), [])
 test('51 an empty source asks one fact and stops also what is approved; accepted, it meets max-deletes', () => {
   const s = sync([sourceEmpty, maxDeletes(2)]),
-    w = (n: number) => snapshots(rest.slice(0, n), [], rest.slice(0, 9), []),
-    a = s.run(w(5))
+    a = s.run(few(5))
   s.approve(a.id, { id: ['r008'] })
-  const b = s.run(w(0))
+  const b = s.run(few(0))
   same(b.sent)
   s.approve(b.id, { code: 'source-empty' })
-  const c = s.run(w(0))
+  const c = s.run(few(0))
   same(c.sent, del('r008'))
   assert.equal(codes(c), 'asked max-deletes')
-  assert.equal(codes(s.run(w(0))), 'asked max-deletes')
+  assert.equal(codes(s.run(few(0))), 'asked max-deletes')
 })
 test('52 of held creates one is approved: it comes with its values and memberships', () => {
   const s = sync([

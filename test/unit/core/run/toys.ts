@@ -118,13 +118,13 @@ function check(
   }
 }
 
-export const rule = (
+const rule = (
   code: string,
   until: Until,
   keysOf: (facts: ToyFacts) => Iterable<Key>,
   more?: Partial<ToyCheck>,
 ) => check('rules', code, until, keysOf, more)
-export const anomaly = (
+const anomaly = (
   code: string,
   until: Until,
   keysOf: (facts: ToyFacts) => Iterable<Key>,
@@ -183,8 +183,9 @@ export const quarantine = (...texts: readonly string[]) =>
   rule('quarantine', 'service', ({ wanted }) =>
     texts.map((text) => JSON.parse(text) as Key).filter((key) => wanted.has(key)),
   )
+const sinceIn = ({ states }: ToyFacts) => states.get('grace') as ReadonlyMap<string, number> | undefined
+
 export const grace = (days: number) => {
-  const sinceIn = ({ states }: ToyFacts) => states.get('grace') as ReadonlyMap<string, number> | undefined
   return rule(
     'grace',
     'time',

@@ -47,6 +47,8 @@ interface Toy {
   readonly rules: DiffRules
 }
 
+const idOf = ([id]: ToyUser) => id
+
 function randomToy(r: Random): Toy {
   const some = <T>(list: readonly T[], n = 2) => list.filter(() => r(n) === 0)
   const pick = <T>(list: readonly T[]) => list[r(list.length)]!
@@ -57,7 +59,6 @@ function randomToy(r: Random): Toy {
   const groups = (members: readonly string[]): ToyGroup[] => some(GROUPS).map((id) => [id, some(members)])
   const wanted = entries(some(USERS, 1 + r(2)), r(2) === 0)
   const there = entries(some(USERS, 1 + r(2)), r(4) > 0)
-  const idOf = ([id]: ToyUser) => id
   const world = snapshots(wanted, groups(wanted.map(idOf)), there, groups(there.map(idOf)), {
     seen: some([...USERS, ...GROUPS], 6),
     hidden: new Set(some(USERS)),
