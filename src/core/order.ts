@@ -19,12 +19,12 @@ import {
   type UpdateUser,
 } from './plan/change.ts'
 import { type Phase, PlannedChanges, type UserOp } from './plan/changes.ts'
-import type { Left } from './without.ts'
+import type { PlanKeys } from './without.ts'
 
 type WhyDeleted = (kind: Kind, id: string) => DeleteReason
 
 /** The requests for what is left: needs first, circles of e-mails and what needs them last. */
-export function* order(left: Left, whyDeleted: WhyDeleted): Steps<PlannedChanges> {
+export function* order(left: PlanKeys, whyDeleted: WhyDeleted): Steps<PlannedChanges> {
   const make = yield* createChanges(left, whyDeleted)
   const { transfers } = make
   const changes = new PlannedChanges((op, id) => make.ofUser(op, id))
@@ -57,7 +57,7 @@ export function* order(left: Left, whyDeleted: WhyDeleted): Steps<PlannedChanges
   return changes
 }
 
-export function* createChanges(left: Left, whyDeleted: WhyDeleted): Steps<Changes> {
+export function* createChanges(left: PlanKeys, whyDeleted: WhyDeleted): Steps<Changes> {
   const changes = new Changes(left, yield* findTransfers(left), whyDeleted)
   yield* changes.findGroups()
   return changes
@@ -74,7 +74,7 @@ interface Transfers {
   newIdOf(id: string): string | undefined
 }
 
-function* findTransfers(left: Left): Steps<Transfers> {
+function* findTransfers(left: PlanKeys): Steps<Transfers> {
   const holders = new Map<string, readonly Key[]>()
   const freeing = new Set<string>()
   const [oldIds, newIds] = [new Map<string, string>(), new Map<string, string>()]
@@ -128,13 +128,13 @@ function* depthsOf(holders: ReadonlyMap<string, readonly Key[]>): Steps<Readonly
 
 /** Makes each change from both snapshots, always the same. */
 export class Changes {
-  readonly #left: Left
+  readonly #left: PlanKeys
   readonly transfers: Transfers
   readonly #whyDeleted: WhyDeleted
   /** Of users that are deleted, by id. */
   readonly #groups = new Map<string, string[]>()
 
-  constructor(left: Left, transfers: Transfers, whyDeleted: WhyDeleted) {
+  constructor(left: PlanKeys, transfers: Transfers, whyDeleted: WhyDeleted) {
     this.#left = left
     this.transfers = transfers
     this.#whyDeleted = whyDeleted
@@ -260,6 +260,6 @@ export class Changes {
 }
 
 /** A removal is no request of its own where its user or group is deleted, too. */
-export function isRemoval(left: Left, [, group, field, member]: Key): boolean {
+export function isRemoval(left: PlanKeys, [, group, field, member]: Key): boolean {
   return field === '-member' && !left.has(deleteOf('user', member!)) && !left.has(deleteOf('group', group))
 }

@@ -5,8 +5,15 @@ import type { MemberDifference } from './diff/members.ts'
 import type { Kind } from './entries/entry.ts'
 import { type BlockedKeys, createOf, type Field, FIELDS, type Key, type Keys } from './keys.ts'
 
+/** Some keys of the differences, of which a plan can be made. */
+export interface PlanKeys extends Keys {
+  readonly wanted: Differences
+  /** The members that a group gets and loses. */
+  membersIn(group: string): Steps<MemberDifference>
+}
+
 /** What is left of the differences without blocked keys and all that needs them. */
-export class Left implements Keys {
+export class Left implements PlanKeys {
   readonly wanted: Differences
   /** By field, so that a key costs nothing where no block names its field. */
   readonly #blocked: ReadonlyMap<Field, readonly BlockedKeys[]>
@@ -33,7 +40,6 @@ export class Left implements Keys {
     for (const key of this.wanted.membersOf(group, field)) if (!this.#isOut(key)) yield key
   }
 
-  /** The members that a group gets and loses. */
   *membersIn(group: string): Steps<MemberDifference> {
     const { added, removed } = this.wanted.members.get(group) ?? { added: [], removed: [] }
     const mayJoin = (id: string): boolean =>

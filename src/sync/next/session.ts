@@ -9,13 +9,14 @@ import type { Ledger } from '../../core/decisions.ts'
 import { shownBy } from '../../core/decide.ts'
 import { noticesOf } from '../../core/diff/notices.ts'
 import type { Kind } from '../../core/entries/entry.ts'
-import { isMember, type Key, wholeOf } from '../../core/keys.ts'
+import { keysOfChange } from '../../core/blocked.ts'
+import { type Key, wholeOf } from '../../core/keys.ts'
 import { createChanges } from '../../core/order.ts'
 import { type Change, kindOf, type Op } from '../../core/plan/change.ts'
 import { incompleteDirectory } from '../../core/plan/incomplete-read.ts'
 import { type Times, TIMES } from '../../queue/times.ts'
 import type { Fenced, FencedRun } from '../../store/fenced-run.ts'
-import { quarantineUnconverged, settleUndone, settleWrites, unconverged } from '../../store/convergence.ts'
+import { quarantineUnconverged, settleUndone, unconverged } from '../../store/convergence.ts'
 import { deletedIdsLastDay, deletedLastDay } from '../../store/journal.ts'
 import { encodeStates, loadStates, saveStates } from '../../store/next/check-states.ts'
 import { loadLedger, packLedger, packShown, saveLedger, saveShown } from '../../store/next/ledgers.ts'
@@ -159,14 +160,13 @@ export class Session implements RunStore {
     const { db } = this.#deps
     const unfinished = await unfinishedChanges(db, this.#run.run)
     const { facts, plan } = judged
-    const { source, directory } = facts.wanted.snapshots
+    const { directory } = facts.wanted.snapshots
     const there = await countThereBefore(db, this.#run.run)
     const incomplete = incompleteDirectory({ directory, plan: { changes: plan } } as never, there)
     const open = new Set(unfinished.map(({ op, id }) => `${op} ${id}`))
     const { done, deleted } = await inTurns(
       madeKeys(judged, (change) => !open.has(`${change.op} ${change.id}`)),
     )
-    void source
     return { done, deleted, isWhole: incomplete.length === 0 }
   }
 
@@ -192,7 +192,7 @@ function* approvedChanges({ facts, plan }: Judged): Steps<ReadonlySet<string>> {
   const approved = new Set<string>()
   if (facts.decisions.ledger.approvals.size === 0) return approved
   yield* forEachInSteps(plan, ({ change, fingerprint }) => {
-    const keys = [...keysOf(facts, change)]
+    const keys = [...keysOfChange(facts.left, change)]
     if (keys.length > 0 && keys.every((key) => facts.decisions.isApproved(wholeOf(key))))
       approved.add(fingerprint)
   })
@@ -208,18 +208,7 @@ function* madeKeys(
   yield* forEachInSteps(plan, ({ change }) => {
     if (!isDone(change)) return
     if (change.op === 'delete-user' || change.op === 'delete-group') deleted[kindOf(change.op)].add(change.id)
-    for (const key of keysOf(facts, change)) done.push(key)
+    for (const key of keysOfChange(facts.left, change)) done.push(key)
   })
   return { done, deleted }
 }
-
-/** The keys that a change makes. */
-function* keysOf({ left }: Judged['facts'], { op, id }: Change): Generator<Key, void> {
-  const kind = kindOf(op)
-  if (op === 'delete-user' || op === 'delete-group') yield [kind, id, 'delete']
-  else
-    for (const key of left.wanted.keysOf(kind, id))
-      if (isMember(key[2]) === (op === 'set-members') && left.has(key)) yield key
-}
-
-void settleWrites
