@@ -3,7 +3,7 @@ import { KeySet, parseKey } from '../keys.ts'
 import type { Check } from './check.ts'
 
 /**
- * What was put to the operator waits until it is decided, also where the check that asked would no longer object: of 60
+ * What was asked stays blocked until it is decided, also where the check that asked would no longer object: of 60
  * deletes over a limit of 50, approving 11 does not release the other 49. It is judged with the guards, so that all
  * other checks judge as if nothing had been asked.
  */

@@ -2,7 +2,7 @@ import type { Kind } from '../entries/entry.ts'
 import { deleteOf, wholeOf } from '../keys.ts'
 import type { RunFacts } from './run-facts.ts'
 
-/** Blocks that keep an absent entry for another reason than that its delete is not due, or not believed yet. */
+/** Blocks that keep an absent entry for another reason than that its delete is not due, or not proved yet. */
 const KEEPING: ReadonlySet<string> = new Set(['policy', 'protected', 'unreadable', 'seen-again', 'rejected'])
 
 /** Whether an absent entry will be deleted once what blocks it ends. */

@@ -1,13 +1,10 @@
 import { forEachInSteps, type Steps } from '../../base/steps.ts'
-import type { Kind } from '../entries/entry.ts'
 import { deleteOf, type Key, KeySet, keyText, wholeOf } from '../keys.ts'
 import { isAwaited } from './awaited.ts'
 import type { Check, Moment } from './check.ts'
-import type { GraceRule, RunFacts } from './run-facts.ts'
+import { type Delay, untilConfirmed, untilDue } from './delay.ts'
+import type { RunFacts } from './run-facts.ts'
 import type { Absence, States } from './states.ts'
-
-/** How long the delete of an absent entry still waits: until a time, or for so many more reads. */
-export type Delay = { readonly since: string } & ({ readonly until: string } | { readonly reads: number })
 
 /**
  * An entry is deleted when it was absent for the grace period; its user leaves the groups at once. Where the server's
@@ -38,35 +35,6 @@ export const grace: Check<RunFacts> = {
   },
 }
 
-function untilConfirmed(
-  { confirmAfterMs: ms }: GraceRule,
-  { since, reads }: Absence,
-  now: Date,
-): Delay | undefined {
-  if (ms === undefined || (reads > 0 && now.getTime() - since.getTime() >= ms)) return undefined
-  return { since: since.toISOString(), until: after(since, ms) }
-}
-
-function untilDue(
-  { deleteAfter }: GraceRule,
-  kind: Kind,
-  { since, reads }: Absence,
-  now: Date,
-): Delay | undefined {
-  const rule = deleteAfter[kind]
-  if (rule === undefined) return undefined
-  if ('runs' in rule) {
-    const missing = rule.runs - reads - 1
-    return missing <= 0 ? undefined : { since: since.toISOString(), reads: missing }
-  }
-  if (now.getTime() - since.getTime() >= rule.ms) return undefined
-  return { since: since.toISOString(), until: after(since, rule.ms) }
-}
-
-function after(since: Date, ms: number): string {
-  return new Date(since.getTime() + ms).toISOString()
-}
-
 /** Since when entries are absent: with the plan who is there again, at the end of a run who is missing. */
 function* nextAbsences(facts: RunFacts, moment: Moment): Steps<Partial<States>> {
   const { wanted, states, rechecks, now } = facts
@@ -79,9 +47,11 @@ function* nextAbsences(facts: RunFacts, moment: Moment): Steps<Partial<States>> 
       yield* forEachInSteps(before, ([id, absence]) => !isBack(id) && next[kind].set(id, absence))
     else
       yield* forEachInSteps(wanted.absent[kind], (id) => {
-        if (moment.deleted[kind].has(id) || isBack(id) || !isAwaited(facts, kind, id)) return
-        const { since, reads } = before.get(id) ?? { since: now, reads: 0 }
-        next[kind].set(id, { since, reads: reads + 1 })
+        if (moment.deleted[kind].has(id) || isBack(id)) return
+        const known = before.get(id)
+        const { since, reads } = known ?? { since: now, reads: 0 }
+        if (isAwaited(facts, kind, id)) next[kind].set(id, { since, reads: reads + 1 })
+        else if (known !== undefined) next[kind].set(id, known)
       })
   }
   return { grace: next }

@@ -6,7 +6,7 @@ export interface Contributor {
   readonly dn: string
   /** How many users each attribute listed that showed a value, by its name in lower case. */
   readonly lists: ReadonlyMap<string, number>
-  /** Attributes that listed more users before, which had not left the groups yet. */
+  /** Attributes that showed no user while a removal was blocked. */
   readonly doubted?: ReadonlySet<string>
   readonly nested: readonly string[]
 }

@@ -9,7 +9,7 @@ import type { Refusal } from './refusals.ts'
 import type { ServerJudgement } from '../plan/server.ts'
 import type { States } from './states.ts'
 
-/** What a second look at single entries showed. */
+/** What the recheck of single entries showed. */
 export interface Rechecks {
   /** Of absent entries. One without a recheck is never deleted. */
   readonly entries: Readonly<Record<Kind, ReadonlyMap<string, Sighting>>>

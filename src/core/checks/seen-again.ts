@@ -1,5 +1,6 @@
 import { forEachInSteps } from '../../base/steps.ts'
-import { KeySet, wholeOf } from '../keys.ts'
+import { type Key, KeySet, wholeOf } from '../keys.ts'
+import { isRemoval } from '../order.ts'
 import type { Check } from './check.ts'
 import type { RunFacts } from './run-facts.ts'
 
@@ -20,7 +21,10 @@ export const seenAgain: Check<RunFacts> = {
       if ((rechecks.entries.user.get(key[1]) ?? 'present') === 'present') keys.add(key)
     })
     for (const [group, { stillMembers }] of rechecks.removals)
-      yield* forEachInSteps(stillMembers, (member) => keys.add(['group', group, '-member', member]))
+      yield* forEachInSteps(stillMembers, (member) => {
+        const key: Key = ['group', group, '-member', member]
+        if (left.has(key) && isRemoval(left, key)) keys.add(key)
+      })
     return [{ code: 'seen-again', until: 'read', keys }]
   },
 }

@@ -1,13 +1,15 @@
-import { all, createOf, FIELDS, isEmpty, type Key, matching } from '../keys.ts'
+import { all, createOf, FIELDS, isEmpty, type Key, KeySet, matching } from '../keys.ts'
 import type { Block, Check } from './check.ts'
 import type { RunFacts } from './run-facts.ts'
 
+const CODE = 'server-not-newer'
+
 /**
- * The server may lack what the last complete run read, so only what it adds is believed, and nothing of an older one:
- * that shows deleted entries again. When it has lasted for a day, an operator is asked about this server.
+ * The server may lack what the last complete run read, so a run only adds. An older server shows deleted entries again,
+ * so a run changes nothing. After a day, an operator is asked about this server.
  */
 export const serverNotNewer: Check<RunFacts> = {
-  name: 'server-not-newer',
+  name: CODE,
   *next({ server, left }, moment) {
     if (server === undefined) return {}
     if (server.trouble !== undefined) {
@@ -20,12 +22,15 @@ export const serverNotNewer: Check<RunFacts> = {
     return next === undefined ? {} : { server: next }
   },
   *judge({ wanted, left, server }) {
+    // Raised again, so that the approval stays until a run that applied has made this server the new normal.
+    if (server?.accepted !== undefined)
+      return [{ code: CODE, until: 'read', keys: new KeySet(), asks: ['fact', 'server', server.accepted] }]
     if (server?.trouble === undefined || server.state.code !== 'not-newer') return []
     const { scope, state, trouble } = server
     const isNew = ([kind, id, field]: Key): boolean =>
       field === '+member' || field === 'create' || wanted.has(createOf(kind, id))
     const keys = matching(left, FIELDS, (key) => scope === 'nothing' || !isNew(key))
-    const block: Block = { code: 'server-not-newer', params: state.params, until: 'read', keys }
+    const block: Block = { code: CODE, params: state.params, until: 'read', keys }
     return [trouble.needsPerson ? { ...block, asks: ['fact', 'server', trouble.token] } : block]
   },
 }

@@ -1,9 +1,8 @@
 import { listAt } from '../../base/lists.ts'
 import { forEachInSteps, type Steps } from '../../base/steps.ts'
-import type { RunFacts } from './run-facts.ts'
 import { TOLD } from '../entries/groups.ts'
 import type { SourceSnapshot } from '../entries/snapshot.ts'
-import { type Contributor, type Contributors, contributorsOf, keysWithin } from './group-contributors.ts'
+import { type Contributors, contributorsOf, keysWithin } from './group-contributors.ts'
 
 /** Something that had members in the last complete run and shows none now, although nobody may have left. */
 export interface SilentList {
@@ -23,7 +22,7 @@ export class SilentLists {
   readonly #then: Contributors
   readonly #now: Contributors
   readonly #present: ReadonlySet<string>
-  /** The groups that list a member that nobody can resolve: perhaps an absent group under a new DN. */
+  /** The groups that list an unresolved member: perhaps an absent group under a new DN. */
   readonly #unresolved: ReadonlySet<string>
   readonly #parents = new Map<string, string[]>()
   readonly #asked: ReadonlySet<string>
@@ -60,7 +59,7 @@ export class SilentLists {
     }
   }
 
-  /** Whether an absent group may still be there: one around it lists a member that nobody can resolve, or its own list was in doubt. */
+  /** Whether an absent group may still be there: one around it lists an unresolved member, or its own list was in doubt. */
   isDoubtful(key: string): boolean {
     if ((this.#then.get(key)?.doubted?.size ?? 0) > 0) return true
     const around = new Set(this.#parents.get(key))
@@ -97,51 +96,7 @@ function* readOf({ lists }: SourceSnapshot): Steps<Read> {
     present.add(group.key)
     if (group.lists.some((list) => list.unresolved.length > 0)) unresolved.add(group.key)
   })
-  // What others tell is no attribute that a configuration names.
+  // Members that users or a chain name come from no attribute of the configuration.
   const asked = [...(lists?.asked ?? []), ...Object.values(TOLD)].map((name) => name.toLowerCase())
   return { present, unresolved, asked: new Set(asked) }
-}
-
-/**
- * For the next run. Where members of a group may still have to leave, all that they came from is kept as it was, and
- * stays in doubt whatever it shows; so is an absent group that the directory still has.
- */
-export function* nextContributors(
-  { states, wanted, left }: RunFacts,
-  deleted: ReadonlySet<string>,
-): Steps<Contributors> {
-  const { source } = wanted.snapshots
-  const next = new Map(yield* contributorsOf(source))
-  const before = states.groups
-  if (before === undefined) return next
-  const kept = new Set<string>()
-  yield* forEachInSteps(wanted.absent.group, (group) => !deleted.has(group) && kept.add(group))
-  yield* forEachInSteps(before.keys(), (group) => {
-    // Nothing was decided about the members of a group that was not compared.
-    if (wanted.isUnjudged('group', group)) for (const key of keysWithin(before, group)) kept.add(key)
-  })
-  for (const [group, { removed }] of wanted.members) {
-    yield
-    const isOpen = removed.some((id) => !left.has(['group', group, '-member', id]))
-    if (isOpen) for (const key of keysWithin(before, group)) kept.add(key)
-  }
-  yield* forEachInSteps(before, ([key, was]) => {
-    const is = next.get(key)
-    const nested = was.nested.filter((each) => kept.has(each))
-    if (kept.has(key)) next.set(key, merged(was, is ?? { ...was, lists: new Map(), nested: [] }))
-    else if (is !== undefined && nested.length > 0)
-      next.set(key, { ...is, nested: [...is.nested, ...nested] })
-  })
-  return next
-}
-
-/** Attributes that showed more users before stay in doubt. */
-function merged(was: Contributor, is: Contributor): Contributor {
-  const doubted = [...was.lists].filter(([attribute, users]) => users > (is.lists.get(attribute) ?? 0))
-  return {
-    ...is,
-    lists: new Map([...is.lists, ...doubted]),
-    doubted: new Set([...(was.doubted ?? []), ...doubted.map(([attribute]) => attribute)]),
-    nested: [...new Set([...was.nested, ...is.nested])],
-  }
 }

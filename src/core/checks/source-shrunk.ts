@@ -5,7 +5,7 @@ import type { Block, Check } from './check.ts'
 import type { RunFacts } from './run-facts.ts'
 import { deletesIn } from './tally.ts'
 
-/** The source lost many entries since the last complete run, so no delete of this plan is believed. */
+/** The source lost many entries since the last complete run, so every delete of this plan needs approval. */
 export const sourceShrunk: Check<RunFacts> = {
   name: 'source-shrunk',
   *judge(facts) {

@@ -1,5 +1,6 @@
 import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../base/steps.ts'
 import type { Guarded } from '../block.ts'
+import type { MemberDifference } from '../diff/members.ts'
 import type { Kind } from '../entries/entry.ts'
 import { type BlockedKeys, type Field, type Key, KeySet, matching, wholeOf } from '../keys.ts'
 import { createChanges, isRemoval } from '../order.ts'
@@ -53,7 +54,7 @@ export function updatesIn(facts: RunFacts, kind: Guarded): Steps<Count> {
   return kind === 'memberships' ? joinsOf(facts) : updatesOf(facts, kind === 'users' ? 'user' : 'group')
 }
 
-/** Absent entries whose delete is not due, or not believed yet: a later run would make it. */
+/** Absent entries whose delete is not due, or not proved yet: a later run would make it. */
 export function* laterIn(facts: RunFacts, kind: Guarded): Steps<KeySet> {
   return kind === 'memberships' ? new KeySet() : yield* laterOf(facts, kind === 'users' ? 'user' : 'group')
 }
@@ -99,18 +100,21 @@ function* joinsOf({ left, decisions }: RunFacts): Steps<Count> {
   const keys = matching(left, ['+member'], (key) => !decisions.isApproved(key))
   if (decisions.ledger.approvals.size > 0) return yield* counted(keys)
   let count = 0
-  const sizeOf = ([, { added }]: readonly [string, { readonly added: readonly string[] }]) => added.length
-  yield* forEachOfSizeInSteps(left.wanted.members, sizeOf, function* ([group]) {
+  yield* forEachOfSizeInSteps(left.wanted.members, joinsIn, function* ([group]) {
     count += (yield* left.membersIn(group)).added.length
   })
   return { count, keys }
 }
 
+function joinsIn([, { added }]: readonly [string, MemberDifference]): number {
+  return added.length
+}
+
 function* laterOf({ blocks, wanted, decisions, outside }: RunFacts, kind: Kind): Steps<KeySet> {
   const later = new KeySet()
-  for (const { keys, until } of blocks)
+  for (const { keys: blocked, until } of blocks)
     if (until === 'time' || until === 'read')
-      yield* forEachInSteps(keys, (key) => {
+      yield* forEachInSteps(blocked, (key) => {
         const isDelete = key[2] === 'leave' || key[2] === 'delete'
         if (!isDelete || key[0] !== kind || !wanted.absent[kind].has(key[1])) return
         if (outside.some((keys) => keys.has(key))) return

@@ -37,6 +37,8 @@ export interface ServerJudgement {
   readonly scope: ServerScope
   readonly state: ServerState
   readonly trouble: ServerTrouble | undefined
+  /** The token of the trouble that an operator accepted. */
+  readonly accepted?: string
   /** The record to save when the run completes. */
   readonly next: ServerMemory
   /**
@@ -129,7 +131,8 @@ function judgeDoubt(
   const server = nameOf(seen)
   if (isAccepted(token)) {
     const state: ServerState = { code: 'accepted', params: { server } }
-    return { scope: 'everything', state, trouble: undefined, next: remember(seen), meanwhile: memory }
+    const next = remember(seen)
+    return { scope: 'everything', state, trouble: undefined, accepted: token, next, meanwhile: memory }
   }
   const start = sinceOf(memory, now)
   const end = endOfPatience(start)
