@@ -4,6 +4,7 @@ import { applyChunk } from '../../src/sync/apply/chunk.ts'
 import type { VerificationParts } from '../../src/sync/apply/verification.ts'
 import { type Chunk, claim, closeChunksOfEndedRuns, openChunks, reclaim } from '../../src/sync/apply/claim.ts'
 import { applyRun } from '../../src/sync/apply/apply-loop.ts'
+import { Dispatcher } from '../../src/sync/apply/dispatcher.ts'
 import { Freshness } from '../../src/sync/apply/freshness.ts'
 import { changesQueueName, type Ticket } from '../../src/sync/apply/job.ts'
 import { notTried, FailureCounters } from '../../src/sync/apply/judge.ts'
@@ -349,6 +350,40 @@ describe('a claim', () => {
       rename('b', 'take-emails', { from: 'a', after: null }),
     ])
     expect(numbers(await claimOf(fenced, { phase: 'take-emails' }))).toEqual([1, 2])
+  })
+})
+
+describe('tickets', () => {
+  async function dispatcherOf(fenced: FencedRun) {
+    const queue = opened.backend.createQueue<Ticket>(changesQueueName(sync))
+    const dispatcher = new Dispatcher({ db, queue, fenced }, { phase: 'users', retry: false })
+    await enter(fenced, 'users')
+    return { dispatcher, queue, waiting: () => queue.getJobCountByTypes('waiting') }
+  }
+
+  test('are as many as the changes that are due need, and a lost one is replaced', async () => {
+    const fenced = await begin(['a', 'b', 'c'].map(create))
+    const { dispatcher, queue, waiting } = await dispatcherOf(fenced)
+    const seen: number[] = []
+    for (let look = 0; look < 2; look++) {
+      await dispatcher.topUp(3, Number.POSITIVE_INFINITY)
+      seen.push(await waiting())
+    }
+    await queue.drain()
+    await dispatcher.topUp(3, Number.POSITIVE_INFINITY)
+    expect([...seen, await waiting()]).toEqual([3, 3, 3])
+  })
+
+  test('take the changes in their order, and those that were given back after the others', async () => {
+    const fenced = await begin(['a', 'b', 'c'].map(create))
+    const { dispatcher } = await dispatcherOf(fenced)
+    const take = (most: number) => claim(fenced, { most }, claimerOf())
+    const first = (await take(1))!
+    await flush(fenced, endOf(first, 'pending'))
+    expect(numbers(await take(2))).toEqual([2, 3])
+    expect(await take(2)).toBeUndefined()
+    await dispatcher.topUp(3, Number.POSITIVE_INFINITY)
+    expect(numbers(await take(2))).toEqual([1])
   })
 })
 
