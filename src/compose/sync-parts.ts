@@ -1,4 +1,4 @@
-import { changesQueueName, type ChunkJob } from '../sync/apply/job.ts'
+import { changesQueueName, type Ticket } from '../sync/apply/job.ts'
 import { ReadPause } from '../sync/apply/read-pause.ts'
 import { ChangeWorker } from '../sync/apply/worker.ts'
 import type { AccessManagementClient } from '../api/client/client.ts'
@@ -11,7 +11,7 @@ import { TokenWatch } from '../store/token-watch.ts'
 import type { SyncSetup } from '../sync/pass.ts'
 import { lookBack } from '../target/look-back.ts'
 import { readDirectory } from '../target/read-directory.ts'
-import { createTogether } from '../target/together/create-together.ts'
+import { createBatch } from '../target/batch/create-batch.ts'
 import { tryChange } from '../target/try-change.ts'
 import { countChanges, countLdap, countRequests } from './counting.ts'
 import { createLimit } from '../queue/limit.ts'
@@ -72,7 +72,7 @@ export function openSetup(
   site: Site,
 ): SyncSetup {
   const { directory } = sync
-  const queue = site.backend.createQueue<ChunkJob>(changesQueueName(sync.name))
+  const queue = site.backend.createQueue<Ticket>(changesQueueName(sync.name))
   stack.defer(() => queue.close())
   return {
     name: sync.name,
@@ -86,9 +86,9 @@ export function openSetup(
     grace: sync.grace,
     options: hashOptions(decisiveOptions(sync), site.deviceId),
     queue,
-    canary: {
+    verification: {
       lookBack: (change, signal) => lookBack(client, directory.directoryId, change, signal),
-      createsInLists: directory.createBatch > 1,
+      inBatches: directory.createBatch > 1,
     },
   }
 }
@@ -106,11 +106,7 @@ export function startChangeWorker(
   site: Site,
 ): void {
   const cut = new AbortController()
-  const target = {
-    directoryId: sync.directory.directoryId,
-    proved: new Map<string, number>(),
-    refusesWhole: new Set<number | undefined>(),
-  }
+  const target = { directoryId: sync.directory.directoryId }
   const worker = new ChangeWorker({
     db: site.store.db,
     backend: site.backend,
@@ -119,9 +115,9 @@ export function startChangeWorker(
     name: site.processName,
     concurrency: sync.directory.writeConcurrency,
     senders: {
-      createBatch: sync.directory.createBatch,
+      batchSize: sync.directory.createBatch,
       applyChange: (change, how, signal) => tryChange(client, target, change, how, signal),
-      createTogether: (changes, how, signal) => createTogether(client, target, changes, how, signal),
+      createBatch: (changes, how, signal) => createBatch(client, target, changes, how, signal),
     },
     signal: cut.signal,
     log: site.log,

@@ -232,7 +232,7 @@ export interface NoticeParams {
     readonly shown: string | number | null
   }
   /** The service did something else with a batch than to create its entries. */
-  readonly 'shorter-lists': { readonly reason: string; readonly isAlone: boolean }
+  readonly 'batches-off': { readonly reason: string }
   /** Many entries to create were there: perhaps the directory's list is incomplete. */
   readonly 'directory-incomplete': { readonly there: number; readonly creates: number }
 }

@@ -9,7 +9,7 @@ import { pausedSyncs, pauseOfSync, pauseSync } from '../store/paused-syncs.ts'
 import { changesOf, countChanges, listChanges } from '../store/change-list.ts'
 import { applyingRun, approvalRunsOf, countApproved } from '../store/decisions.ts'
 import { countNotices, lastFailureOf, listNoticesOf, noticesOf, sameNotices } from '../store/plans.ts'
-import { addRun, findRun, type ListedRun, listRuns, type RunRecord } from '../store/runs.ts'
+import { addRun, findRun, type ListedRun, listRuns, outcomesSoFar, type RunRecord } from '../store/runs.ts'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/tables.ts'
 import {
@@ -176,8 +176,7 @@ export async function detailOf(db: Kysely<Tables>, run: RunRecord): Promise<RunD
   const isApplying = run.state === 'applying'
   return {
     ...base,
-    counts:
-      base.counts && isApplying ? { ...base.counts, outcomes: outcomesSoFar(run, base.counts) } : base.counts,
+    counts: base.counts && isApplying ? await countsSoFar(db, run.run, base.counts) : base.counts,
     configurationChange: run.configuration_change,
     readAt: run.read_at?.toISOString() ?? null,
     applyingAt: run.applying_at?.toISOString() ?? null,
@@ -200,9 +199,10 @@ export function runWithChanges({ run, state, stored_changes: stored, hold_run: h
 }
 
 /** Reads the workers' counters, because counting many changes is slow. */
-function outcomesSoFar({ outcomes }: RunRecord, { planned }: RunCounts): RunCounts['outcomes'] {
-  const pending = total(planned) - total(outcomes)
-  return pending > 0 ? { ...outcomes, pending } : outcomes
+async function countsSoFar(db: Kysely<Tables>, run: number, counts: RunCounts): Promise<RunCounts> {
+  const outcomes = await outcomesSoFar(db, run)
+  const pending = total(counts.planned) - total(outcomes)
+  return { ...counts, outcomes: pending > 0 ? { ...outcomes, pending } : outcomes }
 }
 
 async function summary(db: Kysely<Tables>, run: ListedRun): Promise<RunSummary> {

@@ -8,7 +8,7 @@ export interface Times {
   readonly retry: RetryTimes
   readonly limited: LimitedTimes
   readonly outage: OutageTimes
-  readonly canary: CanaryTimes
+  readonly verification: VerificationTimes
   readonly jobs: JobTimes
   readonly daemon: DaemonTimes
   readonly notify: NotifyTimes
@@ -31,7 +31,7 @@ export interface FenceTimes {
 export interface RetryTimes {
   readonly phase: number
   /** Before the second attempt in the retry stage; doubles with each further one. */
-  readonly tail: number
+  readonly stage: number
   /** Before a create that timed out is retried: the service may still be working on it. */
   readonly timedOut: number
 }
@@ -49,7 +49,7 @@ export interface OutageTimes {
   readonly giveUp: number
 }
 
-export interface CanaryTimes {
+export interface VerificationTimes {
   /** Before an entry that differs from what was sent is read again (doubles each time), and in all. */
   readonly look: { readonly first: number; readonly giveUp: number }
 }
@@ -61,8 +61,6 @@ export interface JobTimes {
   readonly open: number
   /** From a failure of the queue's server to a worker's next request. */
   readonly askAgain: number
-  /** Without progress for so long, lost jobs are added again. */
-  readonly sweep: number
   /** The longest pause between two counts of waiting changes: while changes are applied, and while nothing moves. */
   readonly count: { readonly moving: number; readonly idle: number }
 }
@@ -93,16 +91,15 @@ export interface NotifyTimes {
 export const TIMES: Times = {
   lease: { expiry: 15_000, renewal: 4000, blocked: 300_000 },
   fence: { look: 1000, blind: 4000, settle: 20_000, settleDead: 5000, idle: 30_000 },
-  retry: { phase: 5000, tail: 10_000, timedOut: 60_000 },
+  retry: { phase: 5000, stage: 10_000, timedOut: 60_000 },
   limited: { longest: LONGEST_MS },
   outage: { firstProbe: 2000, lastProbe: 60_000, giveUp: 600_000 },
-  canary: { look: { first: 250, giveUp: 8000 } },
+  verification: { look: { first: 250, giveUp: 8000 } },
   jobs: {
     lock: 10_000,
     stalled: 5000,
     open: 8000,
     askAgain: 1000,
-    sweep: 5000,
     count: { moving: 200, idle: 1000 },
   },
   daemon: { lookForWork: 1000, restoreSchedules: 30_000, starting: 15_000, storeAway: 1000 },

@@ -61,37 +61,33 @@ export async function settleWrites(db: Db, of: SyncTarget, wanted: readonly stri
 const MOST_MISSED = 10_000
 
 /**
- * Once a plan is stored: marks the entries that it creates although the run before it, or one of single entries since,
- * has created them. Nothing is sent for them before they were looked up, because perhaps only the list of the directory
- * lacks them; so it is from then on.
+ * Once a plan is stored: whether it creates entries that were created within the last day, so that the list of the
+ * directory lacks them. Marks those that the run before it, or one of single entries since, has created.
  */
 export async function noteMissedCreates(
   db: Db,
   { sync, target, run }: SyncTarget & { readonly run: number },
-): Promise<void> {
+): Promise<boolean> {
   // PostgreSQL has no statistics of the plan yet, and would compare each of its rows with the whole journal.
   await sql`SET LOCAL enable_nestloop = off`.execute(db)
-  await sql`WITH missed AS MATERIALIZED (
-      SELECT j.id, c.number
+  const { rows } = await sql`WITH missed AS MATERIALIZED (
+      SELECT j.id, j.run >= (SELECT max(run) FROM dirsyncd.runs
+        WHERE sync = ${sync} AND target = ${target} AND run < ${run} AND mode = 'sync' AND only_entries IS NULL
+          AND counts IS NOT NULL) AS "isRecent"
       FROM dirsyncd.changes AS c JOIN dirsyncd.journal AS j ON j.op = c.op AND j.entry_id = c.entry_id
       WHERE c.run = ${run} AND c.op LIKE 'create-%'
         AND j.sync = ${sync} AND j.target = ${target} AND j.intent_at > now() - interval '24 hours'
-        AND j.run < ${run} AND j.run >= (SELECT max(run) FROM dirsyncd.runs
-          WHERE sync = ${sync} AND target = ${target} AND run < ${run} AND mode = 'sync' AND only_entries IS NULL
-            AND counts IS NOT NULL)
-        AND ${isCreated}
+        AND j.run < ${run} AND ${isCreated}
+      ORDER BY j.id DESC
       LIMIT ${MOST_MISSED}
     ), marked AS (
       UPDATE dirsyncd.journal AS j SET missed = true FROM missed
       WHERE j.sync = ${sync} AND j.target = ${target} AND j.intent_at > now() - interval '24 hours'
-        AND j.id = missed.id
+        AND j.id = missed.id AND missed."isRecent"
     )
-    UPDATE dirsyncd.changes SET created_before = true
-    WHERE run = ${run} AND op LIKE 'create-%' AND (number IN (SELECT number FROM missed) OR (op, entry_id) IN (
-      SELECT op, entry_id FROM dirsyncd.journal WHERE sync = ${sync} AND target = ${target} AND missed))`.execute(
-    db,
-  )
+    SELECT FROM missed LIMIT 1`.execute(db)
   await sql`SET LOCAL enable_nestloop = on`.execute(db)
+  return rows.length > 0
 }
 
 /** What a run wrote is put back, so it is no wonder that the directory does not show it. */

@@ -18,10 +18,7 @@ export class Overtaken extends Error {
 
 /** What every writer needs to know of the run. */
 export type LockedRun = SyncTarget &
-  Pick<
-    Selectable<RunsTable>,
-    'state' | 'stop_code' | 'directory_moved' | 'refused' | 'refused_before_success' | 'probes' | 'outcomes'
-  >
+  Pick<Selectable<RunsTable>, 'state' | 'stop_code' | 'directory_moved' | 'look_first'>
 
 /**
  * A run as its owner and its workers may write it: under one epoch of the sync's lease, until the run has ended. All
@@ -41,8 +38,8 @@ export class FencedRun {
   /** Does the work in one transaction. Throws `Overtaken`. */
   async write<T>(work: (trx: Fenced, run: LockedRun) => Promise<T>): Promise<T> {
     return this.#db.transaction().execute(async (trx) => {
-      const { rows } = await sql<LockedRun>`SELECT r.sync, r.target, r.state, r.stop_code, r.directory_moved,
-          r.refused, r.refused_before_success, r.probes, r.outcomes
+      const { rows } =
+        await sql<LockedRun>`SELECT r.sync, r.target, r.state, r.stop_code, r.directory_moved, r.look_first
         FROM dirsyncd.runs r JOIN dirsyncd.leases l ON l.sync = r.sync AND l.epoch = r.epoch
         WHERE r.run = ${this.run} AND r.epoch = ${this.epoch} AND r.finished_at IS NULL
         FOR UPDATE OF r`.execute(trx)

@@ -133,9 +133,9 @@ function select(syncs: readonly WatchedSync[]) {
   const ofSync = sql`r.sync = w.sync AND r.target = w.target AND r.mode = 'sync' AND r.undo IS NULL`
   const newest = (what: ReturnType<typeof sql>, which: ReturnType<typeof sql>) =>
     sql`(SELECT ${what} FROM dirsyncd.runs AS r WHERE ${ofSync} AND ${which} ORDER BY r.run DESC LIMIT 1)`
-  // Of all phases: the run's counter `pending` is of the current one, and of none while first changes are read back.
-  const withoutOutcome = sql`greatest(0, r.stored_changes
-    - COALESCE((SELECT sum(ended::int) FROM jsonb_each_text(r.outcomes) AS o (state, ended)), 0))`
+  // Of all stages: the counter `pending` is of the current one.
+  const withoutOutcome = sql`greatest(0, r.stored_changes - COALESCE((SELECT sum(ended::int)
+    FROM dirsyncd.applying AS a, jsonb_each_text(a.outcomes) AS o (state, ended) WHERE a.run = r.run), 0))`
   const applying = sql`r.sync = w.sync AND r.finished_at IS NULL AND r.state = 'applying'`
   return sql<Row>`SELECT w.sync, w.target,
       ${newest(sql`r.started_at`, sql`r.started_at IS NOT NULL`)} AS "lastAttempt",

@@ -75,6 +75,7 @@ async function failRun(trx: Db, run: RunRecord, error: string): Promise<void> {
     })
     .where('run', '=', run.run)
     .execute()
+  await trx.deleteFrom('dirsyncd.applying').where('run', '=', run.run).execute()
 }
 
 function asInterrupted(run: RunRecord, beginsAtOnce: boolean): Interrupted {

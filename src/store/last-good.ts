@@ -1,9 +1,7 @@
 import { type Kysely, sql } from 'kysely'
-import type { Kind } from '../core/entries/entry.ts'
 import type { Options } from '../core/plan/configuration.ts'
 import type { MemberLists, Nesting } from '../core/plan/evidence/finding.ts'
 import type { ServerMemory } from '../core/plan/server.ts'
-import type { SyncTarget } from './run-types.ts'
 import type { RunRecord } from './runs.ts'
 import { storableJson } from './storable.ts'
 import type { Tables } from './tables.ts'
@@ -61,23 +59,6 @@ export async function lastOptions(
     .limit(1)
     .executeTakeFirst()
   return row
-}
-
-/** How much the directory had at the end of the last good run: what it listed, and what the run changed of that. */
-export async function directoryAfterLastGood(
-  db: Db,
-  { sync, target }: SyncTarget,
-): Promise<Record<Kind, number> | undefined> {
-  const { rows } = await sql<Record<Kind, number>>`SELECT
-      (r.counts->>'directoryUsers')::integer + (count(*) FILTER (WHERE c.op = 'create-user')
-        - count(*) FILTER (WHERE c.op = 'delete-user'))::integer AS "user",
-      (r.counts->>'directoryGroups')::integer + (count(*) FILTER (WHERE c.op = 'create-group')
-        - count(*) FILTER (WHERE c.op = 'delete-group'))::integer AS "group"
-    FROM dirsyncd.last_good g JOIN dirsyncd.runs r ON r.run = g.run
-    LEFT JOIN dirsyncd.changes c ON c.run = r.run AND c.state IN ('applied', 'found', 'already')
-    WHERE g.sync = ${sync} AND g.target = ${target} AND r.counts IS NOT NULL
-    GROUP BY r.run`.execute(db)
-  return rows[0]
 }
 
 export async function storeLastGood(

@@ -151,25 +151,25 @@ export async function storeNotices(
 }
 
 /** Before all other notices of its run. */
-const LIST_NOTICE = -1_000_000_000
+const BATCH_NOTICE = -1_000_000_000
 
-/** Stores why a run sends shorter lists; of several workers, or chunks, only what the first one says. */
-export async function storeListNotice(
+/** Stores why a run sends no batches any more; of several workers, only the first reason. */
+export async function storeBatchNotice(
   trx: Fenced,
   run: number,
   { kind, id, code, params }: Notice,
 ): Promise<void> {
   const { numInsertedOrUpdatedRows: stored } = await trx
     .insertInto('dirsyncd.notices')
-    .values({ run, number: LIST_NOTICE, kind, entry_id: id ?? null, code, params: storableJson(params) })
+    .values({ run, number: BATCH_NOTICE, kind, entry_id: id ?? null, code, params: storableJson(params) })
     .onConflict((conflict) => conflict.columns(['run', 'number']).doNothing())
     .executeTakeFirstOrThrow()
   await countStored(trx, run, 'stored_notices', Number(stored ?? 0))
 }
 
-/** Why the workers of a run sent shorter lists; at most one. */
-export async function listNotices(db: Db, run: number): Promise<readonly Notice[]> {
-  const rows = await selectNotices(db, run).where('number', '=', LIST_NOTICE).execute()
+/** Why the workers of a run sent no batches any more; at most one. */
+export async function batchNotices(db: Db, run: number): Promise<readonly Notice[]> {
+  const rows = await selectNotices(db, run).where('number', '=', BATCH_NOTICE).execute()
   return rows.map(noticeOf)
 }
 

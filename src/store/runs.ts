@@ -1,5 +1,6 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { ErrorCode } from '../base/errors.ts'
+import type { Kind } from '../core/entries/entry.ts'
 import type { ConfigurationChange } from '../core/plan/configuration.ts'
 import type { Breach } from '../core/plan/guards.ts'
 import type { Only } from '../core/plan/inputs.ts'
@@ -171,6 +172,7 @@ export async function setRunState(
   state: RunState,
   more: {
     directoryMoved?: boolean
+    lookFirst?: readonly Kind[]
     approved?: boolean
     counts?: RunCounts
     evidence?: ReadEvidence
@@ -186,6 +188,7 @@ export async function setRunState(
       ...(state === 'planning' && { read_at: sql<Date>`COALESCE(read_at, now())` }),
       ...(state === 'applying' && { applying_at: sql<Date>`COALESCE(applying_at, now())` }),
       ...(more.directoryMoved !== undefined && { directory_moved: more.directoryMoved }),
+      ...(more.lookFirst !== undefined && { look_first: more.lookFirst }),
       ...(more.approved !== undefined && { approved: more.approved }),
       ...(more.counts !== undefined && { counts: JSON.stringify(more.counts) }),
       ...(more.evidence !== undefined && { evidence: storableJson(more.evidence) }),
@@ -204,6 +207,16 @@ export interface RunError {
   readonly text: string
 }
 
+/** How many changes of a run that applies have which final state. */
+export async function outcomesSoFar(db: Db, run: number): Promise<RunCounts['outcomes']> {
+  const row = await db
+    .selectFrom('dirsyncd.applying')
+    .select('outcomes')
+    .where('run', '=', run)
+    .executeTakeFirst()
+  return row?.outcomes ?? {}
+}
+
 /** Ends a run. */
 export async function finishRun(
   trx: Fenced,
@@ -220,6 +233,7 @@ export async function finishRun(
     })
     .where('run', '=', run)
     .execute()
+  await trx.deleteFrom('dirsyncd.applying').where('run', '=', run).execute()
 }
 
 /** Asks the owner of the run to end it, because of something that a worker met. The first reason stays. */

@@ -56,6 +56,8 @@ export interface RunsTable {
   state: RunState
   epoch: number | null
   directory_moved: Generated<boolean>
+  /** The kinds whose creates are looked up before they are sent. */
+  look_first: ColumnType<readonly Kind[], readonly Kind[] | undefined, readonly Kind[]>
   approved: Generated<boolean>
   counts: JSONColumnType<RunCounts> | null
   /** Null where both sides were not read. */
@@ -73,16 +75,6 @@ export interface RunsTable {
   /** Set by a worker that met something that must end the run. */
   stop_code: ErrorCode | null
   stop_reason: string | null
-  /** How many changes were refused with 403, and how many of them before the last attempt that succeeded had begun. */
-  refused: Generated<number>
-  refused_before_success: Generated<number>
-  /** Changes tried one by one, and refused, since the last success. */
-  probes: Generated<number>
-  /** While changes are applied: how many of the current phase wait, and how often a chunk left one waiting. */
-  pending: Generated<number>
-  returned: Generated<number>
-  /** While changes are applied: how many have which final state. */
-  outcomes: ColumnType<Readonly<Partial<Record<ChangeState, number>>>, string | undefined, string>
   /** How many runs in a row before this one ended with their process, and when this one may begin because of that. */
   interruptions: Generated<number>
   /** Its process left it to the next run on purpose. */
@@ -114,7 +106,7 @@ export interface ChangesTable {
   removes: number
   state: Generated<ChangeState>
   /** Failed twice or was refused: left to the end of the run. */
-  tail: Generated<boolean>
+  retry: Generated<boolean>
   attempts: Generated<number>
   /** How often the service answered 403. */
   refusals: Generated<number>
@@ -134,9 +126,24 @@ export interface ChangesTable {
   /** The operator who approved it. */
   approved_by: string | null
   /** Read back before the rest of its operation is sent. */
-  canary: Generated<boolean>
-  /** A create whose entry the last run had created, and this one does not see in the directory. */
-  created_before: Generated<boolean>
+  verifies: Generated<boolean>
+}
+
+/** The current stage of a run that applies, and its counters. Removed when the run ends. */
+export interface ApplyingTable {
+  run: number
+  phase: Phase
+  retry: boolean
+  /** Only the changes of this operation that are read back before the rest. */
+  verifies: Op | null
+  /** The last change that was claimed since the stage began, or began again. */
+  cursor: Generated<number>
+  /** Changes of the stage that are not final. */
+  pending: number
+  /** Answers 403 since the last change that was applied. */
+  refused_in_row: Generated<number>
+  /** Changes of the run by final state. */
+  outcomes: ColumnType<Readonly<Partial<Record<ChangeState, number>>>, string | undefined, string>
 }
 
 /** What a worker is sending. While the row is there, the outcome of its changes is open. */
@@ -149,7 +156,7 @@ export interface ChunksTable {
   /** Names the process. */
   worker: string
   /** Rises while the worker is alive. */
-  beats: Generated<number>
+  heartbeats: Generated<number>
   intent_at: Timestamp
 }
 
@@ -276,12 +283,12 @@ export interface BaselinesTable {
 }
 
 /** What came of reading back the first changes of an operation from a target. */
-export interface CanariesTable {
+export interface VerificationsTable {
   sync: string
   target: string
   op: Op
   /** Several went out in one request. */
-  in_lists: boolean
+  in_batches: boolean
   verdict: 'passed' | 'failed'
   run: number
   judged_at: Timestamp
@@ -374,6 +381,7 @@ export interface Tables {
   'dirsyncd.runs': RunsTable
   'dirsyncd.changes': ChangesTable
   'dirsyncd.change_texts': ChangeTextsTable
+  'dirsyncd.applying': ApplyingTable
   'dirsyncd.chunks': ChunksTable
   'dirsyncd.targets': TargetsTable
   'dirsyncd.journal': JournalTable
@@ -383,7 +391,7 @@ export interface Tables {
   'dirsyncd.decisions': DecisionsTable
   'dirsyncd.last_good': LastGoodTable
   'dirsyncd.baselines': BaselinesTable
-  'dirsyncd.canaries': CanariesTable
+  'dirsyncd.verifications': VerificationsTable
   'dirsyncd.absences': AbsencesTable
   'dirsyncd.paused_syncs': PausedSyncsTable
   'dirsyncd.resumed_syncs': ResumedSyncsTable

@@ -17,7 +17,6 @@ import type { Fenced, FencedRun } from '../store/fenced-run.ts'
 import { decisionsOver, type Unjudged } from '../store/forget-decisions.ts'
 import { leftOutOf } from '../store/part-decisions.ts'
 import {
-  noteMissedCreates,
   openWritesOf,
   quarantineUnconverged,
   settleWrites,
@@ -28,7 +27,6 @@ import { deletedLastDay } from '../store/journal.ts'
 import { refusedInLastRun, unfinishedChanges } from '../store/plans.ts'
 import { allQuarantined, forgetQuarantined, quarantined } from '../store/quarantine.ts'
 import {
-  directoryAfterLastGood,
   storeServer,
   addWaitingGroups,
   type LastGood,
@@ -85,7 +83,6 @@ export async function recall(db: Db, { sync, target }: SyncTarget): Promise<Memo
   return {
     ...(await recallReasons(db, { sync, target })),
     lastGood: good,
-    directoryBefore: await directoryAfterLastGood(db, { sync, target }),
     server: good?.server,
     lastOptions: await lastOptions(db, sync),
     deletedLastDay: await deletedLastDay(db, { sync, target }),
@@ -205,7 +202,7 @@ function additionsOf({ server, plan }: Planned): ServerMemory | undefined {
 
 /** What is known, once a plan is made, of the effect of earlier writes. */
 export async function memoryOfWrites(db: Db, run: RunRecord, planned: Planned): Promise<Write> {
-  const { plan, server, isHeld } = planned
+  const { plan, server } = planned
   const isWhole = run.only_entries === null
   const open = isWhole && server?.trouble === undefined ? await openWritesOf(db, run) : new Set<string>()
   const wanted = open.size === 0 ? [] : await inTurns(within(open, missingChanges(planned)))
@@ -215,8 +212,6 @@ export async function memoryOfWrites(db: Db, run: RunRecord, planned: Planned): 
   return async (trx) => {
     if (open.size > 0) await settleWrites(trx, run, wanted)
     await quarantineUnconverged(trx, run, unmade)
-    if (isWhole && !isHeld && CREATES.some((op) => plan.changes.countOf(op) > 0))
-      await noteMissedCreates(trx, run)
   }
 }
 
@@ -235,7 +230,6 @@ function* missingChanges({ plan, breaches, absent }: Planned): Generator<string,
     for (const id of absent[kind]) yield deleteFingerprint(kind, id)
 }
 
-const CREATES = OPS.filter((op) => op.startsWith('create-'))
 const OF_ENTRIES_THERE = OPS.filter((op) => !op.startsWith('create-'))
 
 /** An embedded store blocks the process for each statement. */

@@ -2,20 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Queue } from 'bullmq'
 import type { Kysely } from 'kysely'
 import { closeChunksOfEndedRuns, workersOfEndedRuns } from './apply/claim.ts'
-import type { CanaryParts } from './apply/canary.ts'
-import { drainRun } from './apply/drain.ts'
-import type { ChunkJob } from './apply/job.ts'
+import type { VerificationParts } from './apply/verification.ts'
+import { applyRun } from './apply/apply-loop.ts'
+import type { Ticket } from './apply/job.ts'
 import { everyInSteps, type Steps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
+import type { Kind } from '../core/entries/entry.ts'
 import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
 import type { Notice } from '../core/notice.ts'
 import { UserTable } from '../core/entries/user-table.ts'
 import type { Log } from '../base/log/log.ts'
-import type { CanaryVerdict } from '../core/plan/canary.ts'
+import type { VerificationResult } from '../core/plan/verification.ts'
 import type { Options } from '../core/plan/configuration.ts'
 import type { GuardLimits } from '../core/plan/guards.ts'
 import type { Grace } from '../core/plan/grace.ts'
-import { incompleteDirectory } from '../core/plan/incomplete-read.ts'
+import { incompleteDirectory, lookFirst } from '../core/plan/incomplete-read.ts'
 import type { PlanRules } from '../core/plan/inputs.ts'
 import type { Membership } from '../core/plan/policy.ts'
 import type { Plan } from '../core/plan/changes.ts'
@@ -30,7 +31,7 @@ import {
   countThereBefore,
   doneChanges,
   laterAttempts,
-  listNotices,
+  batchNotices,
   outcomesAtEnd,
   storeNotices,
   storePlan,
@@ -40,7 +41,7 @@ import { closeHold, compareHold, holdRun, joinHold, type NewHold } from '../stor
 import { lastGood } from '../store/last-good.ts'
 import { finishRun, type RunError, type RunRecord, setRunState } from '../store/runs.ts'
 import type { RunCounts, Undo } from '../store/run-types.ts'
-import { settleUndone } from '../store/convergence.ts'
+import { noteMissedCreates, settleUndone } from '../store/convergence.ts'
 import { approvedIn } from '../store/decisions.ts'
 import { spendApprovals } from '../store/forget-decisions.ts'
 import type { Tables } from '../store/tables.ts'
@@ -74,8 +75,8 @@ export interface SyncSetup {
   readonly grace: Grace
   /** Hashes of the options that change scope or mapping. */
   readonly options: Options
-  readonly queue: Queue<ChunkJob>
-  readonly canary: Pick<CanaryParts, 'lookBack' | 'createsInLists'>
+  readonly queue: Queue<Ticket>
+  readonly verification: Pick<VerificationParts, 'lookBack' | 'inBatches'>
   /** Aborted when the sync is removed or gets another setup: its run is left. */
   readonly leaving?: AbortSignal
 }
@@ -112,7 +113,7 @@ export class Pass implements Disposable {
   #planned: Planned | undefined
   #counts: RunCounts | undefined
   /** Notices of the write verification, each once, also where it is repeated. */
-  readonly #readBack = new Map<string, CanaryVerdict['notices'][number]>()
+  readonly #readBack = new Map<string, VerificationResult['notices'][number]>()
 
   constructor(deps: PassDeps, setup: SyncSetup, run: RunRecord, fenced: FencedRun) {
     this.#deps = deps
@@ -240,11 +241,21 @@ export class Pass implements Disposable {
       if (run.mode === 'plan') return finishRun(trx, run.run, { state: 'planned', counts })
       if (run.undo !== null && !planned.isHeld) await settleUndone(trx, run.undo.run)
       await saveWrites?.(trx)
+      await setRunState(trx, run.run, 'planning', { lookFirst: await this.#lookFirst(trx, planned) })
       await rememberDoubts(trx, run, planned)
       await rememberAdditions(trx, run, planned)
     })
     this.#counts = counts
     if (run.mode === 'sync') this.#planned = planned
+  }
+
+  async #lookFirst(trx: Fenced, planned: Planned): Promise<readonly Kind[]> {
+    const { run, sync, target, mode, only_entries: only } = this.#run
+    const { changes } = planned.plan
+    const creates = changes.countOf('create-user') + changes.countOf('create-group')
+    if (mode === 'plan' || planned.isHeld || creates === 0) return []
+    const lacksCreated = only !== null || (await noteMissedCreates(trx, { run, sync, target }))
+    return lookFirst(planned, await lastGood(trx, sync, target), lacksCreated)
   }
 
   async #hold(planned: Planned): Promise<void> {
@@ -290,13 +301,13 @@ export class Pass implements Disposable {
       fenced: this.#fenced,
       target,
       isDead,
-      canary: this.#canary(),
+      verification: this.#verification(),
       times: this.#times,
     }
     onApply?.(name)
     for (;;) {
       try {
-        return await drainRun(deps, signal)
+        return await applyRun(deps, signal)
       } catch (error) {
         if (signal.aborted || !isAway(error)) throw error
       }
@@ -304,13 +315,13 @@ export class Pass implements Disposable {
     }
   }
 
-  #canary(): CanaryParts {
-    const { name: sync, canary } = this.#setup
+  #verification(): VerificationParts {
+    const { name: sync, verification } = this.#setup
     const log = this.#deps.log.child({ sync, run: this.#run.run })
-    const onNotices: CanaryParts['onNotices'] = (notices) => {
+    const onNotices: VerificationParts['onNotices'] = (notices) => {
       for (const notice of notices) this.#readBack.set(JSON.stringify(notice), notice)
     }
-    return { ...canary, onNotices, log }
+    return { ...verification, onNotices, log }
   }
 
   async #complete(planned: Planned): Promise<void> {
@@ -347,7 +358,7 @@ export class Pass implements Disposable {
 
   async #countsAtEnd(trx: Fenced, counts: RunCounts, more: readonly Notice[]): Promise<RunCounts> {
     const { run } = this.#run
-    const applying = [...more, ...this.#readBack.values(), ...(await listNotices(trx, run))]
+    const applying = [...more, ...this.#readBack.values(), ...(await batchNotices(trx, run))]
     return countsAtEnd(counts, applying, await outcomesAtEnd(trx, run))
   }
 }

@@ -23,7 +23,7 @@ import {
 import { stillLeftOut } from '../core/plan/left-out.ts'
 import { chooseChanges } from '../core/plan/part/choose.ts'
 import type { Part } from '../core/plan/part/part.ts'
-import { isShorter, refuseIncompleteRead } from '../core/plan/incomplete-read.ts'
+import { refuseIncompleteRead } from '../core/plan/incomplete-read.ts'
 import type { Only, PlanInputs, PlanRules, Withheld } from '../core/plan/inputs.ts'
 import type { Plan } from '../core/plan/changes.ts'
 import { deleteCandidates, planInSteps } from '../core/plan/plan.ts'
@@ -42,8 +42,6 @@ export interface Memory extends Pick<GuardFacts, 'deletedLastDay'> {
     | (NonNullable<GuardFacts['lastGood']> &
         Pick<Evidence, 'groupsWithMembers' | 'nesting' | 'memberLists' | 'waitingGroups'>)
     | undefined
-  /** The size of the directory at the end of that run, where it is known. */
-  readonly directoryBefore: Readonly<Record<Kind, number>> | undefined
   readonly absences: Absences
   /** The keys that the operator left out of a partial approval. */
   readonly leftOut: Breach | undefined
@@ -105,15 +103,14 @@ export async function runSync(deps: RunDeps, signal: AbortSignal): Promise<RunEn
   await deps.settle(signal)
   const preferred = await deps.preferredServer()
   const { isAsked, table } = deps
-  const [source, listed] = await bothOrNeither(
+  const [source, directory] = await bothOrNeither(
     (both) => [deps.source.read(both, { preferred, isAsked, table }), deps.readDirectory(both, table)],
     signal,
   )
   await deps.enter('planning')
-  const absent = await inTurns(deleteCandidates(source, listed), signal)
+  const absent = await inTurns(deleteCandidates(source, directory), signal)
   const sightings = await recheck(deps, source, absent, signal)
   const memory = await deps.recall()
-  const directory = doubtIfShort(listed, memory)
   const server = judge(deps, source, memory)
   // An older server that catches up between the two reads is not to blame for its first answer.
   if (server?.scope !== 'nothing') refuseIncompleteRead(source, sightings)
@@ -182,19 +179,6 @@ function* withApprovals(guards: readonly Breach[], { approved }: Memory): Steps<
   for (const guard of guards)
     judged.push((yield* isApproved([guard], approved)) ? { ...guard, decided: 'approved' } : guard)
   return judged
-}
-
-/** An empty or much shorter list may be a broken answer, so entries that seem new are looked up first. */
-export function doubtIfShort(
-  directory: DirectorySnapshot,
-  { lastGood, directoryBefore }: Memory,
-): DirectorySnapshot {
-  const isEmptied = (['users', 'groups'] as const).some(
-    (kind) => directory[kind].size === 0 && (lastGood?.[kind] ?? 0) > 0,
-  )
-  const listed = { user: directory.users.size, group: directory.groups.size }
-  const isShort = directoryBefore !== undefined && isShorter(listed, directoryBefore)
-  return isEmptied || isShort ? { ...directory, moved: true } : directory
 }
 
 interface Judged {

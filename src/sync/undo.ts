@@ -14,15 +14,7 @@ import { UndoDraft, type UndoFacts, type UndoSides } from '../core/plan/undo/und
 import type { DoneChange } from '../store/plans.ts'
 import type { Undo } from '../store/run-types.ts'
 import { inTurns } from '../base/turns.ts'
-import {
-  carryOut,
-  doubtIfShort,
-  factsOf,
-  type Memory,
-  type Planned,
-  type RunDeps,
-  type RunEnd,
-} from './run.ts'
+import { carryOut, factsOf, type Memory, type Planned, type RunDeps, type RunEnd } from './run.ts'
 
 export interface UndoDeps extends Omit<
   RunDeps,
@@ -46,10 +38,9 @@ export interface UndoDeps extends Omit<
 /** The source is the directory as it was before; guards and apply are the same. Deletes are always held. */
 export async function runUndo(deps: UndoDeps, signal: AbortSignal): Promise<RunEnd> {
   await deps.settle(signal)
-  const listed = await deps.readDirectory(signal, deps.table)
+  const directory = await deps.readDirectory(signal, deps.table)
   await deps.enter('planning')
   const memory = await deps.recall()
-  const directory = doubtIfShort(listed, memory)
   const later = new LaterAttempts(deps.undo.run, await deps.laterAttempts())
   const inputs = inputsOf(deps, directory, await wantedSides(deps, { directory, later }, signal))
   const plan = await withNoticesOfUndo(deps, await inTurns(planInSteps(inputs), signal), inputs, later)

@@ -8,10 +8,6 @@ export interface TargetDirectory {
   readonly directoryId: number
   /** When the directory was last read (`performance.now()`); set by `applyChange`. */
   seenAt?: number
-  /** The largest batch of each shape that was created as sent, as lookups proved; set by `createTogether`. */
-  readonly proved?: Map<string, number>
-  /** The statuses of refused batches of which no entry was created, as lookups proved; set by `createTogether`. */
-  readonly refusesWhole?: Set<number | undefined>
 }
 
 export interface WriteContext extends RequestContext {

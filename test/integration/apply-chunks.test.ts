@@ -1,18 +1,19 @@
 import { type Kysely, sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { applyChunk } from '../../src/sync/apply/chunk.ts'
-import type { CanaryParts } from '../../src/sync/apply/canary.ts'
+import type { VerificationParts } from '../../src/sync/apply/verification.ts'
 import { type Chunk, claim, closeChunksOfEndedRuns, openChunks, reclaim } from '../../src/sync/apply/claim.ts'
-import { drainRun } from '../../src/sync/apply/drain.ts'
+import { applyRun } from '../../src/sync/apply/apply-loop.ts'
+import { Dispatcher } from '../../src/sync/apply/dispatcher.ts'
 import { Freshness } from '../../src/sync/apply/freshness.ts'
-import { type ChunkJob, changesQueueName } from '../../src/sync/apply/job.ts'
-import { notTried, Streaks } from '../../src/sync/apply/judge.ts'
+import { changesQueueName, type Ticket } from '../../src/sync/apply/job.ts'
+import { notTried, FailureCounters } from '../../src/sync/apply/judge.ts'
 import { type Findings, flush, noFindings, Reclaimed, type Settled } from '../../src/sync/apply/outcomes.ts'
 import { RunInProcess } from '../../src/sync/apply/run-in-process.ts'
-import type { ApplyChange, CreateTogether, Senders } from '../../src/sync/apply/senders.ts'
+import type { ApplyChange, CreateBatch, Senders } from '../../src/sync/apply/senders.ts'
 import { Throttle } from '../../src/sync/apply/throttle.ts'
-import { markCanary } from '../../src/sync/apply/waiting.ts'
-import { sentCanary, lastVerdict, storeVerdict } from '../../src/store/canaries.ts'
+import { enterStage, markFirst } from '../../src/sync/apply/stage.ts'
+import { firstSent, lastVerdict, storeVerdict } from '../../src/store/verifications.ts'
 import { pauseFor, pauseOf } from '../../src/store/pause.ts'
 import { ChangeWorker } from '../../src/sync/apply/worker.ts'
 import { createLog } from '../../src/base/log/log.ts'
@@ -31,6 +32,7 @@ import {
   beginRun,
   findRun,
   finishRun,
+  outcomesSoFar,
   setRunState,
   stopRun,
   withLease,
@@ -93,16 +95,27 @@ async function begin(changes: readonly PlannedChange[], approved: string[] = [])
   return fenced
 }
 
-function jobOf({ run, epoch }: FencedRun, more: Partial<ChunkJob> = {}): ChunkJob {
-  return { run, epoch, first: 1, last: 100, count: 0, tail: false, ...more }
-}
-
 function claimerOf(worker = 'a worker') {
   return { worker, target, leaseMs: QUICK.lease.expiry, onOtherTarget: () => undefined }
 }
 
-function claimOf(fenced: FencedRun, more?: Partial<ChunkJob>): Promise<Chunk | undefined> {
-  return claim(fenced, jobOf(fenced, more), claimerOf())
+interface Claiming {
+  readonly most?: number
+  readonly phase?: Phase
+  readonly worker?: string
+}
+
+/** Claims from the beginning of a stage. */
+async function claimOf(
+  fenced: FencedRun,
+  { most = 100, phase = 'users', worker }: Claiming = {},
+): Promise<Chunk | undefined> {
+  await enter(fenced, phase)
+  return claim(fenced, { most }, claimerOf(worker))
+}
+
+function enter(fenced: FencedRun, phase: Phase): Promise<number> {
+  return fenced.write((trx) => enterStage(trx, fenced.run, { phase, retry: false }))
 }
 
 const numbers = (chunk: Chunk | undefined) => chunk?.changes.map(({ number }) => number)
@@ -112,7 +125,7 @@ function endOf({ id, changes }: Chunk, state: Settled['state'], findings: Partia
   return {
     chunk: id,
     worker: 'a worker',
-    tail: false,
+    retry: false,
     settled: changes.map((change) => ({ ...notTried(change), attempts: change.attempts, state })),
     findings: { ...noFindings(), ...findings },
     isLast: true,
@@ -135,11 +148,11 @@ async function journal({ run }: FencedRun) {
 
 /** Sends every change alone. */
 function sendersOf(applyChange: ApplyChange): Senders {
-  return { applyChange, createTogether: refuseLists, createBatch: 1 }
+  return { applyChange, createBatch: refuseBatches, batchSize: 1 }
 }
 
-function refuseLists(): never {
-  throw new Error('no list may be sent')
+function refuseBatches(): never {
+  throw new Error('no batch may be sent')
 }
 
 /** Sends a chunk as a worker does. */
@@ -147,17 +160,16 @@ function send(
   fenced: FencedRun,
   chunk: Chunk,
   senders: ApplyChange | Senders,
-  { freshness = new Freshness(60_000), throttle = new Throttle(1), streaks = new Streaks() } = {},
+  { freshness = new Freshness(60_000), throttle = new Throttle(1), counters = new FailureCounters() } = {},
 ) {
   return applyChunk({
     fenced,
-    job: jobOf(fenced),
     chunk,
     freshness,
     worker: 'a worker',
     senders: typeof senders === 'function' ? sendersOf(senders) : senders,
     throttle,
-    streaks,
+    counters,
     run: new RunInProcess(),
     onPause: () => undefined,
     onOutcome: () => undefined,
@@ -170,11 +182,11 @@ function send(
 }
 
 /** For runs of which nothing is read back. */
-const NO_CANARY: CanaryParts = {
+const NO_VERIFICATION: VerificationParts = {
   lookBack: async () => {
     throw new Error('nothing is to be read back')
   },
-  createsInLists: false,
+  inBatches: false,
   onNotices: () => undefined,
   log: createLog('silent'),
 }
@@ -208,7 +220,7 @@ describe('what is written of a run', () => {
 
   test('is written by nobody after its end', async () => {
     const fenced = await begin([create('a'), create('b')])
-    const chunk = (await claimOf(fenced, { last: 1 }))!
+    const chunk = (await claimOf(fenced, { most: 1 }))!
     await fenced.write((trx) => finishRun(trx, fenced.run, { state: 'failed' }))
     await expect(claimOf(fenced)).rejects.toThrow(Overtaken)
     await expect(flush(fenced, endOf(chunk, 'applied'))).rejects.toThrow(Overtaken)
@@ -216,25 +228,25 @@ describe('what is written of a run', () => {
   })
 })
 
-describe('a canary', () => {
-  const part = { phase: 'users', tail: false, canary: 'create-user' } as const
-  const mark = (fenced: FencedRun) => fenced.write((trx) => markCanary(trx, fenced.run, part, 20))
+describe('write verification', () => {
+  const stage = { phase: 'users', retry: false, verifies: 'create-user' } as const
+  const mark = (fenced: FencedRun) => fenced.write((trx) => markFirst(trx, fenced.run, stage, 20))
 
   test('is 20 changes, and gets no more of them while some of it wait', async () => {
     const fenced = await begin(Array.from({ length: 50 }, (_, index) => create(`u${index}`)))
     expect(await mark(fenced)).toBe(20)
-    const chunk = (await claimOf(fenced, { last: 15 }))!
+    const chunk = (await claimOf(fenced, { most: 15 }))!
     expect(await mark(fenced)).toBe(20)
     await flush(fenced, endOf(chunk, 'applied'))
     expect(await mark(fenced)).toBe(5)
-    await flush(fenced, endOf((await claimOf(fenced, { last: 20 }))!, 'applied'))
-    expect(await sentCanary(db, fenced.run, 'create-user')).toHaveLength(20)
+    await flush(fenced, endOf((await claimOf(fenced, { most: 5 }))!, 'applied'))
+    expect(await firstSent(db, fenced.run, 'create-user')).toHaveLength(20)
     expect(await mark(fenced)).toBe(20)
   })
 
   test('passes for no run whose lease is an older one', async () => {
     const fenced = await begin([create('a')])
-    const kind = { op: 'create-user', inLists: false } as const
+    const kind = { op: 'create-user', inBatches: false } as const
     await takeOver()
     const store = fenced.write((trx, run) => storeVerdict(trx, { ...run, run: fenced.run }, kind, 'passed'))
     await expect(store).rejects.toThrow(Overtaken)
@@ -245,7 +257,7 @@ describe('a canary', () => {
 describe('a claim', () => {
   test('takes no change that another chunk has', async () => {
     const fenced = await begin([create('a'), create('b'), create('c')])
-    expect(numbers(await claimOf(fenced, { last: 2 }))).toEqual([1, 2])
+    expect(numbers(await claimOf(fenced, { most: 2 }))).toEqual([1, 2])
     expect(numbers(await claimOf(fenced))).toEqual([3])
     expect(await claimOf(fenced)).toBeUndefined()
   })
@@ -261,6 +273,7 @@ describe('a claim', () => {
   test('takes nothing where somebody takes the lease, which was free, while it looks', async () => {
     const fenced = await begin([create('a')])
     await sql`UPDATE dirsyncd.leases SET renewed_at = NULL WHERE sync = ${sync}`.execute(db)
+    await enter(fenced, 'users')
     const held = Promise.withResolvers<void>()
     const locked = Promise.withResolvers<void>()
     const other = db.transaction().execute(async (trx) => {
@@ -269,7 +282,7 @@ describe('a claim', () => {
       await held.promise
     })
     await locked.promise
-    const claiming = claimOf(fenced)
+    const claiming = claim(fenced, { most: 100 }, claimerOf())
     await expect.poll(waitingForLocks).toBe(1)
     await sql`UPDATE dirsyncd.leases SET epoch = epoch + 1, renewed_at = now() WHERE sync = ${sync}`.execute(
       db,
@@ -324,10 +337,10 @@ describe('a claim', () => {
         rename('a', 'take-emails', { from: 'x', after: 1 }),
         rename('b', 'take-emails', { from: 'a', after: 2 }),
       ])
-      const owner = (await claimOf(fenced))!
+      const owner = (await claimOf(fenced, { phase: 'take-emails' }))!
       expect(numbers(owner)).toEqual([1])
       await flush(fenced, endOf(owner, state))
-      expect(numbers(await claimOf(fenced))).toEqual(expected)
+      expect(numbers(await claimOf(fenced, { phase: 'take-emails' }))).toEqual(expected)
     },
   )
 
@@ -336,13 +349,47 @@ describe('a claim', () => {
       rename('a', 'take-emails', { from: 'b', after: null }),
       rename('b', 'take-emails', { from: 'a', after: null }),
     ])
-    expect(numbers(await claimOf(fenced))).toEqual([1, 2])
+    expect(numbers(await claimOf(fenced, { phase: 'take-emails' }))).toEqual([1, 2])
+  })
+})
+
+describe('tickets', () => {
+  async function dispatcherOf(fenced: FencedRun) {
+    const queue = opened.backend.createQueue<Ticket>(changesQueueName(sync))
+    const dispatcher = new Dispatcher({ db, queue, fenced }, { phase: 'users', retry: false })
+    await enter(fenced, 'users')
+    return { dispatcher, queue, waiting: () => queue.getJobCountByTypes('waiting') }
+  }
+
+  test('are as many as the changes that are due need, and a lost one is replaced', async () => {
+    const fenced = await begin(['a', 'b', 'c'].map(create))
+    const { dispatcher, queue, waiting } = await dispatcherOf(fenced)
+    const seen: number[] = []
+    for (let look = 0; look < 2; look++) {
+      await dispatcher.topUp(3, Number.POSITIVE_INFINITY)
+      seen.push(await waiting())
+    }
+    await queue.drain()
+    await dispatcher.topUp(3, Number.POSITIVE_INFINITY)
+    expect([...seen, await waiting()]).toEqual([3, 3, 3])
+  })
+
+  test('take the changes in their order, and those that were given back after the others', async () => {
+    const fenced = await begin(['a', 'b', 'c'].map(create))
+    const { dispatcher } = await dispatcherOf(fenced)
+    const take = (most: number) => claim(fenced, { most }, claimerOf())
+    const first = (await take(1))!
+    await flush(fenced, endOf(first, 'pending'))
+    expect(numbers(await take(2))).toEqual([2, 3])
+    expect(await take(2)).toBeUndefined()
+    await dispatcher.topUp(3, Number.POSITIVE_INFINITY)
+    expect(numbers(await take(2))).toEqual([1])
   })
 })
 
 test('two chunks that meet the same outage make one pause of it', async () => {
   const fenced = await begin([create('a'), create('b')])
-  const chunks = [(await claimOf(fenced, { last: 1 }))!, (await claimOf(fenced))!]
+  const chunks = [(await claimOf(fenced, { most: 1 }))!, (await claimOf(fenced))!]
   for (const chunk of chunks) await flush(fenced, endOf(chunk, 'pending', { pause: { why: 'outage' } }))
   const pause = await pauseOf(db, target)
   expect(pause?.leftMs).toBeLessThan(1000)
@@ -355,7 +402,7 @@ test('two chunks that meet the same outage make one pause of it', async () => {
 
 test('nothing more is sent of any chunk in flight once the service asked for a pause', async () => {
   const fenced = await begin(['a', 'b', 'c', 'd', 'e', 'f'].map(create))
-  const chunks = [(await claimOf(fenced, { last: 3 }))!, (await claimOf(fenced))!]
+  const chunks = [(await claimOf(fenced, { most: 3 }))!, (await claimOf(fenced))!]
   const throttle = new Throttle(2)
   const sent: string[] = []
   const limited: ApplyChange = async ({ id }) => {
@@ -368,19 +415,24 @@ test('nothing more is sent of any chunk in flight once the service asked for a p
   expect((await states(fenced)).join()).toBe(Array(6).fill('pending').join())
 })
 
-test('a success that was sent before a refusal ends no row of refusals', async () => {
-  const fenced = await begin([create('a'), create('b')])
-  const refused = Promise.withResolvers<void>()
-  const apply: ApplyChange = async ({ id }) => {
-    if (id === 'b') {
-      setImmediate(refused.resolve)
-      return { result: 'forbidden', status: 403, detail: 'no' }
-    }
-    await refused.promise
-    return APPLIED
-  }
-  await send(fenced, (await claimOf(fenced))!, apply, { throttle: new Throttle(2) })
-  expect(await findRun(db, fenced.run)).toMatchObject({ refused: 1, refused_before_success: 0 })
+test('20 refusals in a row stop the run, and a success between them counts them anew', async () => {
+  const fenced = await begin(Array.from({ length: 41 }, (_, index) => create(`u${index}`)))
+  const chunk = (await claimOf(fenced))!
+  const settled = chunk.changes.map((change, index): Settled =>
+    index === 19
+      ? { ...notTried(change), state: 'applied' }
+      : { ...notTried(change), isRefusal: true, detail: 'It says no.' },
+  )
+  const group = { ...endOf(chunk, 'pending'), isLast: false }
+  expect(await flush(fenced, { ...group, settled: settled.slice(0, 39) })).toMatchObject({
+    isStopped: false,
+    refusedInRow: 19,
+  })
+  expect(await flush(fenced, { ...group, settled: settled.slice(39) })).toMatchObject({ isStopped: true })
+  expect(await findRun(db, fenced.run)).toMatchObject({
+    stop_code: 'scope-missing',
+    stop_reason: expect.stringMatching(/refused 21 changes in a row with 403 .* It says no\./),
+  })
 })
 
 describe('a chunk whose worker was taken for dead', () => {
@@ -430,13 +482,13 @@ test('outcomes of which nobody heard that they were written are journaled and co
   await flush(fenced, group)
   await flush(fenced, endOf({ ...chunk, changes: chunk.changes.slice(1) }, 'applied'))
   expect(await journal(fenced)).toEqual(['a applied', 'b applied'])
-  expect(await findRun(db, fenced.run)).toMatchObject({ outcomes: { applied: 2 } })
+  expect(await outcomesSoFar(db, fenced.run)).toEqual({ applied: 2 })
 })
 
 test('what a run that ended had under way is journaled as unknown, and the next plan has it looked up', async () => {
   const fenced = await begin([create('a'), create('b'), remove('c')])
-  await claimOf(fenced, { last: 1 })
-  await claimOf(fenced, { first: 3 })
+  await claimOf(fenced, { most: 1 })
+  await claimOf(fenced, { phase: 'delete-users' })
   await fenced.write((trx) => finishRun(trx, fenced.run, { state: 'failed' }))
   await closeChunksOfEndedRuns(db, sync)
   expect(await openChunks(db, fenced.run)).toEqual([])
@@ -449,8 +501,8 @@ test('an interrupted run says what it applied, what was under way and what it di
   const fenced = await begin([create('a'), create('b'), create('c'), create('d')])
   const { run } = fenced
   await fenced.write((trx) => setRunState(trx, run, 'applying', { counts: countsOf({}) }))
-  await flush(fenced, endOf((await claimOf(fenced, { last: 1 }))!, 'applied'))
-  await claimOf(fenced, { last: 3 })
+  await flush(fenced, endOf((await claimOf(fenced, { most: 1 }))!, 'applied'))
+  await claimOf(fenced, { most: 2 })
   const next = () => addRun(db, { sync, target, mode: 'sync', trigger: 'schedule' })
   await withLease(db, lease, run, (trx) => interruptRuns(trx, sync, next))
   const shown = async () => (await changesOf(db, run, 10)).map(({ state }) => state)
@@ -469,8 +521,7 @@ test.each([
   ['a worker that may live', ['dead', 'alive'], 400],
 ] as const)('the next run reads when nothing that %s sent can be under way', async (_, workers, waitMs) => {
   const fenced = await begin(workers.map((worker) => create(worker)))
-  for (const [index, worker] of workers.entries())
-    await claim(fenced, jobOf(fenced, { last: index + 1 }), claimerOf(worker))
+  for (const worker of workers) await claimOf(fenced, { most: 1, worker })
   await fenced.write((trx) => finishRun(trx, fenced.run, { state: 'failed' }))
   await lease[Symbol.asyncDispose]()
   const began = performance.now()
@@ -495,8 +546,8 @@ test.each([
       holdMs: 1e9,
       grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false },
       options: {},
-      queue: opened.backend.createQueue<ChunkJob>(changesQueueName(sync)),
-      canary: NO_CANARY,
+      queue: opened.backend.createQueue<Ticket>(changesQueueName(sync)),
+      verification: NO_VERIFICATION,
     }
     const executor = new Executor({
       db,
@@ -523,7 +574,8 @@ test('what a run that goes on has under way stays', async () => {
 test('an approved update does not take the deletes of its run out of the budget of the day', async () => {
   const changes = [rename('a', 'users'), remove('b'), remove('c')]
   const fenced = await begin(changes, ['update-user a', 'delete-user c'])
-  await flush(fenced, endOf((await claimOf(fenced))!, 'applied'))
+  for (const phase of ['users', 'delete-users'] as const)
+    await flush(fenced, endOf((await claimOf(fenced, { phase }))!, 'applied'))
   expect(await deletedLastDay(db, { sync, target })).toMatchObject({ users: 1 })
 })
 
@@ -589,12 +641,38 @@ test('a run that a worker stopped ends when nothing of it is under way any more'
   const fenced = await begin([create('a')])
   const chunk = (await claimOf(fenced))!
   await fenced.write((trx) => stopRun(trx, fenced.run, 'token-refused', 'the token is refused'))
-  const queue = opened.backend.createQueue<ChunkJob>(changesQueueName(sync))
-  const deps = { db, queue, fenced, target, isDead: () => false, canary: NO_CANARY, times: QUICK }
-  const journaled = drainRun(deps, new AbortController().signal).catch(async () => journal(fenced))
+  const queue = opened.backend.createQueue<Ticket>(changesQueueName(sync))
+  const deps = { db, queue, fenced, target, isDead: () => false, verification: NO_VERIFICATION, times: QUICK }
+  const journaled = applyRun(deps, new AbortController().signal).catch(async () => journal(fenced))
   await Promise.race([journaled, new Promise((done) => setTimeout(done, 200))])
   await flush(fenced, endOf(chunk, 'applied'))
   expect(await journaled).toEqual(['a applied'])
+})
+
+test('an error of writing outcomes stops the run with it', async () => {
+  const fenced = await begin([create('a'), create('b')])
+  await sql`ALTER TABLE dirsyncd.changes ADD CONSTRAINT no_299 CHECK (status <> 299) NOT VALID`.execute(db)
+  stack.defer(async () => void (await sql`ALTER TABLE dirsyncd.changes DROP CONSTRAINT no_299`.execute(db)))
+  const worker = new ChangeWorker({
+    db,
+    backend: opened.backend,
+    sync,
+    target,
+    name: 'a worker',
+    concurrency: 1,
+    senders: sendersOf(async () => ({ ...APPLIED, status: 299 })),
+    signal: new AbortController().signal,
+    log: createLog('silent'),
+    times: QUICK,
+  })
+  stack.defer(() => worker.close())
+  const queue = opened.backend.createQueue<Ticket>(changesQueueName(sync))
+  const times = { ...QUICK, fence: { ...QUICK.fence, settle: 100 } }
+  const deps = { db, queue, fenced, target, isDead: () => false, verification: NO_VERIFICATION, times }
+  await expect(applyRun(deps, new AbortController().signal)).rejects.toMatchObject({
+    code: 'internal',
+    message: expect.stringContaining('no_299'),
+  })
 })
 
 test('a worker sends nothing of a plan that was made for another directory, and leaves it to others', async () => {
@@ -620,9 +698,9 @@ test('a worker sends nothing of a plan that was made for another directory, and 
     await worker.waitUntilReady()
   }
   await startWorker('older configuration', 'https://access.example.com/directories/999')
-  const queue = opened.backend.createQueue<ChunkJob>(changesQueueName(sync))
-  const deps = { db, queue, fenced, target, isDead: () => false, canary: NO_CANARY, times: QUICK }
-  const drained = drainRun(deps, new AbortController().signal)
+  const queue = opened.backend.createQueue<Ticket>(changesQueueName(sync))
+  const deps = { db, queue, fenced, target, isDead: () => false, verification: NO_VERIFICATION, times: QUICK }
+  const drained = applyRun(deps, new AbortController().signal)
   await expect.poll(() => lines.length).toBe(1)
   expect(JSON.parse(lines[0]!)).toMatchObject({ level: 'warn', run: fenced.run, sync })
   expect(await states(fenced)).toEqual(['pending', 'pending'])
@@ -647,20 +725,20 @@ function shared(ids: readonly string[], outcome: Outcome | undefined): SharedOut
   return { changes: ids.map((id) => create(id).change as Create), outcome }
 }
 
-/** Lists are told of as `tell` says; what goes alone is applied. */
-function listsTo(tell: CreateTogether, createBatch = 4) {
+/** Batches end as `settle` says; what goes alone is applied. */
+function batchesTo(settle: CreateBatch, batchSize = 4) {
   const sent: string[] = []
   const note = (ids: readonly string[], check: boolean) => {
     sent.push(ids.join(' ') + (check ? ', looked up' : ''))
   }
   const senders: Senders = {
-    createBatch,
-    createTogether: (changes, how, signal) => {
+    batchSize,
+    createBatch: (changes, how, signal) => {
       note(
         changes.map(({ id }) => id),
         how.check,
       )
-      return tell(changes, how, signal)
+      return settle(changes, how, signal)
     },
     applyChange: async ({ id }, { check }) => (note([id], check), APPLIED),
   }
@@ -675,7 +753,7 @@ describe('creates that are sent together', () => {
   const FOUR = ['a', 'b', 'c', 'd']
   test('reach the journal one by one', async () => {
     const fenced = await begin(FOUR.map(create))
-    const { sent, senders } = listsTo(applied, 3)
+    const { sent, senders } = batchesTo(applied, 3)
     await send(fenced, (await claimOf(fenced))!, senders)
     expect(sent).toEqual(['a b c', 'd'])
     expect(await journal(fenced)).toEqual(FOUR.map((id) => `${id} applied`))
@@ -684,12 +762,12 @@ describe('creates that are sent together', () => {
   test('whose answer is an outage wait, and an outage of one list is one of a row', async () => {
     const fenced = await begin(FOUR.map(create))
     const gone = { result: 'unavailable', status: undefined, detail: 'no', answeredBy: 'nobody' } as const
-    const streaks = new Streaks()
-    const { sent, senders } = listsTo(async function* () {
+    const counters = new FailureCounters()
+    const { sent, senders } = batchesTo(async function* () {
       yield shared(FOUR, gone)
     })
-    await send(fenced, (await claimOf(fenced))!, senders, { streaks })
-    expect(streaks.outages).toBe(1)
+    await send(fenced, (await claimOf(fenced))!, senders, { counters })
+    expect(counters.unanswered).toBe(1)
     expect(await states(fenced)).toEqual(FOUR.map(() => 'pending, unsure'))
     await sql`UPDATE dirsyncd.changes SET next_at = NULL WHERE run = ${fenced.run}`.execute(db)
     await send(fenced, (await claimOf(fenced))!, senders)
@@ -700,7 +778,7 @@ describe('creates that are sent together', () => {
 
   test('that were not sent or not told of are given back; only these are looked up', async () => {
     const fenced = await begin(FOUR.map(create))
-    const { sent, senders } = listsTo(async function* (_, { maySend }) {
+    const { sent, senders } = batchesTo(async function* (_, { maySend }) {
       yield shared(['a'], { result: 'rate-limited', retryAfterMs: 0 })
       if (!maySend()) yield shared(['b'], undefined)
       throw new Error('cut off')
@@ -708,31 +786,30 @@ describe('creates that are sent together', () => {
     await send(fenced, (await claimOf(fenced))!, senders)
     expect(await states(fenced)).toEqual(['pending', 'pending', 'pending, unsure', 'pending, unsure'])
     await sql`DELETE FROM dirsyncd.targets WHERE target = ${target}`.execute(db)
-    await send(fenced, (await claimOf(fenced))!, listsTo(applied).senders)
+    await send(fenced, (await claimOf(fenced))!, batchesTo(applied).senders)
     expect(await journal(fenced)).toEqual(FOUR.map((id) => `${id} applied`))
     expect(sent).toEqual(['a b c d'])
   })
 
   test('are refused with 403 together, and go alone at the end of the run', async () => {
     const fenced = await begin(FOUR.map(create))
-    const { senders } = listsTo(async function* () {
+    const { senders } = batchesTo(async function* () {
       yield shared(FOUR, { result: 'forbidden', status: 403, detail: 'no' })
     })
     await send(fenced, (await claimOf(fenced))!, senders)
     const rows = await db
       .selectFrom('dirsyncd.changes')
-      .select(['state', 'tail', 'refusals'])
+      .select(['state', 'retry', 'refusals'])
       .where('run', '=', fenced.run)
       .execute()
-    expect(rows).toEqual(FOUR.map(() => ({ state: 'pending', tail: true, refusals: 1 })))
-    expect(await findRun(db, fenced.run)).toMatchObject({ refused: 4 })
+    expect(rows).toEqual(FOUR.map(() => ({ state: 'pending', retry: true, refusals: 1 })))
   })
 
   test('stop the run when one of them was mixed up, and the next ones are read back again', async () => {
     const fenced = await begin([...FOUR, 'e', 'f'].map(create))
-    const kind = { op: 'create-user', inLists: true } as const
+    const kind = { op: 'create-user', inBatches: true } as const
     await fenced.write((trx, run) => storeVerdict(trx, { ...run, run: fenced.run }, kind, 'passed'))
-    const { sent, senders } = listsTo(async function* (changes) {
+    const { sent, senders } = batchesTo(async function* (changes) {
       yield shared([changes[0]!.id], { ...APPLIED, mixedUp: 'It mixes up people.' })
       yield* applied(changes.slice(1))
     }, 3)
@@ -745,27 +822,10 @@ describe('creates that are sent together', () => {
     expect(await lastVerdict(db, { sync, target }, kind)).toBe('failed')
   })
 
-  test('of which the service shows nothing fail, and are not tried again in the run', async () => {
-    const fenced = await begin(FOUR.map(create))
-    const { senders } = listsTo(async function* (changes) {
-      yield shared(
-        changes.map(({ id }) => id),
-        { result: 'not-shown', status: 201, detail: 'It shows none.' },
-      )
-    }, 4)
-    await send(fenced, (await claimOf(fenced))!, senders)
-    const rows = await db
-      .selectFrom('dirsyncd.changes')
-      .select(['state', 'status', 'detail'])
-      .where('run', '=', fenced.run)
-      .execute()
-    expect(rows).toEqual(FOUR.map(() => ({ state: 'failed', status: 201, detail: 'It shows none.' })))
-  })
-
   test('are not sent by a worker whose run another process took over', async () => {
     const fenced = await begin(FOUR.map(create))
     const chunk = (await claimOf(fenced))!
-    const { sent, senders } = listsTo(async function* (changes, _, signal) {
+    const { sent, senders } = batchesTo(async function* (changes, _, signal) {
       await takeOver()
       await new Promise((done) => signal.addEventListener('abort', done, { once: true }))
       yield shared([changes[0]!.id], APPLIED)

@@ -33,6 +33,7 @@ import {
 } from '../support/sync-harness.ts'
 import { OUTAGE_MS, outlastOutage } from '../support/run-clock.ts'
 import { watchLoad } from '../support/machine-load.ts'
+import { QUICK } from '../support/times.ts'
 import { eventually } from '../support/eventually.ts'
 
 /** One for each test. */
@@ -361,9 +362,9 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
         const { sync, startWorker } = harness()
         await startWorker()
         expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 16 } } })
-        const tail = writes().slice(-4)
-        expect(tail.slice(0, 2)).toEqual(['POST users', 'POST groups'])
-        expect(tail.slice(2).toSorted()).toEqual(['PATCH groups/g1', 'PATCH groups/g2'])
+        const retried = writes().slice(-4)
+        expect(retried.slice(0, 2)).toEqual(['POST users', 'POST groups'])
+        expect(retried.slice(2).toSorted()).toEqual(['PATCH groups/g1', 'PATCH groups/g2'])
         await expectEqual()
       })
 
@@ -501,6 +502,8 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
         expect((await getRun(overtaken)).state).toBe('applying')
         await takeAway()
         await working
+        // The run's owner may learn of it before the worker, which looks at the store from time to time.
+        await sleep(2 * QUICK.fence.look)
         gate.resolve()
         const queue = opened.backend.createQueue(`changes-${name}`)
         await eventually(async () => expect(await queue.getJobCountByTypes()).toBe(0))
@@ -683,7 +686,7 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
       expect(await waitForEnd(run)).toMatchObject({ state: 'done' })
       texts.push(...(await queueTexts(opened)))
       const all = texts.join('\n')
-      expect(all).toContain('create-user')
+      expect(all).toContain('ticket')
       expect(all).toContain(`changes-${name}`)
       expect(all).not.toMatch(/planted|example\.org|could not be saved/i)
     })

@@ -555,10 +555,9 @@ test('a command that only plans leaves an interrupted run alone, and the next sy
   const before = await seen()
   const [left] = await listRuns(bed.db, { sync: bed.sync, limit: 1 })
   const { run: number, epoch, target: its } = (await findRun(bed.db, left?.run ?? 0))!
-  const job = { run: number, epoch: Number(epoch), first: 1, last: 2, count: 2, tail: false }
-  const fenced = new FencedRun(bed.db, job)
+  const fenced = new FencedRun(bed.db, { run: number, epoch: Number(epoch) })
   const claimer = { worker: 'a worker', target: its, leaseMs: 60_000, onOtherTarget: () => undefined }
-  expect(await claim(fenced, job, claimer)).toBeUndefined()
+  expect(await claim(fenced, { most: 2 }, claimer)).toBeUndefined()
   const harness = await start()
   const plan = await harness.control.requestRun({ sync: bed.sync, mode: 'plan' })
   await harness.executor.workOn(bed.sync, plan)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { enqueueChunks } from '../../src/sync/apply/job.ts'
+import { enqueueTickets, type Ticket } from '../../src/sync/apply/job.ts'
 import { ReadPause } from '../../src/sync/apply/read-pause.ts'
 import { createLocalControl } from '../../src/operations/local.ts'
 import { silentLog } from '../../src/base/log/log.ts'
@@ -76,11 +76,9 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
     const other = bed.open()
     await other.startWorker()
     const { epoch } = await other.getRun(run)
-    const job = { run, epoch: epoch!, first: 1, last: 4, count: 4, tail: false }
-    const queue = bed.opened.backend.createQueue<typeof job>(`changes-${sync}`)
-    const before = await returned(run)
-    await enqueueChunks(queue, [{ op: 'create-user', job }])
-    await eventually(async () => expect(await returned(run)).toBeGreaterThanOrEqual(before + 4))
+    const queue = bed.opened.backend.createQueue<Ticket>(`changes-${sync}`)
+    await enqueueTickets(queue, { run, epoch: epoch!, most: 4 }, 1)
+    await eventually(async () => expect(await queue.getJobCountByTypes('waiting', 'active')).toBe(0))
     const looks = outlastOutage()
     // A turn of the run looks twice at most.
     await eventually(() => expect(looks()).toBeGreaterThan(4))
@@ -117,10 +115,10 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
     const working = executor.work(sync, { scheduled: false })
     await eventually(() => expect(writes).toHaveLength(inFlight))
     await pauseFor(bed.opened.store.db, target, 86_400_000)
-    const before = await beats()
+    const before = await heartbeats()
     // The first look may have begun before the pause.
     await eventually(async () => {
-      for (const [chunk, count] of await beats())
+      for (const [chunk, count] of await heartbeats())
         expect(count).toBeGreaterThanOrEqual((before.get(chunk) ?? 0) + 2)
     })
     gate.resolve()
@@ -186,19 +184,16 @@ async function openChunks(): Promise<number> {
 }
 
 /** How often workers looked at the store for each of the chunks under way. */
-async function beats(): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await sql<{ chunk: string; beats: number }>`SELECT c.chunk, c.beats FROM dirsyncd.chunks c
+async function heartbeats(): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{
+    chunk: string
+    heartbeats: number
+  }>`SELECT c.chunk, c.heartbeats FROM dirsyncd.chunks c
     JOIN dirsyncd.runs r ON r.run = c.run WHERE r.sync = ${sync}`.execute(bed.opened.store.db)
-  return new Map(rows.map((row) => [row.chunk, row.beats]))
+  return new Map(rows.map((row) => [row.chunk, row.heartbeats]))
 }
 
 /** How often workers gave changes of the run back. */
-async function returned(run: number): Promise<number> {
-  const { rows } = await sql<{
-    returned: number
-  }>`SELECT returned FROM dirsyncd.runs WHERE run = ${run}`.execute(bed.opened.store.db)
-  return rows[0]!.returned
-}
 
 describe('a pause in the store', () => {
   test('is never longer than 15 minutes, also where the clock was set back, and the next one replaces it', async () => {

@@ -12,7 +12,6 @@ export interface Kept {
   readonly isHeld: boolean
   readonly breaches: readonly Breach[]
   readonly notices: readonly Notice[]
-  readonly isMoved: boolean
 }
 
 export type RunEnd = 'planned' | 'held' | 'done'

@@ -104,7 +104,7 @@ function crashIf({ ends }: Step, when: Step['ends']): void {
 }
 
 function keptLines(
-  { isHeld, breaches, notices, isMoved }: Kept,
+  { isHeld, breaches, notices }: Kept,
   rows: readonly Pick<Row, 'op' | 'entry_id' | 'unsure' | 'createdBefore'>[],
 ): readonly string[] {
   const marks = (['unsure', 'createdBefore'] as const).flatMap((mark) =>
@@ -113,7 +113,7 @@ function keptLines(
   return [
     ...breaches.map((breach) => questionLine(breach)).toSorted(),
     ...noticeLines(notices),
-    ...(isHeld ? [] : [...(isMoved ? ['mark moved'] : []), ...marks]),
+    ...(isHeld ? [] : marks),
   ]
 }
 

@@ -49,6 +49,7 @@ function setupOf(rules: Rules, { source, readDirectory }: Around) {
     options,
     holdMs,
     canary: {},
+    verification: {},
   }
 }
 
@@ -56,8 +57,8 @@ function within<T extends Pick<RunDeps, 'keep' | 'apply'>>(parts: T, around: Aro
   const keep = async (planned: Planned) => {
     around.beforeKeep()
     await parts.keep(planned)
-    const { isHeld, breaches, plan, directory } = planned
-    around.afterKeep({ isHeld, breaches, notices: plan.notices, isMoved: directory.moved })
+    const { isHeld, breaches, plan } = planned
+    around.afterKeep({ isHeld, breaches, notices: plan.notices })
   }
   return { ...parts, keep, apply: async () => around.apply() }
 }

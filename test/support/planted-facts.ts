@@ -59,7 +59,7 @@ export function plantedNotices(text: string, id: number): All<NoticeParams> {
     'not-restored': { run: 1, how: 'members-missing', name: text, ...some },
     'read-back': { op: 'create-user', changes: 2 },
     rewritten: { field: 'name', sent: text, shown: text },
-    'shorter-lists': { reason: text, isAlone: false },
+    'batches-off': { reason: text },
     'directory-incomplete': { there: 1, creates: 2 },
   }
 }

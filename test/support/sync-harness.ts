@@ -12,14 +12,14 @@ import type { Options } from '../../src/core/plan/configuration.ts'
 import type { GuardLimits } from '../../src/core/plan/guards.ts'
 import type { PlanRules } from '../../src/core/plan/inputs.ts'
 import type { Part } from '../../src/core/plan/part/part.ts'
-import { type ChunkJob, changesQueueName } from '../../src/sync/apply/job.ts'
+import { type Ticket, changesQueueName } from '../../src/sync/apply/job.ts'
 import { ReadPause } from '../../src/sync/apply/read-pause.ts'
 import { ChangeWorker } from '../../src/sync/apply/worker.ts'
 import type { ReadOptions, Source } from '../../src/source/source.ts'
 import { addRun, findRun, listRuns, type RunRecord, type NewRun } from '../../src/store/runs.ts'
 import { lookBack } from '../../src/target/look-back.ts'
 import { readDirectory } from '../../src/target/read-directory.ts'
-import { createTogether } from '../../src/target/together/create-together.ts'
+import { createBatch } from '../../src/target/batch/create-batch.ts'
 import { tryChange } from '../../src/target/try-change.ts'
 import { forEachInSteps } from '../../src/base/steps.ts'
 import { inTurns } from '../../src/base/turns.ts'
@@ -56,7 +56,7 @@ export interface SyncHarnessOptions {
   /** What the configuration says, as far as it decides who is in; the same for each run by default. */
   readonly options?: Options
   /** Whether the sync's creates count as sent several in one request; by default not. */
-  readonly createsInLists?: boolean
+  readonly inBatches?: boolean
   /** Whether a process has certainly died; none has by default. */
   readonly isDead?: () => boolean
   /** How long an outage lasts until the run gives up; 10 minutes by default. */
@@ -156,10 +156,10 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
     holdMs: options.holdMs ?? 7 * 86_400_000,
     grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false, ...options.grace },
     options: options.options ?? {},
-    queue: opened.backend.createQueue<ChunkJob>(changesQueueName(sync)),
-    canary: {
+    queue: opened.backend.createQueue<Ticket>(changesQueueName(sync)),
+    verification: {
       lookBack: (change, signal) => lookBack(client, service.directoryId, change, signal),
-      createsInLists: options.createsInLists ?? (options.createBatch ?? 1) > 1,
+      inBatches: options.inBatches ?? (options.createBatch ?? 1) > 1,
     },
   }
   const otherExecutor = (owner: string) =>
@@ -177,11 +177,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
   const executor = otherExecutor(`${sync}-process`)
 
   async function startWorker(): Promise<void> {
-    const targetDirectory = {
-      directoryId: service.directoryId,
-      proved: new Map<string, number>(),
-      refusesWhole: new Set<number | undefined>(),
-    }
+    const targetDirectory = { directoryId: service.directoryId }
     const worker = new ChangeWorker({
       db,
       backend: opened.backend,
@@ -190,10 +186,9 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
       name: `${sync}-worker`,
       concurrency: 4,
       senders: {
-        createBatch: options.createBatch ?? 1,
+        batchSize: options.createBatch ?? 1,
         applyChange: (change, how, signal) => tryChange(client, targetDirectory, change, how, signal),
-        createTogether: (changes, how, signal) =>
-          createTogether(client, targetDirectory, changes, how, signal),
+        createBatch: (changes, how, signal) => createBatch(client, targetDirectory, changes, how, signal),
       },
       signal: stopping.signal,
       log,

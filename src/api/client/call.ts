@@ -8,6 +8,7 @@ import {
   failureOfReply,
   failureOfWebPage,
   firstHeaderValue,
+  isLimit,
   isWebPage,
 } from './failure.ts'
 import type { Retries } from './options.ts'
@@ -127,7 +128,7 @@ function successOf<F>(reply: Reply, sender: Sender, call: Call<F>): Reply {
   return reply
 }
 
-/** Waits after a 429, if the call may wait; reloads the token after a 401, once. */
+/** Waits at the service's limit, if the call may wait; reloads the token after a 401, once. */
 async function sendWithinLimits<F>(
   sender: Sender,
   retries: Retries,
@@ -138,7 +139,7 @@ async function sendWithinLimits<F>(
   for (;;) {
     if (sender.pause !== undefined && call.waitWhenLimited) await orAbort(sender.pause.over(signal), signal)
     const reply = await sendAuthorized(sender, call, progress)
-    if (reply.status !== 429 || !call.waitWhenLimited) return reply
+    if (!isLimit(reply) || !call.waitWhenLimited) return reply
     const requestedMs = parseRetryAfter(firstHeaderValue(reply.headers['retry-after']), Date.now())
     const ms = requestedMs ?? retries.defaultRetryAfterMs
     if (sender.pause !== undefined) await orAbort(sender.pause.begin(ms), signal)

@@ -17,8 +17,8 @@ export function failureOfReply(
   now: number,
 ): Failure {
   const { status } = reply
-  const kind = kindOfStatus(status)
   const detail = detailOf(reply, secrets)
+  const kind = isLimit(reply) ? 'rate-limited' : kindOfStatus(status)
   const name = STATUS_CODES[status] === undefined ? '' : ` ${STATUS_CODES[status]}`
   const isPage = isWebPage(reply)
   const content = isPage ? ` with ${WEB_PAGE}` : detail === undefined ? '' : `: ${detail}`
@@ -63,6 +63,14 @@ export function failureOfWebPage(status: number): Failure {
     transient: true,
     maybeDone: true,
   }
+}
+
+const LIMIT_WORDS = /\b(rate|request)s?[ _-]?limit|\bquota|\btoo many requests\b|\bthrottl/i
+
+/** Some services answer 403 where others answer 429: with a time, or with the words of a rate or quota. */
+export function isLimit(reply: Reply): boolean {
+  if (reply.status !== 403) return reply.status === 429
+  return reply.headers['retry-after'] !== undefined || LIMIT_WORDS.test(detailOf(reply, []) ?? '')
 }
 
 function kindOfStatus(status: number): ApiErrorKind {

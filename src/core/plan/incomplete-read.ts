@@ -31,12 +31,27 @@ export function refuseIncompleteRead(
   }
 }
 
-/** Whether a list of the directory is so short that it may be incomplete. */
-export function isShorter(
-  listed: Readonly<Record<Kind, number>>,
-  before: Readonly<Record<Kind, number>>,
-): boolean {
-  return (['user', 'group'] as const).some((kind) => areMany(before[kind] - listed[kind], before[kind]))
+/** More creates than these are not each looked up where the list is proved: that would double a first fill. */
+const MOST_LOOKED_UP = 1000
+
+/**
+ * The kinds whose creates are looked up before they are sent: all, unless the list was proved empty, or more than 1,000
+ * are created on a proved list.
+ *
+ * @param before the entries of the source in the last complete run
+ * @param lacksCreated the list lacks an entry that was created in the last 24 hours, or that is not known
+ */
+export function lookFirst(
+  { directory, plan }: { readonly directory: DirectorySnapshot; readonly plan: Plan },
+  before: { readonly users: number; readonly groups: number } | undefined,
+  lacksCreated: boolean,
+): readonly Kind[] {
+  const isProved = !directory.moved && !lacksCreated
+  return (['user', 'group'] as const).filter((kind) => {
+    const list = kind === 'user' ? 'users' : 'groups'
+    const isEmpty = directory[list].size === 0 && (before?.[list] ?? 0) === 0
+    return !isProved || !(isEmpty || plan.changes.countOf(`create-${kind}`) > MOST_LOOKED_UP)
+  })
 }
 
 /** Names each list of the directory that lacked many of the entries which the run was to create. */

@@ -16,7 +16,7 @@ export type Outcome =
       /** Why the run must stop: the service gave the entry the values of another one. */
       readonly mixedUp?: string
     }
-  /** The API accepted the batch and shows none of it yet, or another id. It is not sent again in this run. */
+  /** The API shows an entry with another id. It is not sent again in this run. */
   | { readonly result: 'not-shown'; readonly status: number | undefined; readonly detail: string }
   /** The API answered 429 and did nothing. */
   | { readonly result: 'rate-limited'; readonly retryAfterMs: number }
@@ -44,12 +44,8 @@ export interface SharedOutcome {
   readonly outcome: Outcome | undefined
 }
 
-/** Why the next batches are smaller. */
-export interface ListFault {
-  /** The largest size of a batch; 1 ends batches. */
-  readonly entries: number
+/** What the service did with a batch, other than to create its entries as sent. */
+export interface BatchFault {
   readonly id: string | undefined
   readonly detail: string
-  /** Only one entry of the batch was missing, which may be its own fault. */
-  readonly isSingle?: boolean
 }

@@ -3,16 +3,31 @@ import { sentence } from '../../base/errors.ts'
 import type { Log } from '../../base/log/log.ts'
 import type { Change, Op } from '../../core/plan/change.ts'
 import type { Create } from '../../core/plan/batches.ts'
-import type { ListFault, Outcome } from '../../core/plan/outcome.ts'
+import type { BatchFault, Outcome } from '../../core/plan/outcome.ts'
 import type { Times } from '../../queue/times.ts'
 import { type FencedRun, Overtaken } from '../../store/fenced-run.ts'
 import { isAway } from '../../base/database/outage.ts'
 import type { Pause } from '../../store/pause.ts'
 import type { Chunk, Claimed } from './claim.ts'
 import type { Freshness } from './freshness.ts'
-import type { ChunkJob } from './job.ts'
-import { cutOff, judge, type Judged, type JudgeDeps, judgeTogether, notTried, type Streaks } from './judge.ts'
-import { flush, mergeFindings, noFindings, type Orders, Reclaimed, type Settled } from './outcomes.ts'
+import {
+  cutOff,
+  judge,
+  type Judged,
+  type JudgeDeps,
+  judgeBatch,
+  notTried,
+  type FailureCounters,
+} from './judge.ts'
+import {
+  flush,
+  isPassing,
+  mergeFindings,
+  noFindings,
+  type Orders,
+  Reclaimed,
+  type Settled,
+} from './outcomes.ts'
 import { requestsOf } from './requests.ts'
 import type { RunInProcess } from './run-in-process.ts'
 import type { Senders } from './senders.ts'
@@ -20,7 +35,6 @@ import type { Throttle } from './throttle.ts'
 
 export interface ChunkDeps {
   readonly fenced: FencedRun
-  readonly job: ChunkJob
   readonly chunk: Chunk
   /** The time since the claim or the last renewal. */
   readonly freshness: Freshness
@@ -28,7 +42,7 @@ export interface ChunkDeps {
   readonly senders: Senders
   /** Limits the requests in flight over all chunks of this worker. */
   readonly throttle: Throttle
-  readonly streaks: Streaks
+  readonly counters: FailureCounters
   readonly run: RunInProcess
   readonly quarantined: (fingerprints: readonly string[]) => Promise<ReadonlySet<string>>
   /** Aborted when the process ends: no new request is sent. */
@@ -80,7 +94,6 @@ class Sending {
     this.#left = deps.chunk.changes.length
     this.#changes = new Map(deps.chunk.changes.map(({ number, change }) => [number, change]))
     this.#pausesBefore = deps.throttle.pauses
-    deps.run.see(deps.chunk.run)
     this.#lost = AbortSignal.any([this.#reclaimed.signal, deps.run.overtaken.signal])
     this.#cut = AbortSignal.any([this.#lost, deps.signal])
   }
@@ -90,9 +103,7 @@ class Sending {
     const beat = setInterval(() => void this.#write(), times.fence.look)
     try {
       await Promise.all(
-        requestsOf(chunk.changes, senders.createBatch).map((batch) =>
-          throttle.limit(() => this.#send(batch)),
-        ),
+        requestsOf(chunk.changes, senders.batchSize).map((batch) => throttle.limit(() => this.#send(batch))),
       )
     } finally {
       clearInterval(beat)
@@ -102,12 +113,10 @@ class Sending {
   }
 
   async #send(batch: readonly Claimed[]): Promise<void> {
-    for (let left = batch; left.length > 0 && !this.#lost.aborted;) {
-      const now = left.slice(0, this.#deps.run.longestList)
-      left = left.slice(now.length)
-      const [alone, ...others] = now
-      if (others.length > 0) await this.#sendTogether(now)
-      else if (alone !== undefined) this.#add([await this.#sendAlone(alone)])
+    if (batch.length > 1 && this.#deps.run.sendsBatches) return this.#sendBatch(batch)
+    for (const change of batch) {
+      if (this.#lost.aborted) return
+      this.#add([await this.#sendAlone(change)])
     }
   }
 
@@ -120,8 +129,7 @@ class Sending {
 
   async #sendAlone(change: Claimed): Promise<Settled> {
     if (!this.#maySend()) return notTried(change)
-    const { run, senders, throttle } = this.#deps
-    const refusedBefore = run.refused
+    const { senders, throttle } = this.#deps
     try {
       const how = { check: this.#isUnsure(change), beforeRequest: () => this.#requireFresh() }
       const outcome = await senders.applyChange(change.change, how, this.#cut)
@@ -129,33 +137,36 @@ class Sending {
       this.#seeRefusal(outcome)
       throttle.answered()
       const quarantined = outcome.result === 'forbidden' ? await this.#inQuarantine() : undefined
-      return this.#follow(change, judge(this.#judging(quarantined), change, outcome), refusedBefore)
+      return this.#follow(judge(this.#judging(quarantined), change, outcome))
     } catch (error) {
       this.#stopFor(error, [change])
       return cutOff(change)
     }
   }
 
-  async #sendTogether(batch: readonly Claimed[]): Promise<void> {
-    const { senders, run, throttle } = this.#deps
+  async #sendBatch(batch: readonly Claimed[]): Promise<void> {
+    const { senders, throttle, run } = this.#deps
     if (!this.#maySend()) return this.#add(batch.map(notTried))
-    const refusedBefore = run.refused
+    let isAsSent = true
     const open = new Map(batch.map((change) => [change.change.id, change]))
     const how = {
       check: batch.some((change) => this.#isUnsure(change)),
       beforeRequest: () => this.#requireFresh(),
       maySend: () => this.#maySend(),
-      onListFault: (fault: ListFault) => this.#limitLists(batch[0]!, fault),
-      patience: this.#deps.times.canary.look,
+      onFault: (fault: BatchFault) => {
+        isAsSent = false
+        this.#seeFault(batch[0]!, fault)
+      },
     }
     try {
       const creates = batch.map(({ change }) => change as Create)
-      for await (const { changes, outcome } of senders.createTogether(creates, how, this.#cut)) {
+      for await (const { changes, outcome } of senders.createBatch(creates, how, this.#cut)) {
         const told = changes.flatMap(({ id }) => open.get(id) ?? [])
         for (const { id } of changes) open.delete(id)
-        this.#add(outcome === undefined ? told.map(notTried) : this.#judge(told, outcome, refusedBefore))
+        this.#add(outcome === undefined ? told.map(notTried) : this.#judge(told, outcome))
       }
       throttle.answered()
+      if (isAsSent && open.size === 0) run.seeBatch(true)
     } catch (error) {
       this.#stopFor(error, batch)
     }
@@ -167,76 +178,64 @@ class Sending {
       this.#deps.throttle.refused(this.#pausesBefore)
   }
 
-  #isUnsure({ unsure, created_before: isThereMaybe = false }: Claimed): boolean {
-    return unsure || isThereMaybe || this.#deps.chunk.run.directory_moved
+  #isUnsure({ unsure, change: { op } }: Claimed): boolean {
+    const { directory_moved: isMoved, look_first: kinds } = this.#deps.chunk.run
+    return unsure || isMoved || kinds.some((kind) => op === `create-${kind}`)
   }
 
   /** One 403 for several changes does not show which change is refused, so each is sent alone. */
-  #judge(changes: readonly Claimed[], outcome: Outcome, refusedBefore: number): readonly Settled[] {
+  #judge(changes: readonly Claimed[], outcome: Outcome): readonly Settled[] {
     this.#seeRefusal(outcome)
-    return judgeTogether(this.#judging(undefined), changes, outcome).map((judged, index) => {
+    return judgeBatch(this.#judging(undefined), changes, outcome).map((judged, index) => {
       const change = changes[index]!
       this.#logTried(change, outcome)
-      return this.#follow(change, judged, refusedBefore)
+      return this.#follow(judged)
     })
   }
 
   #judging(quarantined: ReadonlySet<string> | undefined): JudgeDeps {
-    const { chunk, job, streaks, times } = this.#deps
+    const { chunk, fenced, counters, times } = this.#deps
     return {
-      run: job.run,
-      streaks,
+      run: fenced.run,
+      counters,
       findings: this.#findings,
       retry: times.retry,
-      isProbe: job.probe === true,
       outages: chunk.outages,
       isQuarantined: (fingerprint) => quarantined?.has(fingerprint) ?? false,
     }
   }
 
-  #follow(change: Claimed, { settled, stops }: Judged, refusedBefore: number): Settled {
+  #follow({ settled, stops }: Judged): Settled {
     const { run } = this.#deps
     if (stops) this.#isStopped = true
-    if (settled.refusals > change.refusals && change.refusals === 0) run.refused += 1
-    if (settled.state === 'applied') {
-      run.succeed(refusedBefore)
-      this.#findings.refusedBeforeSuccess = Math.max(this.#findings.refusedBeforeSuccess, refusedBefore)
-    }
-    // After a refusal, all processes need the order of the outcomes soon.
-    if (run.refused > 0) this.#isUrgent = true
+    // The other processes need to know of refusals, and of a success after them, soon.
+    if (settled.isRefusal === true || run.refusedInRow > 0) this.#isUrgent = true
+    if (settled.isRefusal === true) run.refusedInRow += 1
+    if (settled.state === 'applied') run.refusedInRow = 0
     return settled
   }
 
-  #limitLists({ change: { op } }: Claimed, fault: ListFault): void {
-    const { run, log, job } = this.#deps
-    const { id, detail: reason } = fault
-    if (run.forgives(fault)) {
-      log.info({ run: job.run, id, reason }, 'one entry of a list is not there; it is sent alone')
-      return
-    }
-    const entries = Math.max(1, fault.entries)
-    if (entries >= run.longestList) return
-    run.longestList = entries
-    this.#findings.notice ??= {
-      kind: op === 'create-group' ? 'group' : 'user',
-      id,
-      code: 'shorter-lists',
-      params: { reason, isAlone: entries === 1 },
-    }
-    log.warn({ run: job.run, entries, id, reason }, 'the run sends shorter lists of entries')
+  #seeFault({ change: { op } }: Claimed, { id, detail: reason }: BatchFault): void {
+    const { run, log, fenced } = this.#deps
+    const isLast = run.seeBatch(false)
+    log.info({ run: fenced.run, id, reason }, 'a batch was not created as sent')
+    if (!isLast) return
+    const kind = op === 'create-group' ? 'group' : 'user'
+    this.#findings.notice ??= { kind, id, code: 'batches-off', params: { reason } }
+    log.warn({ run: fenced.run }, 'the rest of the run sends each entry alone')
   }
 
   #logTried({ number, change: { op } }: Claimed, outcome: Outcome): void {
-    const { log, job } = this.#deps
-    log.debug({ run: job.run, change: number, op, ...outcome }, 'tried a change')
+    const { log, fenced } = this.#deps
+    log.debug({ run: fenced.run, change: number, op, ...outcome }, 'tried a change')
   }
 
   #tell({ number, state, detail, status, attempts }: Settled): void {
-    const { job, log, onOutcome } = this.#deps
+    const { fenced, log, onOutcome } = this.#deps
     const { op, id } = this.#changes.get(number)!
     if (state !== 'pending')
       log.info(
-        { run: job.run, change: number, op, id, outcome: state, status, attempts },
+        { run: fenced.run, change: number, op, id, outcome: state, status, attempts },
         'a change has its outcome',
       )
     if (state !== 'pending' || detail !== undefined) onOutcome(op, state)
@@ -256,8 +255,8 @@ class Sending {
   }
 
   #maySend(): boolean {
-    const { stopping, freshness, job, run, throttle } = this.#deps
-    if (throttle.pauses !== this.#pausesBefore || (job.probe !== true && run.isRefused)) return false
+    const { stopping, freshness, run, throttle } = this.#deps
+    if (throttle.pauses !== this.#pausesBefore || run.isRefused) return false
     return !this.#isStopped && !this.#lost.aborted && !stopping.aborted && freshness.isFresh()
   }
 
@@ -268,7 +267,10 @@ class Sending {
   /** Writes outcomes, or asks whether the run is still the current one. One write at a time. */
   #write(): Promise<void> {
     this.#writing ??= this.#flush(false)
-      .catch(() => undefined)
+      .catch((error: unknown) => {
+        // The last write meets the error again, and the worker stops the run with it.
+        if (!isPassing(error)) this.#isStopped = true
+      })
       .finally(() => (this.#writing = undefined))
     return this.#writing
   }
@@ -288,7 +290,7 @@ class Sending {
   }
 
   async #flush(isLast: boolean): Promise<void> {
-    const { fenced, job, chunk, worker, freshness, times } = this.#deps
+    const { fenced, chunk, worker, freshness, times } = this.#deps
     const settled = this.#settled
     const findings = this.#findings
     this.#settled = []
@@ -300,7 +302,7 @@ class Sending {
         flush(fenced, {
           chunk: chunk.id,
           worker,
-          tail: job.tail,
+          retry: chunk.retry,
           settled,
           findings,
           isLast,
@@ -318,14 +320,14 @@ class Sending {
     }
   }
 
-  #obey({ run, written, pause }: Orders): void {
+  #obey({ isStopped, refusedInRow, written, pause }: Orders): void {
     for (const each of written) this.#tell(each)
     const isLimited = pause?.why === 'limited'
-    if (run.stop_code !== null || isLimited) this.#isStopped = true
+    if (isStopped || isLimited) this.#isStopped = true
     if (isLimited) {
       this.#deps.throttle.pause(this.#pausesBefore)
       this.#deps.onPause(pause)
     }
-    this.#deps.run.see(run)
+    this.#deps.run.refusedInRow = refusedInRow
   }
 }

@@ -1,11 +1,10 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 import type { Change } from '../../core/plan/change.ts'
 import type { Fenced, FencedRun, LockedRun } from '../../store/fenced-run.ts'
-import type { Tables } from '../../store/tables.ts'
-import type { ChunkJob } from './job.ts'
+import type { ApplyingTable, Tables } from '../../store/tables.ts'
 import { isInForce } from '../../store/pause.ts'
-import { REFUSED_IN_ROW } from './refusals.ts'
-import { isDue, MOST_REFUSALS } from './waiting.ts'
+import type { Ticket } from './job.ts'
+import { moveCursor, nextDue, type Stage } from './stage.ts'
 
 export interface Claimed {
   readonly number: number
@@ -14,17 +13,17 @@ export interface Claimed {
   /** The number of attempts, this one included. */
   readonly attempts: number
   readonly refusals: number
-  readonly tail: boolean
+  readonly retry: boolean
   /** An earlier attempt has no outcome. */
   readonly unsure: boolean
-  /** The last run created the entry, so the list of the directory may only not show it yet. */
-  readonly created_before?: boolean
 }
 
 /** The changes that a worker has claimed. The store has them before anything is sent. */
 export interface Chunk {
   readonly id: string
   readonly run: LockedRun
+  /** Claimed in the retry stage. */
+  readonly retry: boolean
   readonly changes: readonly Claimed[]
   readonly outages: number
 }
@@ -39,37 +38,38 @@ export interface Claimer {
 }
 
 /**
- * Claims the remaining changes of a hint. Returns nothing where the changes are final or claimed, no process works on
- * the run, the run must stop, too many changes in a row were refused, the target is paused, or the plan is for another
- * directory than the worker's. After an outage, one change alone tests the target.
+ * Claims the next changes of the run's current stage. Returns nothing where none is due, no process works on the run,
+ * the run must stop, the target is paused, or the plan is for another directory than the worker's. After an outage, one
+ * change alone tests the target.
  */
-export async function claim(fenced: FencedRun, job: ChunkJob, claimer: Claimer): Promise<Chunk | undefined> {
+export async function claim(
+  fenced: FencedRun,
+  { most }: Pick<Ticket, 'most'>,
+  claimer: Claimer,
+): Promise<Chunk | undefined> {
   return fenced.write(async (trx, run) => {
-    const limit = await limitOf(trx, run, job, claimer)
-    const claimed = limit === undefined ? [] : await claimChanges(trx, job, claimer.worker, limit.changes)
-    await countReturned(trx, fenced.run, job.count - claimed.length)
-    const [first] = claimed
-    if (first === undefined) return undefined
-    return { id: first.chunk, run, changes: claimed, outages: limit?.outages ?? 0 }
+    if (run.state !== 'applying' || run.stop_code !== null) return undefined
+    if (run.target !== claimer.target) {
+      claimer.onOtherTarget()
+      return undefined
+    }
+    const { isLeased, isPaused, isClaimed, outages, stage } = await lookAround(trx, run, fenced, claimer)
+    if (!isLeased || isPaused || (outages > 0 && isClaimed) || stage === null) return undefined
+    const limit = outages > 0 ? 1 : most
+    const numbers = await nextDue(trx, fenced.run, asStage(stage), { after: stage.cursor, limit })
+    const [first, last] = [numbers[0], numbers.at(-1)]
+    if (first === undefined || last === undefined) return undefined
+    await moveCursor(trx, fenced.run, last)
+    const id = await openChunk(trx, { run: fenced.run, first, last, worker: claimer.worker })
+    return { id, run, retry: stage.retry, changes: await claimChanges(trx, fenced.run, id, numbers), outages }
   })
 }
 
-async function limitOf(
-  trx: Fenced,
-  run: LockedRun,
-  job: ChunkJob,
-  claimer: Claimer,
-): Promise<{ readonly changes: number | null; readonly outages: number } | undefined> {
-  if (run.state !== 'applying' || run.stop_code !== null) return undefined
-  if (run.target !== claimer.target) {
-    claimer.onOtherTarget()
-    return undefined
-  }
-  if (job.probe !== true && run.refused - run.refused_before_success >= REFUSED_IN_ROW) return undefined
-  const { isLeased, isPaused, isClaimed, outages } = await lookAround(trx, run, job, claimer)
-  if (!isLeased || isPaused || (outages > 0 && isClaimed)) return undefined
-  return { changes: outages > 0 ? 1 : null, outages }
+function asStage({ phase, retry, verifies }: CurrentStage): Stage {
+  return verifies === null ? { phase, retry } : { phase, retry, verifies }
 }
+
+type CurrentStage = Pick<Selectable<ApplyingTable>, 'phase' | 'retry' | 'verifies' | 'cursor'>
 
 interface Surroundings {
   /** Checked with the epoch: another process may have taken a free lease since the fence looked. */
@@ -77,12 +77,14 @@ interface Surroundings {
   readonly isPaused: boolean
   readonly isClaimed: boolean
   readonly outages: number
+  /** Read after the run was locked, because another claim may have moved the cursor meanwhile. */
+  readonly stage: CurrentStage | null
 }
 
 async function lookAround(
   trx: Fenced,
   { sync, target }: LockedRun,
-  { run, epoch }: ChunkJob,
+  { run, epoch }: FencedRun,
   { leaseMs }: Claimer,
 ): Promise<Surroundings> {
   const { rows } = await sql<Surroundings>`SELECT
@@ -90,68 +92,58 @@ async function lookAround(
         AND renewed_at > clock_timestamp() - make_interval(secs => ${leaseMs / 1000})) AS "isLeased",
       EXISTS (SELECT FROM dirsyncd.chunks WHERE run = ${run}) AS "isClaimed",
       EXISTS (SELECT FROM dirsyncd.targets WHERE target = ${target} AND ${isInForce}) AS "isPaused",
-      COALESCE((SELECT outages FROM dirsyncd.targets WHERE target = ${target}), 0) AS outages`.execute(trx)
+      COALESCE((SELECT outages FROM dirsyncd.targets WHERE target = ${target}), 0) AS outages,
+      (SELECT json_build_object('phase', phase, 'retry', retry, 'verifies', verifies, 'cursor', cursor)
+        FROM dirsyncd.applying WHERE run = ${run}) AS stage`.execute(trx)
   return rows[0]!
+}
+
+async function openChunk(
+  trx: Fenced,
+  chunk: { readonly run: number; readonly first: number; readonly last: number; readonly worker: string },
+): Promise<string> {
+  const row = await trx
+    .insertInto('dirsyncd.chunks')
+    .values(chunk)
+    .returning('chunk')
+    .executeTakeFirstOrThrow()
+  return row.chunk
 }
 
 async function claimChanges(
   trx: Fenced,
-  { run, first, last, tail }: ChunkJob,
-  worker: string,
-  limit: number | null,
-): Promise<readonly (Claimed & { readonly chunk: string })[]> {
-  // The range is read alone (OFFSET 0): PostgreSQL has no statistics yet of a plan that was just stored, and would
-  // search for these changes among all waiting changes of the run.
-  const { rows } = await sql<Claimed & { chunk: string }>`
-    WITH due AS (
-      SELECT number FROM (
-        SELECT * FROM dirsyncd.changes WHERE run = ${run} AND number BETWEEN ${first} AND ${last} OFFSET 0
-      ) AS c
-      WHERE state = 'pending' AND tail = ${tail} AND refusals < ${MOST_REFUSALS} AND ${isDue(run)}
-      ORDER BY number LIMIT ${limit}
-    ), opened AS (
-      INSERT INTO dirsyncd.chunks (run, first, last, worker)
-      SELECT ${run}, min(number), max(number), ${worker} FROM due HAVING count(*) > 0
-      RETURNING chunk
-    )
-    UPDATE dirsyncd.changes AS c SET attempts = c.attempts + 1, chunk = opened.chunk
-    FROM due, opened
-    WHERE c.run = ${run} AND c.number = due.number
-    RETURNING c.chunk, c.number, c.change, c.fingerprint, c.attempts, c.refusals, c.tail, c.unsure, c.created_before`.execute(
-    trx,
-  )
+  run: number,
+  chunk: string,
+  numbers: readonly number[],
+): Promise<readonly Claimed[]> {
+  const { rows } = await sql<Claimed>`UPDATE dirsyncd.changes SET attempts = attempts + 1, chunk = ${chunk}
+    WHERE run = ${run} AND number = ANY(${numbers}::integer[])
+    RETURNING number, change, fingerprint, attempts, refusals, retry, unsure`.execute(trx)
   return rows.toSorted((a, b) => a.number - b.number)
-}
-
-/** Tells the owner of the run how many changes of a hint still wait, so that it adds hints. */
-async function countReturned(trx: Fenced, run: number, count: number): Promise<void> {
-  if (count <= 0) return
-  await sql`UPDATE dirsyncd.runs SET returned = returned + ${count} WHERE run = ${run}`.execute(trx)
 }
 
 export interface OpenChunk {
   readonly chunk: string
   readonly worker: string
-  readonly beats: number
+  readonly heartbeats: number
 }
 
 export async function openChunks(db: Kysely<Tables>, run: number): Promise<readonly OpenChunk[]> {
   return db
     .selectFrom('dirsyncd.chunks')
-    .select(['chunk', 'worker', 'beats'])
+    .select(['chunk', 'worker', 'heartbeats'])
     .where('run', '=', run)
     .execute()
 }
 
 /** Gives back the claimed changes of a dead worker. Each change is looked up before it is sent again. */
 export async function reclaim(trx: Fenced, run: number, chunk: string): Promise<void> {
-  const { numUpdatedRows } = await trx
+  await trx
     .updateTable('dirsyncd.changes')
     .set({ unsure: true, chunk: null })
     .where('run', '=', run)
     .where('chunk', '=', chunk)
-    .executeTakeFirstOrThrow()
-  await countReturned(trx, run, Number(numUpdatedRows))
+    .execute()
   await trx.deleteFrom('dirsyncd.chunks').where('chunk', '=', chunk).execute()
 }
 

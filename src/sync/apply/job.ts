@@ -1,19 +1,13 @@
 import type { Queue } from 'bullmq'
-import type { Op } from '../../core/plan/change.ts'
 import type { RunKey } from '../../store/run-types.ts'
 
 /**
- * A hint that these changes of a run wait, and the whole payload of its job. It proves nothing: at the claim, the store
- * decides what remains to do and whether the run is still the current one.
+ * The whole payload of a job: take the next changes of the run, at most `most`. It proves nothing: at the claim, the
+ * store decides what remains to do and whether the run is still the current one. So a ticket that comes twice, late or
+ * never costs nothing.
  */
-export interface ChunkJob extends RunKey {
-  readonly first: number
-  readonly last: number
-  /** How many of these changes waited when the job was added. */
-  readonly count: number
-  readonly tail: boolean
-  /** One change that is sent alone, because many changes of the run were refused. */
-  readonly probe?: true
+export interface Ticket extends RunKey {
+  readonly most: number
 }
 
 /** Attempts before a change goes to the retry stage. */
@@ -26,9 +20,6 @@ export function changesQueueName(sync: string): string {
   return `changes-${sync}`
 }
 
-export async function enqueueChunks(
-  queue: Queue<ChunkJob>,
-  chunks: readonly { readonly op: Op; readonly job: ChunkJob }[],
-): Promise<void> {
-  await queue.addBulk(chunks.map(({ op, job }) => ({ name: op, data: job })))
+export async function enqueueTickets(queue: Queue<Ticket>, ticket: Ticket, count: number): Promise<void> {
+  await queue.addBulk(Array.from({ length: count }, () => ({ name: 'ticket', data: ticket })))
 }

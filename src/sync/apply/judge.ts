@@ -4,21 +4,48 @@ import type { Claimed } from './claim.ts'
 import { ATTEMPTS, PHASE_ATTEMPTS } from './job.ts'
 import type { Findings, Settled } from './outcomes.ts'
 
-/** Failures in a row, without an answer between them, that are an outage. */
+/** After so many failures in a row without an answer, there is an outage. */
 const OUTAGE_AFTER = 5
-/** An API that answers but fails at more changes than these in a row is broken; the changes are not. */
+/** After more different changes than these fail in a row, treat it as an outage. */
 const FAULTY_CHANGES = 20
-/** The most updates in a row whose entries are missing. One more, and the directory is not the one that was read. */
-const MOST_MISSING = 20
+/** After more updates in a row than these that are answered 404, stop: this is not the directory that was read. */
+const MOST_NOT_FOUND = 20
 
-/** Consecutive results of a target, over all chunks of one sync. */
-export class Streaks {
-  outages = 0
-  /** The changes that failed since the last success. */
-  readonly failing = new Set<number>()
-  missing = { run: 0, inRow: 0 }
-  isOut = false
+/** Failures in a row at a target, over all chunks of one sync. */
+export class FailureCounters {
+  unanswered = 0
+  isOutage = false
   failure = ''
+  #run = 0
+  /** The changes of the run that failed since the last success. */
+  readonly #failing = new Set<number>()
+  #notFound = 0
+
+  enterRun(run: number): void {
+    if (run === this.#run) return
+    this.#run = run
+    this.#failing.clear()
+    this.#notFound = 0
+  }
+
+  /** Counts different changes: one at which the API always fails is no outage. */
+  addFailing(change: number): { readonly isFirst: boolean; readonly count: number } {
+    const isFirst = !this.#failing.has(change)
+    this.#failing.add(change)
+    return { isFirst, count: this.#failing.size }
+  }
+
+  seeAnswer(isFailure: boolean): void {
+    if (!isFailure) this.#failing.clear()
+    this.unanswered = 0
+    this.isOutage = false
+  }
+
+  /** Returns how many entries in a row were not found. */
+  seeEntry(isFound: boolean): number {
+    this.#notFound = isFound ? 0 : this.#notFound + 1
+    return this.#notFound
+  }
 }
 
 export interface Judged {
@@ -28,11 +55,9 @@ export interface Judged {
 
 export interface JudgeDeps {
   readonly run: number
-  readonly streaks: Streaks
+  readonly counters: FailureCounters
   readonly findings: Findings
   readonly retry: RetryTimes
-  /** The change is sent alone, because many others were refused. */
-  readonly isProbe: boolean
   /** Outages of the target before the claim: this change tests whether it answers again. */
   readonly outages: number
   /** A quarantined change needs no decision about its 403. */
@@ -45,7 +70,7 @@ export function judge(deps: JudgeDeps, change: Claimed, outcome: Outcome): Judge
 }
 
 /** One answer to several changes counts once in a row of failures. */
-export function judgeTogether(
+export function judgeBatch(
   deps: JudgeDeps,
   changes: readonly Claimed[],
   outcome: Outcome,
@@ -103,8 +128,8 @@ export function cutOff(change: Claimed): Settled {
   return again(change, true)
 }
 
-function again({ number, attempts, refusals, tail }: Claimed, unsure: boolean): Settled {
-  return { number, state: 'pending', attempts, refusals, tail, unsure }
+function again({ number, attempts, refusals, retry }: Claimed, unsure: boolean): Settled {
+  return { number, state: 'pending', attempts, refusals, retry, unsure }
 }
 
 function done(
@@ -118,16 +143,14 @@ function done(
   // An earlier attempt, whose answer was lost, may have created the entry.
   const wasThere = outcome.wasThere === true && !change.unsure
   const settled = { ...again(change, false), state, status, requests, wasThere }
-  const isLost = state === 'missing' && seeMissing(deps)
-  if (state !== 'missing') deps.streaks.missing = { run: deps.run, inRow: 0 }
+  const isLost = isOtherDirectory(deps, state)
   return { settled, stops: isLost || mixedUp !== undefined }
 }
 
 /** Whether so many entries are missing that the directory cannot be the one that was read. */
-function seeMissing({ run, streaks, findings }: JudgeDeps): boolean {
-  const inRow = streaks.missing.run === run ? streaks.missing.inRow + 1 : 1
-  streaks.missing = { run, inRow }
-  if (inRow <= MOST_MISSING) return false
+function isOtherDirectory({ counters, findings }: JudgeDeps, state: Outcome['result']): boolean {
+  const inRow = counters.seeEntry(state !== 'missing')
+  if (inRow <= MOST_NOT_FOUND) return false
   const detail = `${inRow} entries in a row that the directory has just listed are not in it any more`
   findings.stop ??= { code: 'directory-unexpected', detail: `${detail}; the next run reads it again` }
   return true
@@ -140,21 +163,24 @@ interface Answer {
 
 function refused(change: Claimed, { status, detail }: Answer): Settled {
   // The owner of the e-mail loses it in this run, so it may be free in the retry stage.
-  if (!change.tail && 'takes' in change.change) return { ...again(change, false), tail: true, status, detail }
+  if (!change.retry && 'takes' in change.change)
+    return { ...again(change, false), retry: true, status, detail }
   return { ...again(change, false), state: 'quarantined', status, detail }
 }
 
-/** A 403 may be about the token, so one retry follows in the retry stage. A probe's refusal does not count. */
-function forbidden(
-  { findings, isProbe, retry }: JudgeDeps,
-  change: Claimed,
-  { status, detail }: Answer,
-): Settled {
-  if (change.refusals === 0) findings.refused += 1
-  if (isProbe) findings.probes += 1
-  const refusals = isProbe ? 1 : change.refusals + 1
+/** A 403 may be about the token, so one retry follows in the retry stage. */
+function forbidden({ retry }: JudgeDeps, change: Claimed, { status, detail }: Answer): Settled {
+  const refusals = change.refusals + 1
   // A service that forbids everything for some seconds may have recovered by then.
-  return { ...again(change, true), tail: true, refusals, waitMs: isProbe ? 0 : retry.tail, status, detail }
+  return {
+    ...again(change, true),
+    retry: true,
+    refusals,
+    isRefusal: true,
+    waitMs: retry.stage,
+    status,
+    detail,
+  }
 }
 
 /** The target does not answer: sending pauses, and the attempt does not count against the change. */
@@ -168,25 +194,24 @@ function unavailable({ retry }: JudgeDeps, change: Claimed, { status, detail }: 
   const settled = { ...again(change, true), status, detail }
   const { attempts } = change
   if (attempts >= ATTEMPTS) return { settled: { ...settled, state: 'failed', unsure: false }, stops: false }
-  if (change.tail)
-    return { settled: { ...settled, waitMs: retry.tail * 2 ** (attempts - PHASE_ATTEMPTS) }, stops: false }
-  if (attempts >= PHASE_ATTEMPTS) return { settled: { ...settled, tail: true }, stops: false }
+  if (change.retry)
+    return { settled: { ...settled, waitMs: retry.stage * 2 ** (attempts - PHASE_ATTEMPTS) }, stops: false }
+  if (attempts >= PHASE_ATTEMPTS) return { settled: { ...settled, retry: true }, stops: false }
   return { settled: { ...settled, waitMs: retry.phase }, stops: false }
 }
 
 /** Counts failures in a row; any answer ends an outage. Returns whether there is an outage. */
 function seeOutage(deps: JudgeDeps, { number }: Claimed, outcome: Outcome): boolean {
-  const { streaks, findings } = deps
+  const { run, counters, findings, outages } = deps
+  counters.enterRun(run)
   if (outcome.result === 'unavailable' && isOutageOf(deps, number, outcome.answeredBy)) {
-    streaks.outages += 1
-    streaks.failure = outcome.detail
-    streaks.isOut ||= deps.outages > 0 || streaks.outages >= OUTAGE_AFTER
-    return streaks.isOut
+    counters.unanswered += 1
+    counters.failure = outcome.detail
+    counters.isOutage ||= outages > 0 || counters.unanswered >= OUTAGE_AFTER
+    return counters.isOutage
   }
-  if (outcome.result !== 'unavailable') streaks.failing.clear()
-  streaks.outages = 0
-  streaks.isOut = false
-  if (deps.outages > 0) findings.answers = true
+  counters.seeAnswer(outcome.result === 'unavailable')
+  if (outages > 0) findings.answers = true
   return false
 }
 
@@ -195,18 +220,17 @@ function seeOutage(deps: JudgeDeps, { number }: Claimed, outcome: Outcome): bool
  * proxy always answers with a web page. So only different changes in a row are an outage.
  */
 function isOutageOf(
-  { streaks: { failing }, outages }: JudgeDeps,
-  number: number,
+  { counters, outages }: JudgeDeps,
+  change: number,
   answeredBy: 'service' | 'proxy' | 'nobody',
 ): boolean {
-  const isFirstFailure = !failing.has(number)
-  failing.add(number)
+  const { isFirst, count } = counters.addFailing(change)
   switch (answeredBy) {
     case 'nobody':
       return true
     case 'proxy':
-      return isFirstFailure || outages > 0
+      return isFirst || outages > 0
     case 'service':
-      return failing.size > FAULTY_CHANGES
+      return count > FAULTY_CHANGES
   }
 }

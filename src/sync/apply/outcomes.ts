@@ -1,16 +1,18 @@
 import { sql } from 'kysely'
+import { isAway } from '../../base/database/outage.ts'
 import type { ErrorCode } from '../../base/errors.ts'
-import type { CanaryVerdict } from '../../core/plan/canary.ts'
+import type { VerificationResult } from '../../core/plan/verification.ts'
 import type { Op } from '../../core/plan/change.ts'
-import { storeVerdict } from '../../store/canaries.ts'
-import type { Fenced, FencedRun, LockedRun } from '../../store/fenced-run.ts'
+import { storeVerdict } from '../../store/verifications.ts'
+import { type Fenced, type FencedRun, type LockedRun, Overtaken } from '../../store/fenced-run.ts'
 import type { ChangeState } from '../../store/run-types.ts'
-import { storeListNotice } from '../../store/plans.ts'
+import { storeBatchNotice } from '../../store/plans.ts'
 import { NAME_OF_CHANGE } from '../../store/quarantine.ts'
 import { stopRun } from '../../store/runs.ts'
 import { storable, storableJson } from '../../store/storable.ts'
 import { forgetOutages, type Pause, pauseFor, pauseForOutage, pauseOf } from '../../store/pause.ts'
-import { MOST_REFUSALS } from './waiting.ts'
+import { manyRefused, REFUSED_IN_ROW } from './refusals.ts'
+import { MOST_REFUSALS } from './stage.ts'
 
 export interface Settled {
   readonly number: number
@@ -18,8 +20,10 @@ export interface Settled {
   readonly state: Exclude<ChangeState, 'dropped' | 'unknown'>
   readonly attempts: number
   readonly refusals: number
+  /** This attempt was refused with 403, and the reason is not decided. */
+  readonly isRefusal?: boolean
   /** In the retry stage, now or before. */
-  readonly tail: boolean
+  readonly retry: boolean
   readonly unsure: boolean
   /** The delay before the retry, in milliseconds. */
   readonly waitMs?: number
@@ -38,34 +42,18 @@ export interface Stop {
 }
 
 export interface Findings {
-  /** Changes that were refused with 403 for the first time, and refused probes. */
-  refused: number
-  probes: number
-  /** How many changes of the run had been refused when a successful change was sent. */
-  refusedBeforeSuccess: number
   stop: Stop | undefined
   pause: { readonly why: 'limited'; readonly ms: number } | { readonly why: 'outage' } | undefined
   answers: boolean
-  notice: CanaryVerdict['notices'][number] | undefined
+  notice: VerificationResult['notices'][number] | undefined
 }
 
 export function noFindings(): Findings {
-  return {
-    refused: 0,
-    probes: 0,
-    refusedBeforeSuccess: 0,
-    stop: undefined,
-    pause: undefined,
-    answers: false,
-    notice: undefined,
-  }
+  return { stop: undefined, pause: undefined, answers: false, notice: undefined }
 }
 
 export function mergeFindings(earlier: Findings, later: Findings): Findings {
   return {
-    refused: earlier.refused + later.refused,
-    probes: earlier.probes + later.probes,
-    refusedBeforeSuccess: Math.max(earlier.refusedBeforeSuccess, later.refusedBeforeSuccess),
     stop: earlier.stop ?? later.stop,
     pause: later.pause ?? earlier.pause,
     answers: earlier.answers || later.answers,
@@ -76,7 +64,7 @@ export function mergeFindings(earlier: Findings, later: Findings): Findings {
 export interface Flush {
   readonly chunk: string
   readonly worker: string
-  readonly tail: boolean
+  readonly retry: boolean
   readonly settled: readonly Settled[]
   readonly findings: Findings
   /** No request of the chunk is in flight any more. */
@@ -91,8 +79,14 @@ export class Reclaimed extends Error {
   override readonly name = 'Reclaimed'
 }
 
+/** Another process has the run or the chunk, or the store is away: no fault of what was written. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof Overtaken || error instanceof Reclaimed || isAway(error)
+}
+
 export interface Orders {
-  readonly run: LockedRun
+  readonly isStopped: boolean
+  readonly refusedInRow: number
   /** Without the changes whose outcomes the store already had. */
   readonly written: readonly Settled[]
   readonly pause: Pause | undefined
@@ -106,17 +100,19 @@ export async function flush(fenced: FencedRun, group: Flush): Promise<Orders> {
   return fenced.write(async (trx, run) => {
     const intentAt = await beat(trx, group.chunk)
     const written = await journal(trx, fenced.run, run, { ...group, intentAt })
-    await count(trx, fenced.run, run, { ...group, settled: written })
-    await report(trx, fenced.run, run, group)
+    const refusedInRow = await count(trx, fenced.run, { ...group, settled: written })
+    const stop = group.findings.stop ?? tooManyRefusals(refusedInRow, written)
+    await report(trx, fenced.run, run, { ...group, findings: { ...group.findings, stop } })
     if (group.isLast) await trx.deleteFrom('dirsyncd.chunks').where('chunk', '=', group.chunk).execute()
-    return { run, written, pause: await pauseOf(trx, run.target) }
+    const isStopped = stop !== undefined || run.stop_code !== null
+    return { isStopped, refusedInRow, written, pause: await pauseOf(trx, run.target) }
   })
 }
 
 async function beat(trx: Fenced, chunk: string): Promise<Date> {
   const row = await trx
     .updateTable('dirsyncd.chunks')
-    .set({ beats: sql<number>`beats + 1` })
+    .set({ heartbeats: sql<number>`heartbeats + 1` })
     .where('chunk', '=', chunk)
     .returning('intent_at')
     .executeTakeFirst()
@@ -145,12 +141,12 @@ async function journal(
       SELECT ${storableJson(outcomes)}::jsonb AS outcomes
     ), done AS (
       UPDATE dirsyncd.changes AS c
-      SET (state, attempts, refusals, tail, unsure, next_at, status, detail, was_there, chunk) = (
-        SELECT s.state, s.attempts, s.refusals, s.tail, s.unsure,
+      SET (state, attempts, refusals, retry, unsure, next_at, status, detail, was_there, chunk) = (
+        SELECT s.state, s.attempts, s.refusals, s.retry, s.unsure,
           clock_timestamp() + s."waitMs" * interval '1 millisecond', s.status, s.detail,
           COALESCE(s."wasThere", false), NULL::bigint
         FROM jsonb_to_record(told.outcomes -> c.number::text) AS s(state text, attempts int, refusals int,
-          tail boolean, unsure boolean, "waitMs" float8, status int, detail text, "wasThere" boolean))
+          retry boolean, unsure boolean, "waitMs" float8, status int, detail text, "wasThere" boolean))
       FROM told WHERE c.run = ${run} AND c.number BETWEEN ${Math.min(...numbers)} AND ${Math.max(...numbers)}
         AND c.chunk = ${chunk} AND told.outcomes ? c.number::text
       RETURNING c.*, (told.outcomes -> c.number::text ->> 'requests')::int AS requests
@@ -196,26 +192,40 @@ async function doubtMembers(trx: Fenced, run: number, groups: readonly string[])
     .execute()
 }
 
+/** Returns the answers 403 in a row. */
 async function count(
   trx: Fenced,
-  number: number,
-  run: LockedRun,
-  { settled, findings, tail }: Flush,
-): Promise<void> {
-  const outcomes: Record<string, number> = { ...run.outcomes }
+  run: number,
+  { settled, retry }: Pick<Flush, 'settled' | 'retry'>,
+): Promise<number> {
+  const ended: Record<string, number> = {}
   let left = 0
   for (const { state, ...change } of settled) {
-    if (state !== 'pending') outcomes[state] = (outcomes[state] ?? 0) + 1
-    if (state !== 'pending' || change.tail !== tail || change.refusals >= MOST_REFUSALS) left += 1
+    if (state !== 'pending') ended[state] = (ended[state] ?? 0) + 1
+    if (state !== 'pending' || change.retry !== retry || change.refusals >= MOST_REFUSALS) left += 1
   }
-  const { refused, probes, refusedBeforeSuccess: before } = findings
-  const isSuccess = before > run.refused_before_success
-  if (settled.length === 0 && refused === 0 && probes === 0) return
-  await sql`UPDATE dirsyncd.runs SET pending = pending - ${left}, returned = returned + ${settled.length - left},
-      outcomes = ${JSON.stringify(outcomes)}::jsonb, refused = refused + ${refused},
-      refused_before_success = ${isSuccess ? before : run.refused_before_success},
-      probes = ${isSuccess ? sql`0` : sql`probes + ${probes}`}
-    WHERE run = ${number}`.execute(trx)
+  const row = refusedAtEnd(settled)
+  const { rows } = await sql<{
+    refusedInRow: number
+  }>`UPDATE dirsyncd.applying SET pending = pending - ${left},
+      refused_in_row = ${row.hasSuccess ? sql`0` : sql`refused_in_row`} + ${row.refused},
+      outcomes = outcomes || (SELECT COALESCE(jsonb_object_agg(state, COALESCE((outcomes ->> state)::integer, 0)
+        + ended::integer), '{}') FROM jsonb_each_text(${JSON.stringify(ended)}::jsonb) AS ended (state, ended))
+    WHERE run = ${run} RETURNING refused_in_row AS "refusedInRow"`.execute(trx)
+  return rows[0]?.refusedInRow ?? 0
+}
+
+/** The refusals at the end of a group of outcomes, and whether a success precedes them. */
+function refusedAtEnd(settled: readonly Settled[]): { refused: number; hasSuccess: boolean } {
+  const last = settled.findLastIndex(({ state }) => state === 'applied')
+  const refused = settled.slice(last + 1).filter(({ isRefusal }) => isRefusal === true).length
+  return { refused, hasSuccess: last >= 0 }
+}
+
+function tooManyRefusals(inRow: number, settled: readonly Settled[]): Stop | undefined {
+  if (inRow < REFUSED_IN_ROW) return undefined
+  const answer = settled.findLast(({ isRefusal }) => isRefusal === true)?.detail ?? ''
+  return { code: 'scope-missing', detail: manyRefused(inRow, answer) }
 }
 
 async function report(
@@ -226,8 +236,8 @@ async function report(
 ): Promise<void> {
   if (stop !== undefined) await stopRun(trx, number, stop.code, stop.detail)
   if (stop?.failed !== undefined)
-    await storeVerdict(trx, { sync, target, run: number }, { op: stop.failed, inLists: true }, 'failed')
-  if (notice !== undefined) await storeListNotice(trx, number, notice)
+    await storeVerdict(trx, { sync, target, run: number }, { op: stop.failed, inBatches: true }, 'failed')
+  if (notice !== undefined) await storeBatchNotice(trx, number, notice)
   if (answers) await forgetOutages(trx, target)
   if (pause?.why === 'limited') await pauseFor(trx, target, Math.min(pause.ms, longestPauseMs))
   if (pause?.why === 'outage') await pauseForOutage(trx, target, outagePause)

@@ -1,32 +1,20 @@
-import type { RefusedOp } from './refused-changes.ts'
+import type { Op } from '../../core/plan/change.ts'
 
-/** The 403 answers of a run since the last success. A success that was sent before a refusal does not count. */
-export interface Refusals {
-  /** Changes that were refused for the first time. */
-  readonly inRow: number
-  /** Refusals of changes that were sent alone. */
-  readonly probes: number
-}
+/** Answers 403 in a row, with no success between them, that are about the token or its rights, and stop the run. */
+export const REFUSED_IN_ROW = 20
 
-/** After so many refused changes in a row, the others are sent one by one. */
-export const REFUSED_IN_ROW = 4
-/** So many changes are sent one by one; when all of them are refused, the run stops. */
-const MOST_PROBES = 20
-
-/**
- * How the other changes of a run are sent after refusals with 403: `together` as usual; `one-by-one` to find out
- * whether the service accepts any; `stop` because the token or its rights are wrong.
- */
-export function howToGoOn({ inRow, probes }: Refusals): 'together' | 'one-by-one' | 'stop' {
-  if (inRow < REFUSED_IN_ROW) return 'together'
-  return probes < MOST_PROBES ? 'one-by-one' : 'stop'
+export interface RefusedOp {
+  readonly op: Op
+  readonly changes: number
+  readonly id: string
+  readonly answer: string
 }
 
 const TRIED_AGAIN = 'These changes were not put into quarantine; the next run tries them again.'
 const ONE_TRIED_AGAIN = 'This change was not put into quarantine; the next run tries it again.'
 
 /** `answer` is that of the service to the last refused change. */
-export function refusedInRow(inRow: number, answer: string): string {
+export function manyRefused(inRow: number, answer: string): string {
   return (
     `The service refused ${inRow} changes in a row with 403 and accepted none between them, so the token or its rights ` +
     `are wrong, or a proxy refuses, and it is not about the entries. ${answer} ${TRIED_AGAIN}`

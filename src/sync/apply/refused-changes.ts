@@ -1,28 +1,43 @@
 import { type Kysely, sql } from 'kysely'
 import type { Op } from '../../core/plan/change.ts'
-import type { Fenced } from '../../store/fenced-run.ts'
+import type { Fenced, FencedRun } from '../../store/fenced-run.ts'
 import { NAME_OF_CHANGE } from '../../store/quarantine.ts'
+import { stopRun } from '../../store/runs.ts'
 import type { Tables } from '../../store/tables.ts'
-import { allWaitingIn, isDue, MOST_REFUSALS, type Part } from './waiting.ts'
+import { neverAccepted, type RefusedOp } from './refusals.ts'
+import { allWaitingIn, MOST_REFUSALS, type Stage } from './stage.ts'
 
 type Db = Kysely<Tables>
 
-/** The answer to the last change of the run that was refused with 403. */
-export async function lastRefusal(db: Db, run: number): Promise<string> {
-  const row = await refused(db, run).select('detail').orderBy('number', 'desc').limit(1).executeTakeFirst()
-  return row?.detail ?? ''
+/**
+ * Decides about the changes that were refused in both stages. Where the service accepted others of the operation, the
+ * refusal is about the content. Otherwise it is about the token, and the run stops.
+ */
+export async function decideRefused({ db, fenced }: DecideDeps, stage: Stage): Promise<void> {
+  const { run } = fenced
+  for (const op of await undecidedOps(db, run, stage)) {
+    if (await hasSucceeded(db, run, op)) {
+      await fenced.write((trx) => quarantineUndecided(trx, run, stage, op))
+      continue
+    }
+    const acceptedOthers = await hasSucceeded(db, run)
+    const why = neverAccepted(await refusedOp(db, run, op), { acceptedOthers })
+    await fenced.write((trx) => stopRun(trx, run, 'scope-missing', why))
+  }
 }
 
-export interface RefusedOp {
-  readonly op: Op
-  readonly changes: number
-  readonly id: string
-  readonly answer: string
+interface DecideDeps {
+  readonly db: Db
+  readonly fenced: FencedRun
 }
 
-export async function refusedOp(db: Db, run: number, op: Op): Promise<RefusedOp> {
-  const rows = refused(db, run).where('op', '=', op)
-  const row = await rows
+async function refusedOp(db: Db, run: number, op: Op): Promise<RefusedOp> {
+  const row = await db
+    .selectFrom('dirsyncd.changes')
+    .where('run', '=', run)
+    .where('op', '=', op)
+    .where('state', '=', 'pending')
+    .where('refusals', '>', 0)
     .select(['entry_id', 'detail', ({ fn }) => fn.countAll<string>().over().as('changes')])
     .orderBy('number', 'desc')
     .limit(1)
@@ -30,15 +45,7 @@ export async function refusedOp(db: Db, run: number, op: Op): Promise<RefusedOp>
   return { op, changes: Number(row?.changes ?? 0), id: row?.entry_id ?? '', answer: row?.detail ?? '' }
 }
 
-function refused(db: Db, run: number) {
-  return db
-    .selectFrom('dirsyncd.changes')
-    .where('run', '=', run)
-    .where('state', '=', 'pending')
-    .where('refusals', '>', 0)
-}
-
-export async function hasSucceeded(db: Db, run: number, op?: Op): Promise<boolean> {
+async function hasSucceeded(db: Db, run: number, op?: Op): Promise<boolean> {
   let query = db
     .selectFrom('dirsyncd.changes')
     .select('number')
@@ -49,40 +56,9 @@ export async function hasSucceeded(db: Db, run: number, op?: Op): Promise<boolea
   return row !== undefined
 }
 
-export interface Probe {
-  readonly number: number
-  readonly op: Op
-  readonly attempts: number
-}
-
-/** Of the changes that are due: one that was not refused yet, or the one with the fewest attempts. */
-export async function nextProbe(db: Db, run: number, part: Part): Promise<Probe | undefined> {
-  return allWaitingIn(db, run, part)
-    .select(['number', 'op', 'attempts'])
-    .where('refusals', '<', MOST_REFUSALS)
-    .where(isDue(run))
-    .orderBy('refusals')
-    .orderBy('attempts')
-    .orderBy('number')
-    .limit(1)
-    .executeTakeFirst()
-}
-
-/** Whether the probe has an outcome, or will not be retried. */
-export async function isProbed(db: Db, run: number, { number, attempts }: Probe): Promise<boolean> {
-  const row = await db
-    .selectFrom('dirsyncd.changes')
-    .select(['attempts', 'chunk'])
-    .where('run', '=', run)
-    .where('number', '=', number)
-    .where('state', '=', 'pending')
-    .executeTakeFirst()
-  return row === undefined || (row.attempts > attempts && row.chunk === null)
-}
-
 /** The operations with changes that were refused twice and wait for the decision. */
-export async function undecidedOps(db: Db, run: number, part: Part): Promise<readonly Op[]> {
-  const rows = await allWaitingIn(db, run, part)
+async function undecidedOps(db: Db, run: number, stage: Stage): Promise<readonly Op[]> {
+  const rows = await allWaitingIn(db, run, stage)
     .select('op')
     .where('refusals', '>=', MOST_REFUSALS)
     .groupBy('op')
@@ -91,11 +67,11 @@ export async function undecidedOps(db: Db, run: number, part: Part): Promise<rea
   return rows.map(({ op }) => op)
 }
 
-export async function quarantineUndecided(trx: Fenced, run: number, part: Part, op: Op): Promise<void> {
+async function quarantineUndecided(trx: Fenced, run: number, stage: Stage, op: Op): Promise<void> {
   await sql`
     WITH refused AS (
       UPDATE dirsyncd.changes SET state = 'quarantined', unsure = false
-      WHERE run = ${run} AND phase = ${part.phase} AND tail = ${part.tail} AND op = ${op}
+      WHERE run = ${run} AND phase = ${stage.phase} AND retry = ${stage.retry} AND op = ${op}
         AND state = 'pending' AND refusals >= ${MOST_REFUSALS}
       RETURNING run, op, entry_id, fingerprint, detail, change
     )

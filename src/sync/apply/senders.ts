@@ -1,7 +1,6 @@
 import type { Create } from '../../core/plan/batches.ts'
 import type { Change } from '../../core/plan/change.ts'
-import type { ListFault, Outcome, SharedOutcome } from '../../core/plan/outcome.ts'
-import type { CanaryTimes } from '../../queue/times.ts'
+import type { BatchFault, Outcome, SharedOutcome } from '../../core/plan/outcome.ts'
 
 export interface HowToSend {
   /** Look the entry up with GET first. */
@@ -13,23 +12,22 @@ export interface HowToSend {
 /** Never throws for an answer of the API. */
 export type ApplyChange = (change: Change, how: HowToSend, signal: AbortSignal) => Promise<Outcome>
 
-export interface HowToSendList extends HowToSend {
-  /** Called before each batch; on `false`, the rest is not sent. */
+export interface HowToSendBatch extends HowToSend {
+  /** Called before each write; on `false`, the rest is not sent. */
   readonly maySend: () => boolean
-  readonly onListFault: (fault: ListFault) => void
-  /** How long to wait, in milliseconds, for entries that the service claims to have created. */
-  readonly patience: CanaryTimes['look']
+  readonly onFault: (fault: BatchFault) => void
 }
 
 /** Creates entries of one kind with different ids, yielding each outcome. Never throws for an answer of the API. */
-export type CreateTogether = (
+export type CreateBatch = (
   changes: readonly Create[],
-  how: HowToSendList,
+  how: HowToSendBatch,
   signal: AbortSignal,
 ) => AsyncIterable<SharedOutcome>
 
 export interface Senders {
   readonly applyChange: ApplyChange
-  readonly createTogether: CreateTogether
-  readonly createBatch: number
+  readonly createBatch: CreateBatch
+  /** The most creates in one request. */
+  readonly batchSize: number
 }

@@ -5,17 +5,17 @@ import { sentence } from '../../base/errors.ts'
 import type { Log } from '../../base/log/log.ts'
 import type { QueueBackend } from '../../queue/backend.ts'
 import { type Times, TIMES } from '../../queue/times.ts'
-import { FencedRun, Overtaken } from '../../store/fenced-run.ts'
-import { isAway } from '../../base/database/outage.ts'
+import { FencedRun } from '../../store/fenced-run.ts'
 import { createPauseLog, type Pause } from '../../store/pause.ts'
 import { quarantinedOf } from '../../store/quarantine.ts'
+import { stopRun } from '../../store/runs.ts'
 import type { Tables } from '../../store/tables.ts'
 import { applyChunk, type OnOutcome } from './chunk.ts'
 import { claim } from './claim.ts'
 import { Freshness } from './freshness.ts'
-import { type ChunkJob, changesQueueName } from './job.ts'
-import { Streaks } from './judge.ts'
-import { Reclaimed } from './outcomes.ts'
+import { type Ticket, changesQueueName } from './job.ts'
+import { FailureCounters } from './judge.ts'
+import { isPassing } from './outcomes.ts'
 import { RunInProcess } from './run-in-process.ts'
 import type { Senders } from './senders.ts'
 import { Throttle } from './throttle.ts'
@@ -38,16 +38,16 @@ export interface ChangeWorkerDeps {
 /** Claimed chunks at once: while one is claimed or written, another is sent. */
 const CHUNKS = 4
 
-/** Takes the hints of one sync's queue and applies the changes until it is closed. */
+/** Takes the tickets of one sync's queue and applies the changes until it is closed. */
 export class ChangeWorker {
   readonly #deps: ChangeWorkerDeps
   readonly #times: Times
   readonly #log: Log
   readonly #throttle: Throttle
   readonly #onPause: (pause: Pause) => void
-  readonly #streaks = new Streaks()
+  readonly #counters = new FailureCounters()
   readonly #stopping = new AbortController()
-  readonly #queueWorker: Worker<ChunkJob>
+  readonly #queueWorker: Worker<Ticket>
   #current = { number: 0, epoch: 0, run: new RunInProcess() }
   #saidOut = false
   /** The last run that was left to other workers. */
@@ -76,17 +76,24 @@ export class ChangeWorker {
     return this.#queueWorker.close()
   }
 
-  async #work(job: ChunkJob): Promise<void> {
+  async #work(job: Ticket): Promise<void> {
     try {
       await this.#applyJob(job)
     } catch (error) {
       // The queue need not know: the remaining changes come back from the store.
-      if (error instanceof Overtaken || error instanceof Reclaimed || isAway(error)) return
+      if (isPassing(error)) return
       this.#log.error({ run: job.run, error: sentence(error) }, 'a chunk was left')
+      await this.#stopRun(job, sentence(error))
     }
   }
 
-  async #applyJob(job: ChunkJob): Promise<void> {
+  /** Otherwise the changes would be claimed, sent and left again and again. */
+  async #stopRun(job: Ticket, reason: string): Promise<void> {
+    const fenced = new FencedRun(this.#deps.db, job)
+    await fenced.write((trx) => stopRun(trx, job.run, 'internal', reason)).catch(() => undefined)
+  }
+
+  async #applyJob(job: Ticket): Promise<void> {
     const { db, name, target, senders, signal } = this.#deps
     const times = this.#times
     const fenced = new FencedRun(db, job)
@@ -105,13 +112,12 @@ export class ChangeWorker {
     if (chunk === undefined) return
     await applyChunk({
       fenced,
-      job,
       chunk,
       freshness,
       worker: name,
       senders,
       throttle: this.#throttle,
-      streaks: this.#streaks,
+      counters: this.#counters,
       run: this.#runOf(job),
       quarantined: (fingerprints) => quarantinedOf(db, chunk.run, fingerprints),
       stopping: this.#stopping.signal,
@@ -124,8 +130,8 @@ export class ChangeWorker {
     this.#sayOutage()
   }
 
-  /** Waits before the next hint, so that a worker with the configuration of the run's owner may take it. */
-  async #leaveToOthers({ run }: ChunkJob): Promise<void> {
+  /** Waits before the next ticket, so that a worker with the configuration of the run's owner may take it. */
+  async #leaveToOthers({ run }: Ticket): Promise<void> {
     if (this.#otherRun !== run)
       this.#log.warn(
         { run, directory: this.#deps.target },
@@ -137,17 +143,17 @@ export class ChangeWorker {
     )
   }
 
-  #runOf({ run: number, epoch }: ChunkJob): RunInProcess {
+  #runOf({ run: number, epoch }: Ticket): RunInProcess {
     if (this.#current.number !== number || this.#current.epoch !== epoch)
       this.#current = { number, epoch, run: new RunInProcess() }
     return this.#current.run
   }
 
   #sayOutage(): void {
-    const { isOut, failure: reason } = this.#streaks
-    if (isOut === this.#saidOut) return
-    this.#saidOut = isOut
-    if (isOut) this.#log.warn({ reason }, 'the directory does not answer; changes wait')
+    const { isOutage, failure: reason } = this.#counters
+    if (isOutage === this.#saidOut) return
+    this.#saidOut = isOutage
+    if (isOutage) this.#log.warn({ reason }, 'the directory does not answer; changes wait')
     else this.#log.info('the directory answers again')
   }
 }

@@ -279,11 +279,10 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
       'Compare the value in the service with the one of the source, and report the difference to its vendor.',
     text: ({ field, sent, shown }) => `got ${valueText(field, sent)}, and shows ${valueText(field, shown)}`,
   },
-  'shorter-lists': {
-    meaning: 'a batch of creates failed, so the rest of the run sends smaller ones',
+  'batches-off': {
+    meaning: 'three batches of creates in a row failed, so the rest of the run sends each entry alone',
     remedy: 'If it happens again, set directory.createBatch to a smaller number, or to 1.',
-    text: ({ reason, isAlone }) =>
-      `${reason.replace(/\.$/, '')}; the rest of the run sends ${isAlone ? 'each entry alone' : 'smaller batches'}`,
+    text: ({ reason }) => `${reason.replace(/\.$/, '')}; the rest of the run sends each entry alone`,
   },
   'directory-incomplete': {
     meaning: 'entries to create were there already: the list of the directory may be incomplete',

@@ -144,6 +144,8 @@ test.each([
   ['a 429', { status: 429, headers: { 'retry-after': '0' } }],
   ['a 429 that names no time', { status: 429 }],
   ['a 429 that names a date', { status: 429, headers: { 'retry-after': new Date(0).toUTCString() } }],
+  ['a 403 that names a time', { status: 403, headers: { 'retry-after': '0' } }],
+  ['a 403 about a rate', { status: 403, json: { message: 'API rate limit exceeded' } }],
   ['a dropped connection', 'drop'],
 ] satisfies [string, Reaction][])('a read is made again after %s', async (_, reaction) => {
   await using server = await startScriptedServer(inOrder(reaction, { status: 200, json: user(1) }))
@@ -168,6 +170,20 @@ test.each([
   expect(error).toMatchObject({ kind, status, maybeDone: false, operation: 'updateUser' })
   expect(server.seen).toHaveLength(1)
 })
+
+test.each([
+  ['that names a time', { status: 403, headers: { 'retry-after': '7' } }, 7000],
+  ['about a quota', { status: 403, json: { detail: 'The daily quota is used up.' } }, undefined],
+] satisfies [string, Reaction, number | undefined][])(
+  'a 403 %s is a limit, as a 429 is',
+  async (_, reaction, retryAfterMs) => {
+    await using server = await startScriptedServer(() => reaction)
+    await using client = clientOf(server.baseUrl)
+    const error = await rejection(client.updateUser(ALICE, { name: 'A' }))
+    expect(error).toMatchObject({ kind: 'rate-limited', maybeDone: false, retryAfterMs })
+    expect(server.seen).toHaveLength(1)
+  },
+)
 
 test('a request that fails for good is made 1 + 3 times', async () => {
   await using server = await startScriptedServer(() => ({ status: 502 }))

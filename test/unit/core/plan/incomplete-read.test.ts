@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Sighting } from '../../../../src/core/entries/recheck.ts'
 import {
   incompleteDirectory,
-  isShorter,
+  lookFirst,
   refuseIncompleteRead,
 } from '../../../../src/core/plan/incomplete-read.ts'
 import { directoryOf, haveUser, planOf, sourceOf, wantUser } from './build.ts'
@@ -77,12 +77,31 @@ test('the list of groups is judged by itself', () => {
   expect(notices).toMatchObject([{ kind: 'group', code: 'directory-incomplete' }])
 })
 
-test.each([
-  ['two fewer', { user: 8, group: 0 }, { user: 10, group: 0 }, false],
-  ['exactly one percent fewer', { user: 297, group: 0 }, { user: 300, group: 0 }, false],
-  ['three fewer of less than 300', { user: 296, group: 0 }, { user: 299, group: 0 }, true],
-  ['more', { user: 20, group: 5 }, { user: 10, group: 0 }, false],
-  ['many fewer groups', { user: 10, group: 3 }, { user: 10, group: 6 }, true],
-] as const)('a list with %s than before: %o after %o is short: %s', (_case, listed, before, isShort) => {
-  expect(isShorter(listed, before)).toBe(isShort)
+describe('creates are looked up first', () => {
+  const MANY = 1001
+  const before = { users: 5, groups: 0 }
+
+  test.each([
+    ['on an empty list after a complete run with users', 0, 10, before, false, true],
+    ['on a list with entries', 10, 1000, before, false, true],
+    ['on a list that lacks what was created today', 10, MANY, before, true, true],
+    ['on an empty list that lacks what was created today', 0, MANY, undefined, true, true],
+  ] as const)('%s: %i listed, %i creates', (_, listed, creates, last, lacks, expected) => {
+    expect(lookFirst(creating(listed, creates), last, lacks).includes('user')).toBe(expected)
+  })
+
+  test.each([
+    ['on an empty list', 0, 10],
+    ['that are many on a list with entries', 10, MANY],
+  ])('but not %s', (_, listed, creates) => {
+    expect(lookFirst(creating(listed, creates), undefined, false)).toEqual([])
+  })
+
+  test('on a list that may be incomplete, however many they are', () => {
+    const { directory, plan } = creating(0, MANY)
+    expect(lookFirst({ directory: { ...directory, moved: true }, plan }, undefined, false)).toEqual([
+      'user',
+      'group',
+    ])
+  })
 })

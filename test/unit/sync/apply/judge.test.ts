@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Claimed } from '../../../../src/sync/apply/claim.ts'
-import { cutOff, judge, type JudgeDeps, notTried, Streaks } from '../../../../src/sync/apply/judge.ts'
+import { cutOff, judge, type JudgeDeps, notTried, FailureCounters } from '../../../../src/sync/apply/judge.ts'
 import { noFindings } from '../../../../src/sync/apply/outcomes.ts'
 import type { Outcome } from '../../../../src/core/plan/outcome.ts'
 
@@ -10,7 +10,7 @@ const CHANGE: Claimed = {
   fingerprint: 'f',
   attempts: 1,
   refusals: 0,
-  tail: false,
+  retry: false,
   unsure: false,
 }
 const TAKER: Claimed = {
@@ -21,10 +21,9 @@ const TAKER: Claimed = {
 function newDeps(more: Partial<JudgeDeps> = {}): JudgeDeps {
   return {
     run: 1,
-    streaks: new Streaks(),
+    counters: new FailureCounters(),
     findings: noFindings(),
-    retry: { phase: 5, tail: 10, timedOut: 60 },
-    isProbe: false,
+    retry: { phase: 5, stage: 10, timedOut: 60 },
     outages: 0,
     isQuarantined: () => false,
     ...more,
@@ -86,31 +85,29 @@ test('a refused change is quarantined, and one that takes an e-mail is tried aga
   expect(judge(newDeps(), CHANGE, REFUSED)).toMatchObject({
     settled: { state: 'quarantined', status: 422 },
   })
-  expect(judge(newDeps(), TAKER, REFUSED).settled).toMatchObject({ state: 'pending', tail: true })
-  expect(judge(newDeps(), { ...TAKER, tail: true }, REFUSED).settled.state).toBe('quarantined')
+  expect(judge(newDeps(), TAKER, REFUSED).settled).toMatchObject({ state: 'pending', retry: true })
+  expect(judge(newDeps(), { ...TAKER, retry: true }, REFUSED).settled.state).toBe('quarantined')
 })
 
-test('a forbidden change waits for the end of the run, and counts once in the row of refusals', () => {
+test('a forbidden change waits for the retry stage, and counts in the row of refusals', () => {
   const deps = newDeps()
   const { settled } = judge(deps, CHANGE, FORBIDDEN)
-  expect(settled).toMatchObject({ state: 'pending', tail: true, refusals: 1, unsure: true, waitMs: 10 })
-  expect(judge(deps, { ...CHANGE, refusals: 1 }, FORBIDDEN).settled.refusals).toBe(2)
-  expect(deps.findings).toMatchObject({ refused: 1, probes: 0 })
-})
-
-test('a forbidden probe counts as a probe, and is no second refusal', () => {
-  const deps = newDeps({ isProbe: true })
-  expect(judge(deps, { ...CHANGE, refusals: 1 }, FORBIDDEN).settled).toMatchObject({
+  expect(settled).toMatchObject({
+    state: 'pending',
+    retry: true,
     refusals: 1,
-    waitMs: 0,
+    isRefusal: true,
+    unsure: true,
+    waitMs: 10,
   })
-  expect(deps.findings).toMatchObject({ refused: 0, probes: 1 })
+  expect(judge(deps, { ...CHANGE, refusals: 1 }, FORBIDDEN).settled.refusals).toBe(2)
 })
 
 test('a forbidden change that was in quarantine is quarantined again, and counts for nothing', () => {
   const deps = newDeps({ isQuarantined: (fingerprint) => fingerprint === 'f' })
-  expect(judge(deps, CHANGE, FORBIDDEN).settled.state).toBe('quarantined')
-  expect(deps.findings).toEqual(noFindings())
+  const { settled } = judge(deps, CHANGE, FORBIDDEN)
+  expect(settled.state).toBe('quarantined')
+  expect(settled.isRefusal).toBeUndefined()
 })
 
 test('what stops a run leaves its change to be looked up, and the first reason stays', () => {
@@ -124,10 +121,10 @@ test('what stops a run leaves its change to be looked up, and the first reason s
 })
 
 test.each([
-  ['at first', { attempts: 1 }, { state: 'pending', tail: false, waitMs: 5 }],
-  ['twice', { attempts: 2 }, { state: 'pending', tail: true }],
-  ['at the end of the run', { attempts: 3, tail: true }, { state: 'pending', tail: true, waitMs: 20 }],
-  ['once more there', { attempts: 4, tail: true }, { state: 'pending', tail: true, waitMs: 40 }],
+  ['at first', { attempts: 1 }, { state: 'pending', retry: false, waitMs: 5 }],
+  ['twice', { attempts: 2 }, { state: 'pending', retry: true }],
+  ['at the end of the run', { attempts: 3, retry: true }, { state: 'pending', retry: true, waitMs: 20 }],
+  ['once more there', { attempts: 4, retry: true }, { state: 'pending', retry: true, waitMs: 40 }],
 ])('a change that fails %s is tried again, and looked up before', (_, before, after) => {
   const { settled } = judge(newDeps(), { ...CHANGE, ...before }, unavailable())
   expect(settled).toMatchObject({ ...after, unsure: true, attempts: before.attempts })
@@ -153,7 +150,7 @@ test('a create that timed out waits as long for its service in an outage', () =>
 })
 
 test('a change that fails five times has failed', () => {
-  const { settled } = judge(newDeps(), { ...CHANGE, attempts: 5, tail: true }, unavailable())
+  const { settled } = judge(newDeps(), { ...CHANGE, attempts: 5, retry: true }, unavailable())
   expect(settled).toMatchObject({ state: 'failed', unsure: false })
 })
 
@@ -175,14 +172,14 @@ test('five failures in a row that nobody answered are an outage, which costs no 
   const deps = newDeps()
   expect(outagesOf(deps, upTo(6), unavailable('nobody'))).toEqual([5, 6])
   expect(deps.findings.pause).toEqual({ why: 'outage' })
-  expect(deps.streaks.isOut).toBe(true)
+  expect(deps.counters.isOutage).toBe(true)
 })
 
 test('an answer of any kind ends an outage', () => {
   const deps = newDeps()
   outagesOf(deps, upTo(6), unavailable('nobody'))
   judge(deps, CHANGE, REFUSED)
-  expect(deps.streaks.isOut).toBe(false)
+  expect(deps.counters.isOutage).toBe(false)
   expect(outagesOf(deps, upTo(4), unavailable('nobody'))).toEqual([])
 })
 
@@ -204,7 +201,7 @@ test('twenty different changes that the service fails at are their own fault, an
 
 test('after an outage the first failure that is no answer is the next one, and an answer ends it', () => {
   const deps = newDeps({ outages: 1 })
-  deps.streaks.failing.add(1)
+  deps.counters.addFailing(1)
   expect(outagesOf(deps, [1], unavailable('proxy'))).toEqual([1])
   expect(deps.findings.answers).toBe(false)
   judge(deps, CHANGE, FORBIDDEN)

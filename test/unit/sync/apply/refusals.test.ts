@@ -1,16 +1,5 @@
 import { expect, test } from 'vitest'
-import { howToGoOn, neverAccepted, refusedInRow } from '../../../../src/sync/apply/refusals.ts'
-
-test.each([
-  ['none was refused', { inRow: 0, probes: 0 }, 'together'],
-  ['three were refused in a row', { inRow: 3, probes: 0 }, 'together'],
-  ['four were refused in a row', { inRow: 4, probes: 0 }, 'one-by-one'],
-  ['those under way were refused, too', { inRow: 40, probes: 0 }, 'one-by-one'],
-  ['19 more were tried one by one', { inRow: 23, probes: 19 }, 'one-by-one'],
-  ['20 more were tried one by one', { inRow: 24, probes: 20 }, 'stop'],
-] as const)('when %s, the others are tried %o: %s', (_, refusals, expected) => {
-  expect(howToGoOn(refusals)).toBe(expected)
-})
+import { neverAccepted, manyRefused } from '../../../../src/sync/apply/refusals.ts'
 
 test('one change that the service refuses while it accepts others is named, with what to do', () => {
   const refused = { op: 'delete-user', changes: 1, id: 'u9', answer: 'DELETE /users/u9: 403.' } as const
@@ -35,7 +24,7 @@ test.each([
 })
 
 test('what is said of refusals in a row is said of these changes only', () => {
-  expect(refusedInRow(24, 'No.')).toMatch(
+  expect(manyRefused(24, 'No.')).toMatch(
     / No\. These changes were not put into quarantine; the next run tries/,
   )
 })

@@ -406,14 +406,10 @@ const SENTENCES: { readonly [Code in NoticeCode]: readonly [Row<Code>, ...Row<Co
     [{ field: 'name', sent: null, shown: 'Ana' }, 'got no name, and shows the name "Ana"'],
     [{ field: 'members', sent: 3, shown: 1 }, 'got 3 members, and shows 1 member', 'group'],
   ],
-  'shorter-lists': [
+  'batches-off': [
     [
-      { reason: 'The service answered 500.', isAlone: true },
+      { reason: 'The service answered 500.' },
       'The service answered 500; the rest of the run sends each entry alone',
-    ],
-    [
-      { reason: 'The service answered 500.', isAlone: false },
-      'The service answered 500; the rest of the run sends smaller batches',
     ],
   ],
   'directory-incomplete': [

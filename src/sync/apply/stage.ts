@@ -1,0 +1,127 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Op } from '../../core/plan/change.ts'
+import type { Phase } from '../../core/plan/changes.ts'
+import type { Fenced } from '../../store/fenced-run.ts'
+import type { Tables } from '../../store/tables.ts'
+
+type Db = Kysely<Tables>
+
+/** A change that was refused with 403 so often is not retried before the decision about it. */
+export const MOST_REFUSALS = 2
+
+/** The changes of one phase, either in their turn or in the retry stage. */
+export interface Stage {
+  readonly phase: Phase
+  readonly retry: boolean
+  /** Only the changes of this operation that are marked for write verification. */
+  readonly verifies?: Op
+}
+
+/** No retry waits longer: a later time comes from a clock that was set back since. */
+const LONGEST_WAIT = sql`interval '15 minutes'`
+
+/** An e-mail waits until its owner lost it: a lenient service would show it twice. In a circle, none can be first. */
+function isDue(run: number) {
+  // With `c.run`, PostgreSQL would read the changes of all runs.
+  return sql<boolean>`c.chunk IS NULL AND (c.next_at IS NULL
+    OR c.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + ${LONGEST_WAIT})
+  AND (c.phase <> 'take-emails' OR c.change #> '{takes,after}' = 'null' OR NOT EXISTS (
+    SELECT FROM dirsyncd.changes AS owner
+    WHERE owner.run = ${run} AND owner.phase IN ('free-emails', 'take-emails')
+      AND owner.state IN ('pending', 'quarantined', 'failed') AND owner.entry_id = c.change #>> '{takes,from}'))`
+}
+
+/** The next changes of a stage that are due, in their order. */
+export async function nextDue(
+  db: Db,
+  run: number,
+  stage: Stage,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<readonly number[]> {
+  const rows = await dueAfter(db, run, stage, after).orderBy('number').limit(limit).execute()
+  return rows.map(({ number }) => number)
+}
+
+/** How many changes after the cursor are due, counted up to `limit`. */
+export async function countDue(db: Db, run: number, stage: Stage, limit: number): Promise<number> {
+  const cursor = sql<number>`(SELECT cursor FROM dirsyncd.applying WHERE run = ${run})`
+  const { count } = await db
+    .selectFrom(dueAfter(db, run, stage, cursor).orderBy('number').limit(limit).as('due'))
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+function dueAfter(db: Db, run: number, stage: Stage, after: number | RawBuilder<number>) {
+  return waitingIn(db, run, stage).select('number').where('number', '>', after).where(isDue(run))
+}
+
+/** Has workers claim this stage from its beginning. Returns how many changes wait; outcomes decrement the counter. */
+export async function enterStage(trx: Fenced, run: number, stage: Stage): Promise<number> {
+  const pending = await countWaiting(trx, run, stage)
+  const { phase, retry, verifies = null } = stage
+  const row = { phase, retry, verifies, pending, cursor: 0 }
+  await trx
+    .insertInto('dirsyncd.applying')
+    .values({ run, ...row })
+    .onConflict((conflict) => conflict.column('run').doUpdateSet(row))
+    .execute()
+  return pending
+}
+
+export async function moveCursor(trx: Fenced, run: number, cursor: number): Promise<void> {
+  await trx.updateTable('dirsyncd.applying').set({ cursor }).where('run', '=', run).execute()
+}
+
+export async function countWaiting(db: Db, run: number, stage: Stage): Promise<number> {
+  const { count } = await waitingIn(db, run, stage)
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+/** Marks the first changes that are due, unless earlier marked ones still wait. Returns how many marked ones wait. */
+export async function markFirst(
+  trx: Fenced,
+  run: number,
+  { verifies: op, ...stage }: Stage & { readonly verifies: Op },
+  most: number,
+): Promise<number> {
+  const waiting = await countWaiting(trx, run, { ...stage, verifies: op })
+  if (waiting > 0) return waiting
+  // Not within the update: a PostgreSQL that has not analyzed the run yet would search for them again at each change.
+  const first = await waitingIn(trx, run, stage)
+    .select('number')
+    .where('op', '=', op)
+    .where(isDue(run))
+    .orderBy('number')
+    .limit(most)
+    .execute()
+  if (first.length === 0) return 0
+  await trx
+    .updateTable('dirsyncd.changes')
+    .set({ verifies: true })
+    .where('run', '=', run)
+    .where(
+      'number',
+      'in',
+      first.map(({ number }) => number),
+    )
+    .execute()
+  return first.length
+}
+
+function waitingIn(db: Db, run: number, stage: Stage) {
+  return allWaitingIn(db, run, stage).where('refusals', '<', MOST_REFUSALS)
+}
+
+/** Includes the changes that wait for the decision about their refusals. */
+export function allWaitingIn(db: Db, run: number, { phase, retry, verifies }: Stage) {
+  const changes = db
+    .selectFrom('dirsyncd.changes as c')
+    .where('run', '=', run)
+    .where('state', '=', 'pending')
+    .where('phase', '=', phase)
+    .where('retry', '=', retry)
+  return verifies === undefined ? changes : changes.where('verifies', '=', true).where('op', '=', verifies)
+}

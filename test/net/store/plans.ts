@@ -1,0 +1,2 @@
+export * from '../../reference/store/plans.ts'
+export { listNotices as batchNotices } from '../../reference/store/plans.ts'
