@@ -353,14 +353,14 @@ describe('a claim', () => {
   })
 })
 
-describe('tickets', () => {
-  async function dispatcherOf(fenced: FencedRun) {
-    const queue = opened.backend.createQueue<Ticket>(changesQueueName(sync))
-    const dispatcher = new Dispatcher({ db, queue, fenced }, { phase: 'users', retry: false })
-    await enter(fenced, 'users')
-    return { dispatcher, queue, waiting: () => queue.getJobCountByTypes('waiting') }
-  }
+async function dispatcherOf(fenced: FencedRun) {
+  const queue = opened.backend.createQueue<Ticket>(changesQueueName(sync))
+  const dispatcher = new Dispatcher({ db, queue, fenced }, { phase: 'users', retry: false })
+  await enter(fenced, 'users')
+  return { dispatcher, queue, waiting: () => queue.getJobCountByTypes('waiting') }
+}
 
+describe('tickets', () => {
   test('are as many as the changes that are due need, and a lost one is replaced', async () => {
     const fenced = await begin(['a', 'b', 'c'].map(create))
     const { dispatcher, queue, waiting } = await dispatcherOf(fenced)
