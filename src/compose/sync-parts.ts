@@ -86,7 +86,7 @@ export function openSetup(
     grace: sync.grace,
     options: hashOptions(decisiveOptions(sync), site.deviceId),
     queue,
-    canary: {
+    verification: {
       lookBack: (change, signal) => lookBack(client, directory.directoryId, change, signal),
       inBatches: directory.createBatch > 1,
     },

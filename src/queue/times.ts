@@ -8,7 +8,7 @@ export interface Times {
   readonly retry: RetryTimes
   readonly limited: LimitedTimes
   readonly outage: OutageTimes
-  readonly canary: CanaryTimes
+  readonly verification: VerificationTimes
   readonly jobs: JobTimes
   readonly daemon: DaemonTimes
   readonly notify: NotifyTimes
@@ -31,7 +31,7 @@ export interface FenceTimes {
 export interface RetryTimes {
   readonly phase: number
   /** Before the second attempt in the retry stage; doubles with each further one. */
-  readonly tail: number
+  readonly stage: number
   /** Before a create that timed out is retried: the service may still be working on it. */
   readonly timedOut: number
 }
@@ -49,7 +49,7 @@ export interface OutageTimes {
   readonly giveUp: number
 }
 
-export interface CanaryTimes {
+export interface VerificationTimes {
   /** Before an entry that differs from what was sent is read again (doubles each time), and in all. */
   readonly look: { readonly first: number; readonly giveUp: number }
 }
@@ -91,10 +91,10 @@ export interface NotifyTimes {
 export const TIMES: Times = {
   lease: { expiry: 15_000, renewal: 4000, blocked: 300_000 },
   fence: { look: 1000, blind: 4000, settle: 20_000, settleDead: 5000, idle: 30_000 },
-  retry: { phase: 5000, tail: 10_000, timedOut: 60_000 },
+  retry: { phase: 5000, stage: 10_000, timedOut: 60_000 },
   limited: { longest: LONGEST_MS },
   outage: { firstProbe: 2000, lastProbe: 60_000, giveUp: 600_000 },
-  canary: { look: { first: 250, giveUp: 8000 } },
+  verification: { look: { first: 250, giveUp: 8000 } },
   jobs: {
     lock: 10_000,
     stalled: 5000,

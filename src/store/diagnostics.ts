@@ -39,8 +39,8 @@ export function partsOf(runs: readonly number[]): Readonly<Record<string, RawBui
         (SELECT count(*)::integer FROM jsonb_object_keys(nested_groups)) AS nested_groups,
         (server->>'notNewerSince')::timestamptz AS not_newer_since
       FROM dirsyncd.last_good ORDER BY sync, target`,
-    canaries: sql`SELECT sync, target, op, in_lists, verdict, run, judged_at FROM dirsyncd.canaries
-      ORDER BY sync, target, op, in_lists`,
+    verifications: sql`SELECT sync, target, op, in_batches, verdict, run, judged_at FROM dirsyncd.verifications
+      ORDER BY sync, target, op, in_batches`,
     absences: sql`SELECT sync, target, kind, count(*)::integer AS count, min(since) AS oldest,
         max(reads)::integer AS most_reads
       FROM dirsyncd.absences GROUP BY sync, target, kind ORDER BY sync, target, kind`,

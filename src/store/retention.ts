@@ -174,7 +174,7 @@ const OF_SYNC = [
   'decisions',
   'baselines',
   'last_good',
-  'canaries',
+  'verifications',
   'paused_syncs',
   'resumed_syncs',
 ] as const

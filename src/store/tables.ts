@@ -106,7 +106,7 @@ export interface ChangesTable {
   removes: number
   state: Generated<ChangeState>
   /** Failed twice or was refused: left to the end of the run. */
-  tail: Generated<boolean>
+  retry: Generated<boolean>
   attempts: Generated<number>
   /** How often the service answered 403. */
   refusals: Generated<number>
@@ -126,16 +126,16 @@ export interface ChangesTable {
   /** The operator who approved it. */
   approved_by: string | null
   /** Read back before the rest of its operation is sent. */
-  canary: Generated<boolean>
+  verifies: Generated<boolean>
 }
 
 /** The current stage of a run that applies, and its counters. Removed when the run ends. */
 export interface ApplyingTable {
   run: number
   phase: Phase
-  tail: boolean
+  retry: boolean
   /** Only the changes of this operation that are read back before the rest. */
-  canary: Op | null
+  verifies: Op | null
   /** The last change that was claimed since the stage began, or began again. */
   cursor: Generated<number>
   /** Changes of the stage that are not final. */
@@ -156,7 +156,7 @@ export interface ChunksTable {
   /** Names the process. */
   worker: string
   /** Rises while the worker is alive. */
-  beats: Generated<number>
+  heartbeats: Generated<number>
   intent_at: Timestamp
 }
 
@@ -283,12 +283,12 @@ export interface BaselinesTable {
 }
 
 /** What came of reading back the first changes of an operation from a target. */
-export interface CanariesTable {
+export interface VerificationsTable {
   sync: string
   target: string
   op: Op
   /** Several went out in one request. */
-  in_lists: boolean
+  in_batches: boolean
   verdict: 'passed' | 'failed'
   run: number
   judged_at: Timestamp
@@ -391,7 +391,7 @@ export interface Tables {
   'dirsyncd.decisions': DecisionsTable
   'dirsyncd.last_good': LastGoodTable
   'dirsyncd.baselines': BaselinesTable
-  'dirsyncd.canaries': CanariesTable
+  'dirsyncd.verifications': VerificationsTable
   'dirsyncd.absences': AbsencesTable
   'dirsyncd.paused_syncs': PausedSyncsTable
   'dirsyncd.resumed_syncs': ResumedSyncsTable

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Queue } from 'bullmq'
 import type { Kysely } from 'kysely'
 import { closeChunksOfEndedRuns, workersOfEndedRuns } from './apply/claim.ts'
-import type { CanaryParts } from './apply/canary.ts'
-import { drainRun } from './apply/drain.ts'
+import type { VerificationParts } from './apply/verification.ts'
+import { applyRun } from './apply/apply-loop.ts'
 import type { Ticket } from './apply/job.ts'
 import { everyInSteps, type Steps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
@@ -12,7 +12,7 @@ import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
 import type { Notice } from '../core/notice.ts'
 import { UserTable } from '../core/entries/user-table.ts'
 import type { Log } from '../base/log/log.ts'
-import type { CanaryVerdict } from '../core/plan/canary.ts'
+import type { VerificationResult } from '../core/plan/verification.ts'
 import type { Options } from '../core/plan/configuration.ts'
 import type { GuardLimits } from '../core/plan/guards.ts'
 import type { Grace } from '../core/plan/grace.ts'
@@ -76,7 +76,7 @@ export interface SyncSetup {
   /** Hashes of the options that change scope or mapping. */
   readonly options: Options
   readonly queue: Queue<Ticket>
-  readonly canary: Pick<CanaryParts, 'lookBack' | 'inBatches'>
+  readonly verification: Pick<VerificationParts, 'lookBack' | 'inBatches'>
   /** Aborted when the sync is removed or gets another setup: its run is left. */
   readonly leaving?: AbortSignal
 }
@@ -113,7 +113,7 @@ export class Pass implements Disposable {
   #planned: Planned | undefined
   #counts: RunCounts | undefined
   /** Notices of the write verification, each once, also where it is repeated. */
-  readonly #readBack = new Map<string, CanaryVerdict['notices'][number]>()
+  readonly #readBack = new Map<string, VerificationResult['notices'][number]>()
 
   constructor(deps: PassDeps, setup: SyncSetup, run: RunRecord, fenced: FencedRun) {
     this.#deps = deps
@@ -301,13 +301,13 @@ export class Pass implements Disposable {
       fenced: this.#fenced,
       target,
       isDead,
-      canary: this.#canary(),
+      verification: this.#verification(),
       times: this.#times,
     }
     onApply?.(name)
     for (;;) {
       try {
-        return await drainRun(deps, signal)
+        return await applyRun(deps, signal)
       } catch (error) {
         if (signal.aborted || !isAway(error)) throw error
       }
@@ -315,13 +315,13 @@ export class Pass implements Disposable {
     }
   }
 
-  #canary(): CanaryParts {
-    const { name: sync, canary } = this.#setup
+  #verification(): VerificationParts {
+    const { name: sync, verification } = this.#setup
     const log = this.#deps.log.child({ sync, run: this.#run.run })
-    const onNotices: CanaryParts['onNotices'] = (notices) => {
+    const onNotices: VerificationParts['onNotices'] = (notices) => {
       for (const notice of notices) this.#readBack.set(JSON.stringify(notice), notice)
     }
-    return { ...canary, onNotices, log }
+    return { ...verification, onNotices, log }
   }
 
   async #complete(planned: Planned): Promise<void> {

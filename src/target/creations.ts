@@ -1,5 +1,5 @@
 import type { Written } from '../api/client/methods.ts'
-import type { Shown } from '../core/plan/canary.ts'
+import type { Shown } from '../core/plan/verification.ts'
 import type { Create } from '../core/plan/batches.ts'
 import type { CreateGroup, CreateUser } from '../core/plan/change.ts'
 import {

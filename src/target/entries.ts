@@ -2,7 +2,7 @@ import { ApiError, isApiError } from '../api/client/api-error.ts'
 import type { AccessManagementClient } from '../api/client/client.ts'
 import { failureOfWebPage } from '../api/client/failure.ts'
 import type { WriteOptions, Written } from '../api/client/methods.ts'
-import type { Shown } from '../core/plan/canary.ts'
+import type { Shown } from '../core/plan/verification.ts'
 import { canonicalName, isSameEmail, sortedUnique } from '../core/entries/normalize.ts'
 
 /** `onRequest` counts the requests. */

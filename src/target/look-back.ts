@@ -1,6 +1,6 @@
 import { isApiError } from '../api/client/api-error.ts'
 import type { AccessManagementClient } from '../api/client/client.ts'
-import type { CanaryChange, Look, Shown } from '../core/plan/canary.ts'
+import type { VerifiedChange, Look, Shown } from '../core/plan/verification.ts'
 import { orMissing, shownGroup, shownUser } from './entries.ts'
 import { apiProblem } from './api-problem.ts'
 import { requireDirectory } from './read-directory.ts'
@@ -12,7 +12,7 @@ import { requireDirectory } from './read-directory.ts'
 export async function lookBack(
   client: AccessManagementClient,
   directoryId: number,
-  change: CanaryChange,
+  change: VerifiedChange,
   signal: AbortSignal,
 ): Promise<Look> {
   try {
@@ -32,7 +32,7 @@ export async function lookBack(
 async function shownOf(
   client: AccessManagementClient,
   directoryId: number,
-  { op, id }: CanaryChange,
+  { op, id }: VerifiedChange,
   signal: AbortSignal,
 ): Promise<Shown | undefined> {
   const params = { directory_id: directoryId, external_id: id }

@@ -96,7 +96,7 @@ async function employ(count: number): Promise<void> {
 }
 
 /** Has two people created: the first changes on a directory are one chunk, and the next ones go to all processes. */
-async function passCanary(): Promise<void> {
+async function passVerification(): Promise<void> {
   await employ(2)
   expect(await endAfter(await client.requestRun())).toBe('done')
 }
@@ -193,7 +193,7 @@ test.each([['one by one', 1] as const, ['five with one request', 5] as const])(
     const first = await machine('daemon', options)
     const remote = await machine('worker', options)
     const [daemon, worker] = await Promise.all([started(first), started(remote)])
-    await passCanary()
+    await passVerification()
     const before = [first, remote].map(({ door }) => door.writes.length) as [number, number]
     first.door.hold()
     remote.door.hold()
@@ -224,7 +224,7 @@ test('a worker that was frozen between two writes until its run was done sends n
   const first = await machine('daemon', options)
   const remote = await machine('worker', options)
   const [, worker] = await Promise.all([started(first), started(remote)])
-  await passCanary()
+  await passVerification()
   const before = remote.door.answered
   await employ(16)
   await client.requestRun()
@@ -239,7 +239,7 @@ test('Redis is emptied while changes are under way: nobody else sends these, and
   const first = await machine('daemon', { queue: redis.url, isPatient: true })
   const remote = await machine('worker', { queue: redis.url, isPatient: true })
   await started(first)
-  await passCanary()
+  await passVerification()
   first.door.hold()
   await employ(42)
   await client.requestRun()

@@ -1,9 +1,10 @@
 import { type Kysely, sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { applyChunk } from '../../src/sync/apply/chunk.ts'
-import type { CanaryParts } from '../../src/sync/apply/canary.ts'
+import type { VerificationParts } from '../../src/sync/apply/verification.ts'
 import { type Chunk, claim, closeChunksOfEndedRuns, openChunks, reclaim } from '../../src/sync/apply/claim.ts'
-import { drainRun } from '../../src/sync/apply/drain.ts'
+import { applyRun } from '../../src/sync/apply/apply-loop.ts'
+import { Dispatcher } from '../../src/sync/apply/dispatcher.ts'
 import { Freshness } from '../../src/sync/apply/freshness.ts'
 import { changesQueueName, type Ticket } from '../../src/sync/apply/job.ts'
 import { notTried, FailureCounters } from '../../src/sync/apply/judge.ts'
@@ -11,8 +12,8 @@ import { type Findings, flush, noFindings, Reclaimed, type Settled } from '../..
 import { RunInProcess } from '../../src/sync/apply/run-in-process.ts'
 import type { ApplyChange, CreateBatch, Senders } from '../../src/sync/apply/senders.ts'
 import { Throttle } from '../../src/sync/apply/throttle.ts'
-import { enterStage, markCanary } from '../../src/sync/apply/waiting.ts'
-import { sentCanary, lastVerdict, storeVerdict } from '../../src/store/canaries.ts'
+import { enterStage, markFirst } from '../../src/sync/apply/stage.ts'
+import { firstSent, lastVerdict, storeVerdict } from '../../src/store/verifications.ts'
 import { pauseFor, pauseOf } from '../../src/store/pause.ts'
 import { ChangeWorker } from '../../src/sync/apply/worker.ts'
 import { createLog } from '../../src/base/log/log.ts'
@@ -114,7 +115,7 @@ async function claimOf(
 }
 
 function enter(fenced: FencedRun, phase: Phase): Promise<number> {
-  return fenced.write((trx) => enterStage(trx, fenced.run, { phase, tail: false }))
+  return fenced.write((trx) => enterStage(trx, fenced.run, { phase, retry: false }))
 }
 
 const numbers = (chunk: Chunk | undefined) => chunk?.changes.map(({ number }) => number)
@@ -124,7 +125,7 @@ function endOf({ id, changes }: Chunk, state: Settled['state'], findings: Partia
   return {
     chunk: id,
     worker: 'a worker',
-    tail: false,
+    retry: false,
     settled: changes.map((change) => ({ ...notTried(change), attempts: change.attempts, state })),
     findings: { ...noFindings(), ...findings },
     isLast: true,
@@ -181,7 +182,7 @@ function send(
 }
 
 /** For runs of which nothing is read back. */
-const NO_CANARY: CanaryParts = {
+const NO_VERIFICATION: VerificationParts = {
   lookBack: async () => {
     throw new Error('nothing is to be read back')
   },
@@ -227,9 +228,9 @@ describe('what is written of a run', () => {
   })
 })
 
-describe('a canary', () => {
-  const part = { phase: 'users', tail: false, canary: 'create-user' } as const
-  const mark = (fenced: FencedRun) => fenced.write((trx) => markCanary(trx, fenced.run, part, 20))
+describe('write verification', () => {
+  const stage = { phase: 'users', retry: false, verifies: 'create-user' } as const
+  const mark = (fenced: FencedRun) => fenced.write((trx) => markFirst(trx, fenced.run, stage, 20))
 
   test('is 20 changes, and gets no more of them while some of it wait', async () => {
     const fenced = await begin(Array.from({ length: 50 }, (_, index) => create(`u${index}`)))
@@ -239,13 +240,13 @@ describe('a canary', () => {
     await flush(fenced, endOf(chunk, 'applied'))
     expect(await mark(fenced)).toBe(5)
     await flush(fenced, endOf((await claimOf(fenced, { most: 5 }))!, 'applied'))
-    expect(await sentCanary(db, fenced.run, 'create-user')).toHaveLength(20)
+    expect(await firstSent(db, fenced.run, 'create-user')).toHaveLength(20)
     expect(await mark(fenced)).toBe(20)
   })
 
   test('passes for no run whose lease is an older one', async () => {
     const fenced = await begin([create('a')])
-    const kind = { op: 'create-user', inLists: false } as const
+    const kind = { op: 'create-user', inBatches: false } as const
     await takeOver()
     const store = fenced.write((trx, run) => storeVerdict(trx, { ...run, run: fenced.run }, kind, 'passed'))
     await expect(store).rejects.toThrow(Overtaken)
@@ -349,6 +350,40 @@ describe('a claim', () => {
       rename('b', 'take-emails', { from: 'a', after: null }),
     ])
     expect(numbers(await claimOf(fenced, { phase: 'take-emails' }))).toEqual([1, 2])
+  })
+})
+
+async function dispatcherOf(fenced: FencedRun) {
+  const queue = opened.backend.createQueue<Ticket>(changesQueueName(sync))
+  const dispatcher = new Dispatcher({ db, queue, fenced }, { phase: 'users', retry: false })
+  await enter(fenced, 'users')
+  return { dispatcher, queue, waiting: () => queue.getJobCountByTypes('waiting') }
+}
+
+describe('tickets', () => {
+  test('are as many as the changes that are due need, and a lost one is replaced', async () => {
+    const fenced = await begin(['a', 'b', 'c'].map(create))
+    const { dispatcher, queue, waiting } = await dispatcherOf(fenced)
+    const seen: number[] = []
+    for (let look = 0; look < 2; look++) {
+      await dispatcher.topUp(3, Number.POSITIVE_INFINITY)
+      seen.push(await waiting())
+    }
+    await queue.drain()
+    await dispatcher.topUp(3, Number.POSITIVE_INFINITY)
+    expect([...seen, await waiting()]).toEqual([3, 3, 3])
+  })
+
+  test('take the changes in their order, and those that were given back after the others', async () => {
+    const fenced = await begin(['a', 'b', 'c'].map(create))
+    const { dispatcher } = await dispatcherOf(fenced)
+    const take = (most: number) => claim(fenced, { most }, claimerOf())
+    const first = (await take(1))!
+    await flush(fenced, endOf(first, 'pending'))
+    expect(numbers(await take(2))).toEqual([2, 3])
+    expect(await take(2)).toBeUndefined()
+    await dispatcher.topUp(3, Number.POSITIVE_INFINITY)
+    expect(numbers(await take(2))).toEqual([1])
   })
 })
 
@@ -512,7 +547,7 @@ test.each([
       grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false },
       options: {},
       queue: opened.backend.createQueue<Ticket>(changesQueueName(sync)),
-      canary: NO_CANARY,
+      verification: NO_VERIFICATION,
     }
     const executor = new Executor({
       db,
@@ -607,8 +642,8 @@ test('a run that a worker stopped ends when nothing of it is under way any more'
   const chunk = (await claimOf(fenced))!
   await fenced.write((trx) => stopRun(trx, fenced.run, 'token-refused', 'the token is refused'))
   const queue = opened.backend.createQueue<Ticket>(changesQueueName(sync))
-  const deps = { db, queue, fenced, target, isDead: () => false, canary: NO_CANARY, times: QUICK }
-  const journaled = drainRun(deps, new AbortController().signal).catch(async () => journal(fenced))
+  const deps = { db, queue, fenced, target, isDead: () => false, verification: NO_VERIFICATION, times: QUICK }
+  const journaled = applyRun(deps, new AbortController().signal).catch(async () => journal(fenced))
   await Promise.race([journaled, new Promise((done) => setTimeout(done, 200))])
   await flush(fenced, endOf(chunk, 'applied'))
   expect(await journaled).toEqual(['a applied'])
@@ -633,8 +668,8 @@ test('an error of writing outcomes stops the run with it', async () => {
   stack.defer(() => worker.close())
   const queue = opened.backend.createQueue<Ticket>(changesQueueName(sync))
   const times = { ...QUICK, fence: { ...QUICK.fence, settle: 100 } }
-  const deps = { db, queue, fenced, target, isDead: () => false, canary: NO_CANARY, times }
-  await expect(drainRun(deps, new AbortController().signal)).rejects.toMatchObject({
+  const deps = { db, queue, fenced, target, isDead: () => false, verification: NO_VERIFICATION, times }
+  await expect(applyRun(deps, new AbortController().signal)).rejects.toMatchObject({
     code: 'internal',
     message: expect.stringContaining('no_299'),
   })
@@ -664,8 +699,8 @@ test('a worker sends nothing of a plan that was made for another directory, and 
   }
   await startWorker('older configuration', 'https://access.example.com/directories/999')
   const queue = opened.backend.createQueue<Ticket>(changesQueueName(sync))
-  const deps = { db, queue, fenced, target, isDead: () => false, canary: NO_CANARY, times: QUICK }
-  const drained = drainRun(deps, new AbortController().signal)
+  const deps = { db, queue, fenced, target, isDead: () => false, verification: NO_VERIFICATION, times: QUICK }
+  const drained = applyRun(deps, new AbortController().signal)
   await expect.poll(() => lines.length).toBe(1)
   expect(JSON.parse(lines[0]!)).toMatchObject({ level: 'warn', run: fenced.run, sync })
   expect(await states(fenced)).toEqual(['pending', 'pending'])
@@ -764,15 +799,15 @@ describe('creates that are sent together', () => {
     await send(fenced, (await claimOf(fenced))!, senders)
     const rows = await db
       .selectFrom('dirsyncd.changes')
-      .select(['state', 'tail', 'refusals'])
+      .select(['state', 'retry', 'refusals'])
       .where('run', '=', fenced.run)
       .execute()
-    expect(rows).toEqual(FOUR.map(() => ({ state: 'pending', tail: true, refusals: 1 })))
+    expect(rows).toEqual(FOUR.map(() => ({ state: 'pending', retry: true, refusals: 1 })))
   })
 
   test('stop the run when one of them was mixed up, and the next ones are read back again', async () => {
     const fenced = await begin([...FOUR, 'e', 'f'].map(create))
-    const kind = { op: 'create-user', inLists: true } as const
+    const kind = { op: 'create-user', inBatches: true } as const
     await fenced.write((trx, run) => storeVerdict(trx, { ...run, run: fenced.run }, kind, 'passed'))
     const { sent, senders } = batchesTo(async function* (changes) {
       yield shared([changes[0]!.id], { ...APPLIED, mixedUp: 'It mixes up people.' })

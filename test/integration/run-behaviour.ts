@@ -362,9 +362,9 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
         const { sync, startWorker } = harness()
         await startWorker()
         expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 16 } } })
-        const tail = writes().slice(-4)
-        expect(tail.slice(0, 2)).toEqual(['POST users', 'POST groups'])
-        expect(tail.slice(2).toSorted()).toEqual(['PATCH groups/g1', 'PATCH groups/g2'])
+        const retried = writes().slice(-4)
+        expect(retried.slice(0, 2)).toEqual(['POST users', 'POST groups'])
+        expect(retried.slice(2).toSorted()).toEqual(['PATCH groups/g1', 'PATCH groups/g2'])
         await expectEqual()
       })
 

@@ -115,10 +115,10 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
     const working = executor.work(sync, { scheduled: false })
     await eventually(() => expect(writes).toHaveLength(inFlight))
     await pauseFor(bed.opened.store.db, target, 86_400_000)
-    const before = await beats()
+    const before = await heartbeats()
     // The first look may have begun before the pause.
     await eventually(async () => {
-      for (const [chunk, count] of await beats())
+      for (const [chunk, count] of await heartbeats())
         expect(count).toBeGreaterThanOrEqual((before.get(chunk) ?? 0) + 2)
     })
     gate.resolve()
@@ -184,10 +184,13 @@ async function openChunks(): Promise<number> {
 }
 
 /** How often workers looked at the store for each of the chunks under way. */
-async function beats(): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await sql<{ chunk: string; beats: number }>`SELECT c.chunk, c.beats FROM dirsyncd.chunks c
+async function heartbeats(): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{
+    chunk: string
+    heartbeats: number
+  }>`SELECT c.chunk, c.heartbeats FROM dirsyncd.chunks c
     JOIN dirsyncd.runs r ON r.run = c.run WHERE r.sync = ${sync}`.execute(bed.opened.store.db)
-  return new Map(rows.map((row) => [row.chunk, row.beats]))
+  return new Map(rows.map((row) => [row.chunk, row.heartbeats]))
 }
 
 /** How often workers gave changes of the run back. */

@@ -5,7 +5,7 @@ import { refusedInLastRun } from '../../src/store/plans.ts'
 import { addRun } from '../../src/store/runs.ts'
 import type { Fenced } from '../../src/store/fenced-run.ts'
 import { prepareMembers } from '../../src/sync/apply/prepare.ts'
-import { nextDue } from '../../src/sync/apply/waiting.ts'
+import { nextDue } from '../../src/sync/apply/stage.ts'
 import { TARGET, useTestStore } from '../support/test-store.ts'
 
 const bed = useTestStore()
@@ -65,7 +65,7 @@ test('which changes of the last run were refused is asked without reading those 
 })
 
 test('which e-mails are free is asked without reading changes of other phases or runs', async () => {
-  const part = { phase: 'take-emails', tail: false } as const
+  const part = { phase: 'take-emails', retry: false } as const
   const { result, rows } = await reading((trx) => nextDue(trx, runs[1]!, part, { after: 0, limit: 100 }))
   // The last one takes the e-mail of a user whom no change concerns.
   expect(result).toEqual([ROWS + 20])

@@ -298,7 +298,7 @@ async function removedSync(days: number): Promise<string> {
     VALUES (${of}, ${TARGET}, ${run}, 1, 1, '{}')`.execute(db)
   await sql`INSERT INTO dirsyncd.baselines (sync, target, kind, digest, depth, containers, entries)
     VALUES (${of}, ${TARGET}, 'user', '', 1, '[]', '')`.execute(db)
-  await sql`INSERT INTO dirsyncd.canaries (sync, target, op, in_lists, verdict, run)
+  await sql`INSERT INTO dirsyncd.verifications (sync, target, op, in_batches, verdict, run)
     VALUES (${of}, ${TARGET}, 'create-user', false, 'passed', ${run})`.execute(db)
   return of
 }
@@ -311,7 +311,7 @@ const OF_SYNC = [
   'decisions',
   'last_good',
   'baselines',
-  'canaries',
+  'verifications',
   'leases',
 ]
 const countAll = (of: string) => Promise.all(OF_SYNC.map((table) => count(table, of)))

@@ -49,6 +49,7 @@ function setupOf(rules: Rules, { source, readDirectory }: Around) {
     options,
     holdMs,
     canary: {},
+    verification: {},
   }
 }
 

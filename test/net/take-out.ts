@@ -9,7 +9,7 @@ const run = promisify(execFile)
 
 const WORKERS = 2
 
-const DECIDER = /^(core\/(?!plan\/canary)|sync\/[^/]*$)/
+const DECIDER = /^(core\/(?!plan\/verification)|sync\/[^/]*$)/
 
 /**
  * `node test/net/take-out.ts [NAME …]`: removes one protection of the decider at a time, of `take-outs.diff` and of

@@ -6,7 +6,7 @@ const LONGEST = [
   'faults/',
   'openldap-evidence',
   'ldap-outage',
-  'run-canary',
+  'run-verification',
   'service-admin',
   'integration/lease',
   'request-budget',

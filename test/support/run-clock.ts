@@ -8,7 +8,7 @@ export function outlastOutage(): () => number {
   let looks = 0
   const now = performance.now.bind(performance)
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => {
-    if (new Error('a look').stack?.includes('/apply/drain.ts')) looks += 1
+    if (new Error('a look').stack?.includes('/apply/apply-loop.ts')) looks += 1
     return now() + OUTAGE_MS + 1000
   })
   onTestFinished(() => clock.mockRestore())

@@ -158,7 +158,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
     grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false, ...options.grace },
     options: options.options ?? {},
     queue: opened.backend.createQueue<Ticket>(changesQueueName(sync)),
-    canary: {
+    verification: {
       lookBack: (change, signal) => lookBack(client, service.directoryId, change, signal),
       inBatches: options.inBatches ?? (options.createBatch ?? 1) > 1,
     },

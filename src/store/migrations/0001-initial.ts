@@ -37,14 +37,14 @@ CREATE TABLE dirsyncd.changes (
   run integer, number integer, PRIMARY KEY (run, number),
   phase text NOT NULL, op text NOT NULL, entry_id text NOT NULL,
   fingerprint text NOT NULL, wish text, change jsonb NOT NULL, removes integer NOT NULL,
-  state text NOT NULL DEFAULT 'pending', tail boolean NOT NULL DEFAULT false,
+  state text NOT NULL DEFAULT 'pending', retry boolean NOT NULL DEFAULT false,
   attempts smallint NOT NULL DEFAULT 0, refusals smallint NOT NULL DEFAULT 0,
   unsure boolean NOT NULL DEFAULT false, chunk bigint, next_at timestamptz,
   detail text, status smallint, was_there boolean NOT NULL DEFAULT false,
   approved boolean NOT NULL DEFAULT false, approved_by text,
-  canary boolean NOT NULL DEFAULT false
+  verifies boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 50);
-CREATE INDEX changes_pending ON dirsyncd.changes (run, phase, tail, number) WHERE state = 'pending';
+CREATE INDEX changes_pending ON dirsyncd.changes (run, phase, retry, number) WHERE state = 'pending';
 CREATE INDEX changes_others ON dirsyncd.changes (run, number) WHERE state NOT IN ('pending', 'applied');
 CREATE INDEX changes_of_emails ON dirsyncd.changes (run, entry_id) WHERE phase IN ('free-emails', 'take-emails');
 
@@ -77,7 +77,7 @@ CREATE TABLE dirsyncd.resumed_syncs (sync text PRIMARY KEY, at timestamptz NOT N
 -- One narrow row for each run that applies, because each claim and each group of outcomes rewrites it.
 CREATE TABLE dirsyncd.applying (
   run integer PRIMARY KEY REFERENCES dirsyncd.runs ON DELETE CASCADE,
-  phase text NOT NULL, tail boolean NOT NULL, canary text,
+  phase text NOT NULL, retry boolean NOT NULL, verifies text,
   cursor integer NOT NULL DEFAULT 0, pending integer NOT NULL,
   refused_in_row integer NOT NULL DEFAULT 0, outcomes jsonb NOT NULL DEFAULT '{}'
 ) WITH (fillfactor = 10);
@@ -85,7 +85,7 @@ CREATE TABLE dirsyncd.applying (
 CREATE TABLE dirsyncd.chunks (
   chunk bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   run integer NOT NULL REFERENCES dirsyncd.runs ON DELETE CASCADE, first integer NOT NULL, last integer NOT NULL,
-  worker text NOT NULL, beats integer NOT NULL DEFAULT 0, intent_at timestamptz NOT NULL DEFAULT clock_timestamp()
+  worker text NOT NULL, heartbeats integer NOT NULL DEFAULT 0, intent_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE INDEX chunks_by_run ON dirsyncd.chunks (run);
 
@@ -107,8 +107,8 @@ CREATE TABLE dirsyncd.quarantine (
   code text NOT NULL DEFAULT 'quarantined', params jsonb NOT NULL,
   since timestamptz NOT NULL DEFAULT now(), tried_at timestamptz NOT NULL DEFAULT now()
 );
-CREATE TABLE dirsyncd.canaries (
-  sync text, target text, op text, in_lists boolean, PRIMARY KEY (sync, target, op, in_lists),
+CREATE TABLE dirsyncd.verifications (
+  sync text, target text, op text, in_batches boolean, PRIMARY KEY (sync, target, op, in_batches),
   verdict text NOT NULL, run integer NOT NULL, judged_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE TABLE dirsyncd.targets (

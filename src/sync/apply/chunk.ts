@@ -302,7 +302,7 @@ class Sending {
         flush(fenced, {
           chunk: chunk.id,
           worker,
-          tail: chunk.tail,
+          retry: chunk.retry,
           settled,
           findings,
           isLast,

@@ -4,7 +4,7 @@ import type { Fenced, FencedRun, LockedRun } from '../../store/fenced-run.ts'
 import type { ApplyingTable, Tables } from '../../store/tables.ts'
 import { isInForce } from '../../store/pause.ts'
 import type { Ticket } from './job.ts'
-import { moveCursor, nextDue, type Part } from './waiting.ts'
+import { moveCursor, nextDue, type Stage } from './stage.ts'
 
 export interface Claimed {
   readonly number: number
@@ -13,7 +13,7 @@ export interface Claimed {
   /** The number of attempts, this one included. */
   readonly attempts: number
   readonly refusals: number
-  readonly tail: boolean
+  readonly retry: boolean
   /** An earlier attempt has no outcome. */
   readonly unsure: boolean
 }
@@ -23,7 +23,7 @@ export interface Chunk {
   readonly id: string
   readonly run: LockedRun
   /** Claimed in the retry stage. */
-  readonly tail: boolean
+  readonly retry: boolean
   readonly changes: readonly Claimed[]
   readonly outages: number
 }
@@ -56,20 +56,20 @@ export async function claim(
     const { isLeased, isPaused, isClaimed, outages, stage } = await lookAround(trx, run, fenced, claimer)
     if (!isLeased || isPaused || (outages > 0 && isClaimed) || stage === null) return undefined
     const limit = outages > 0 ? 1 : most
-    const numbers = await nextDue(trx, fenced.run, asPart(stage), { after: stage.cursor, limit })
+    const numbers = await nextDue(trx, fenced.run, asStage(stage), { after: stage.cursor, limit })
     const [first, last] = [numbers[0], numbers.at(-1)]
     if (first === undefined || last === undefined) return undefined
     await moveCursor(trx, fenced.run, last)
     const id = await openChunk(trx, { run: fenced.run, first, last, worker: claimer.worker })
-    return { id, run, tail: stage.tail, changes: await claimChanges(trx, fenced.run, id, numbers), outages }
+    return { id, run, retry: stage.retry, changes: await claimChanges(trx, fenced.run, id, numbers), outages }
   })
 }
 
-function asPart({ phase, tail, canary }: CurrentStage): Part {
-  return canary === null ? { phase, tail } : { phase, tail, canary }
+function asStage({ phase, retry, verifies }: CurrentStage): Stage {
+  return verifies === null ? { phase, retry } : { phase, retry, verifies }
 }
 
-type CurrentStage = Pick<Selectable<ApplyingTable>, 'phase' | 'tail' | 'canary' | 'cursor'>
+type CurrentStage = Pick<Selectable<ApplyingTable>, 'phase' | 'retry' | 'verifies' | 'cursor'>
 
 interface Surroundings {
   /** Checked with the epoch: another process may have taken a free lease since the fence looked. */
@@ -93,7 +93,7 @@ async function lookAround(
       EXISTS (SELECT FROM dirsyncd.chunks WHERE run = ${run}) AS "isClaimed",
       EXISTS (SELECT FROM dirsyncd.targets WHERE target = ${target} AND ${isInForce}) AS "isPaused",
       COALESCE((SELECT outages FROM dirsyncd.targets WHERE target = ${target}), 0) AS outages,
-      (SELECT json_build_object('phase', phase, 'tail', tail, 'canary', canary, 'cursor', cursor)
+      (SELECT json_build_object('phase', phase, 'retry', retry, 'verifies', verifies, 'cursor', cursor)
         FROM dirsyncd.applying WHERE run = ${run}) AS stage`.execute(trx)
   return rows[0]!
 }
@@ -118,20 +118,20 @@ async function claimChanges(
 ): Promise<readonly Claimed[]> {
   const { rows } = await sql<Claimed>`UPDATE dirsyncd.changes SET attempts = attempts + 1, chunk = ${chunk}
     WHERE run = ${run} AND number = ANY(${numbers}::integer[])
-    RETURNING number, change, fingerprint, attempts, refusals, tail, unsure`.execute(trx)
+    RETURNING number, change, fingerprint, attempts, refusals, retry, unsure`.execute(trx)
   return rows.toSorted((a, b) => a.number - b.number)
 }
 
 export interface OpenChunk {
   readonly chunk: string
   readonly worker: string
-  readonly beats: number
+  readonly heartbeats: number
 }
 
 export async function openChunks(db: Kysely<Tables>, run: number): Promise<readonly OpenChunk[]> {
   return db
     .selectFrom('dirsyncd.chunks')
-    .select(['chunk', 'worker', 'beats'])
+    .select(['chunk', 'worker', 'heartbeats'])
     .where('run', '=', run)
     .execute()
 }

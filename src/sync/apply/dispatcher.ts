@@ -4,7 +4,7 @@ import type { FencedRun } from '../../store/fenced-run.ts'
 import type { Tables } from '../../store/tables.ts'
 import { enqueueTickets, type Ticket } from './job.ts'
 import { prepareTakers } from './prepare.ts'
-import { countDue, enterStage, type Part } from './waiting.ts'
+import { countDue, enterStage, type Stage } from './stage.ts'
 
 interface DispatcherDeps {
   readonly db: Kysely<Tables>
@@ -24,9 +24,9 @@ const BUSY_MS = 1000
 /** Keeps as many tickets on the queue as the changes of one stage need. Lost tickets are not counted, so replaced. */
 export class Dispatcher {
   readonly #deps: DispatcherDeps
-  readonly #stage: Part
+  readonly #stage: Stage
 
-  constructor(deps: DispatcherDeps, stage: Part) {
+  constructor(deps: DispatcherDeps, stage: Stage) {
     this.#deps = deps
     this.#stage = stage
   }
@@ -43,19 +43,19 @@ export class Dispatcher {
 
   /** What all workers do in about a second. The first changes are one chunk: requests of the same size as the rest. */
   #chunkSize(pending: number, changesPerMs: number): number {
-    if (this.#stage.canary !== undefined) return LARGEST
+    if (this.#stage.verifies !== undefined) return LARGEST
     const size = Math.min(LARGEST, Math.max(1, Math.round(changesPerMs * BUSY_MS)))
     return Math.min(size, Math.max(1, Math.ceil(pending / SPREAD)))
   }
 
-  /** Behind the cursor, changes wait that were given back or were not due. */
+  /** Before the cursor, changes wait that were given back or were not due. */
   async #countDue(limit: number): Promise<number> {
     const { db, fenced } = this.#deps
     const due = await countDue(db, fenced.run, this.#stage, limit)
     if (due > 0) return due
     await fenced.write(async (trx) => {
       if (this.#stage.phase === 'take-emails')
-        await prepareTakers(trx, fenced.run, { atEnd: this.#stage.tail })
+        await prepareTakers(trx, fenced.run, { atEnd: this.#stage.retry })
       await enterStage(trx, fenced.run, this.#stage)
     })
     return countDue(db, fenced.run, this.#stage, limit)

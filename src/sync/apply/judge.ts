@@ -128,8 +128,8 @@ export function cutOff(change: Claimed): Settled {
   return again(change, true)
 }
 
-function again({ number, attempts, refusals, tail }: Claimed, unsure: boolean): Settled {
-  return { number, state: 'pending', attempts, refusals, tail, unsure }
+function again({ number, attempts, refusals, retry }: Claimed, unsure: boolean): Settled {
+  return { number, state: 'pending', attempts, refusals, retry, unsure }
 }
 
 function done(
@@ -163,7 +163,8 @@ interface Answer {
 
 function refused(change: Claimed, { status, detail }: Answer): Settled {
   // The owner of the e-mail loses it in this run, so it may be free in the retry stage.
-  if (!change.tail && 'takes' in change.change) return { ...again(change, false), tail: true, status, detail }
+  if (!change.retry && 'takes' in change.change)
+    return { ...again(change, false), retry: true, status, detail }
   return { ...again(change, false), state: 'quarantined', status, detail }
 }
 
@@ -173,10 +174,10 @@ function forbidden({ retry }: JudgeDeps, change: Claimed, { status, detail }: An
   // A service that forbids everything for some seconds may have recovered by then.
   return {
     ...again(change, true),
-    tail: true,
+    retry: true,
     refusals,
     isRefusal: true,
-    waitMs: retry.tail,
+    waitMs: retry.stage,
     status,
     detail,
   }
@@ -193,9 +194,9 @@ function unavailable({ retry }: JudgeDeps, change: Claimed, { status, detail }: 
   const settled = { ...again(change, true), status, detail }
   const { attempts } = change
   if (attempts >= ATTEMPTS) return { settled: { ...settled, state: 'failed', unsure: false }, stops: false }
-  if (change.tail)
-    return { settled: { ...settled, waitMs: retry.tail * 2 ** (attempts - PHASE_ATTEMPTS) }, stops: false }
-  if (attempts >= PHASE_ATTEMPTS) return { settled: { ...settled, tail: true }, stops: false }
+  if (change.retry)
+    return { settled: { ...settled, waitMs: retry.stage * 2 ** (attempts - PHASE_ATTEMPTS) }, stops: false }
+  if (attempts >= PHASE_ATTEMPTS) return { settled: { ...settled, retry: true }, stops: false }
   return { settled: { ...settled, waitMs: retry.phase }, stops: false }
 }
 

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { isAway } from '../../base/database/outage.ts'
 import type { ErrorCode } from '../../base/errors.ts'
-import type { CanaryVerdict } from '../../core/plan/canary.ts'
+import type { VerificationResult } from '../../core/plan/verification.ts'
 import type { Op } from '../../core/plan/change.ts'
-import { storeVerdict } from '../../store/canaries.ts'
+import { storeVerdict } from '../../store/verifications.ts'
 import { type Fenced, type FencedRun, type LockedRun, Overtaken } from '../../store/fenced-run.ts'
 import type { ChangeState } from '../../store/run-types.ts'
 import { storeBatchNotice } from '../../store/plans.ts'
@@ -12,7 +12,7 @@ import { stopRun } from '../../store/runs.ts'
 import { storable, storableJson } from '../../store/storable.ts'
 import { forgetOutages, type Pause, pauseFor, pauseForOutage, pauseOf } from '../../store/pause.ts'
 import { manyRefused, REFUSED_IN_ROW } from './refusals.ts'
-import { MOST_REFUSALS } from './waiting.ts'
+import { MOST_REFUSALS } from './stage.ts'
 
 export interface Settled {
   readonly number: number
@@ -23,7 +23,7 @@ export interface Settled {
   /** This attempt was refused with 403, and the reason is not decided. */
   readonly isRefusal?: boolean
   /** In the retry stage, now or before. */
-  readonly tail: boolean
+  readonly retry: boolean
   readonly unsure: boolean
   /** The delay before the retry, in milliseconds. */
   readonly waitMs?: number
@@ -45,7 +45,7 @@ export interface Findings {
   stop: Stop | undefined
   pause: { readonly why: 'limited'; readonly ms: number } | { readonly why: 'outage' } | undefined
   answers: boolean
-  notice: CanaryVerdict['notices'][number] | undefined
+  notice: VerificationResult['notices'][number] | undefined
 }
 
 export function noFindings(): Findings {
@@ -64,7 +64,7 @@ export function mergeFindings(earlier: Findings, later: Findings): Findings {
 export interface Flush {
   readonly chunk: string
   readonly worker: string
-  readonly tail: boolean
+  readonly retry: boolean
   readonly settled: readonly Settled[]
   readonly findings: Findings
   /** No request of the chunk is in flight any more. */
@@ -112,7 +112,7 @@ export async function flush(fenced: FencedRun, group: Flush): Promise<Orders> {
 async function beat(trx: Fenced, chunk: string): Promise<Date> {
   const row = await trx
     .updateTable('dirsyncd.chunks')
-    .set({ beats: sql<number>`beats + 1` })
+    .set({ heartbeats: sql<number>`heartbeats + 1` })
     .where('chunk', '=', chunk)
     .returning('intent_at')
     .executeTakeFirst()
@@ -141,12 +141,12 @@ async function journal(
       SELECT ${storableJson(outcomes)}::jsonb AS outcomes
     ), done AS (
       UPDATE dirsyncd.changes AS c
-      SET (state, attempts, refusals, tail, unsure, next_at, status, detail, was_there, chunk) = (
-        SELECT s.state, s.attempts, s.refusals, s.tail, s.unsure,
+      SET (state, attempts, refusals, retry, unsure, next_at, status, detail, was_there, chunk) = (
+        SELECT s.state, s.attempts, s.refusals, s.retry, s.unsure,
           clock_timestamp() + s."waitMs" * interval '1 millisecond', s.status, s.detail,
           COALESCE(s."wasThere", false), NULL::bigint
         FROM jsonb_to_record(told.outcomes -> c.number::text) AS s(state text, attempts int, refusals int,
-          tail boolean, unsure boolean, "waitMs" float8, status int, detail text, "wasThere" boolean))
+          retry boolean, unsure boolean, "waitMs" float8, status int, detail text, "wasThere" boolean))
       FROM told WHERE c.run = ${run} AND c.number BETWEEN ${Math.min(...numbers)} AND ${Math.max(...numbers)}
         AND c.chunk = ${chunk} AND told.outcomes ? c.number::text
       RETURNING c.*, (told.outcomes -> c.number::text ->> 'requests')::int AS requests
@@ -196,13 +196,13 @@ async function doubtMembers(trx: Fenced, run: number, groups: readonly string[])
 async function count(
   trx: Fenced,
   run: number,
-  { settled, tail }: Pick<Flush, 'settled' | 'tail'>,
+  { settled, retry }: Pick<Flush, 'settled' | 'retry'>,
 ): Promise<number> {
   const ended: Record<string, number> = {}
   let left = 0
   for (const { state, ...change } of settled) {
     if (state !== 'pending') ended[state] = (ended[state] ?? 0) + 1
-    if (state !== 'pending' || change.tail !== tail || change.refusals >= MOST_REFUSALS) left += 1
+    if (state !== 'pending' || change.retry !== retry || change.refusals >= MOST_REFUSALS) left += 1
   }
   const row = refusedAtEnd(settled)
   const { rows } = await sql<{
@@ -236,7 +236,7 @@ async function report(
 ): Promise<void> {
   if (stop !== undefined) await stopRun(trx, number, stop.code, stop.detail)
   if (stop?.failed !== undefined)
-    await storeVerdict(trx, { sync, target, run: number }, { op: stop.failed, inLists: true }, 'failed')
+    await storeVerdict(trx, { sync, target, run: number }, { op: stop.failed, inBatches: true }, 'failed')
   if (notice !== undefined) await storeBatchNotice(trx, number, notice)
   if (answers) await forgetOutages(trx, target)
   if (pause?.why === 'limited') await pauseFor(trx, target, Math.min(pause.ms, longestPauseMs))

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Fenced } from '../../store/fenced-run.ts'
-import { MOST_REFUSALS } from './waiting.ts'
+import { MOST_REFUSALS } from './stage.ts'
 
 const UNDECIDED =
   'the directory has users whom its list did not show, so whose e-mail this is was not decided; the next run decides'
@@ -16,12 +16,12 @@ export async function prepareTakers(trx: Fenced, run: number, { atEnd }: { atEnd
     WHERE run = ${run} AND phase = 'take-emails' AND state = 'pending' AND EXISTS (
       SELECT FROM dirsyncd.changes AS created
       WHERE created.run = ${run} AND created.op = 'create-user' AND created.was_there)`.execute(trx)
-  const next = atEnd ? sql`state = 'failed'` : sql`tail = true`
+  const next = atEnd ? sql`state = 'failed'` : sql`retry = true`
   await sql`WITH RECURSIVE keeping AS (
       SELECT entry_id FROM dirsyncd.changes
       WHERE run = ${run} AND (phase = 'free-emails' AND state IN ('pending', 'quarantined', 'failed')
         OR phase = 'take-emails' AND (state IN ('quarantined', 'failed')
-          OR state = 'pending' AND (refusals >= ${MOST_REFUSALS} OR ${!atEnd} AND tail)))
+          OR state = 'pending' AND (refusals >= ${MOST_REFUSALS} OR ${!atEnd} AND retry)))
       UNION
       SELECT taker.entry_id FROM dirsyncd.changes AS taker
       JOIN keeping ON taker.change -> 'takes' ->> 'from' = keeping.entry_id
@@ -30,7 +30,7 @@ export async function prepareTakers(trx: Fenced, run: number, { atEnd }: { atEnd
     UPDATE dirsyncd.changes AS taker SET ${next}, detail = 'the e-mail is still that of "'
       || (taker.change -> 'takes' ->> 'from') || '", who could not be changed'
     WHERE EXISTS (SELECT FROM keeping) AND taker.run = ${run} AND taker.phase = 'take-emails' AND taker.state = 'pending'
-      AND taker.chunk IS NULL AND (${atEnd} OR NOT taker.tail)
+      AND taker.chunk IS NULL AND (${atEnd} OR NOT taker.retry)
       AND taker.change -> 'takes' ->> 'from' IN (SELECT entry_id FROM keeping)`.execute(trx)
 }
 
@@ -54,7 +54,7 @@ export async function prepareMembers(trx: Fenced, run: number): Promise<void> {
       SELECT op, entry_id FROM dirsyncd.changes
       WHERE run = ${run} AND op IN ('create-group', 'create-user') AND state = 'pending'
     ), users AS (SELECT entry_id FROM awaited WHERE op = 'create-user')
-    UPDATE dirsyncd.changes SET tail = true
+    UPDATE dirsyncd.changes SET retry = true
     WHERE run = ${run} AND op = 'set-members' AND state = 'pending' AND (number IN (${groupsWithUsers(run)})
       OR entry_id IN (SELECT entry_id FROM awaited WHERE op = 'create-group'))`.execute(trx)
   await sql`WITH users AS MATERIALIZED (

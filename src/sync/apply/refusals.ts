@@ -1,7 +1,14 @@
-import type { RefusedOp } from './refused-changes.ts'
+import type { Op } from '../../core/plan/change.ts'
 
 /** Answers 403 in a row, with no success between them, that are about the token or its rights, and stop the run. */
 export const REFUSED_IN_ROW = 20
+
+export interface RefusedOp {
+  readonly op: Op
+  readonly changes: number
+  readonly id: string
+  readonly answer: string
+}
 
 const TRIED_AGAIN = 'These changes were not put into quarantine; the next run tries them again.'
 const ONE_TRIED_AGAIN = 'This change was not put into quarantine; the next run tries it again.'

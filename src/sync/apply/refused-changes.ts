@@ -4,8 +4,8 @@ import type { Fenced, FencedRun } from '../../store/fenced-run.ts'
 import { NAME_OF_CHANGE } from '../../store/quarantine.ts'
 import { stopRun } from '../../store/runs.ts'
 import type { Tables } from '../../store/tables.ts'
-import { neverAccepted } from './refusals.ts'
-import { allWaitingIn, MOST_REFUSALS, type Part } from './waiting.ts'
+import { neverAccepted, type RefusedOp } from './refusals.ts'
+import { allWaitingIn, MOST_REFUSALS, type Stage } from './stage.ts'
 
 type Db = Kysely<Tables>
 
@@ -13,7 +13,7 @@ type Db = Kysely<Tables>
  * Decides about the changes that were refused in both stages. Where the service accepted others of the operation, the
  * refusal is about the content. Otherwise it is about the token, and the run stops.
  */
-export async function decideRefused({ db, fenced }: DecideDeps, stage: Part): Promise<void> {
+export async function decideRefused({ db, fenced }: DecideDeps, stage: Stage): Promise<void> {
   const { run } = fenced
   for (const op of await undecidedOps(db, run, stage)) {
     if (await hasSucceeded(db, run, op)) {
@@ -29,13 +29,6 @@ export async function decideRefused({ db, fenced }: DecideDeps, stage: Part): Pr
 interface DecideDeps {
   readonly db: Db
   readonly fenced: FencedRun
-}
-
-export interface RefusedOp {
-  readonly op: Op
-  readonly changes: number
-  readonly id: string
-  readonly answer: string
 }
 
 async function refusedOp(db: Db, run: number, op: Op): Promise<RefusedOp> {
@@ -64,8 +57,8 @@ async function hasSucceeded(db: Db, run: number, op?: Op): Promise<boolean> {
 }
 
 /** The operations with changes that were refused twice and wait for the decision. */
-async function undecidedOps(db: Db, run: number, part: Part): Promise<readonly Op[]> {
-  const rows = await allWaitingIn(db, run, part)
+async function undecidedOps(db: Db, run: number, stage: Stage): Promise<readonly Op[]> {
+  const rows = await allWaitingIn(db, run, stage)
     .select('op')
     .where('refusals', '>=', MOST_REFUSALS)
     .groupBy('op')
@@ -74,11 +67,11 @@ async function undecidedOps(db: Db, run: number, part: Part): Promise<readonly O
   return rows.map(({ op }) => op)
 }
 
-async function quarantineUndecided(trx: Fenced, run: number, part: Part, op: Op): Promise<void> {
+async function quarantineUndecided(trx: Fenced, run: number, stage: Stage, op: Op): Promise<void> {
   await sql`
     WITH refused AS (
       UPDATE dirsyncd.changes SET state = 'quarantined', unsure = false
-      WHERE run = ${run} AND phase = ${part.phase} AND tail = ${part.tail} AND op = ${op}
+      WHERE run = ${run} AND phase = ${stage.phase} AND retry = ${stage.retry} AND op = ${op}
         AND state = 'pending' AND refusals >= ${MOST_REFUSALS}
       RETURNING run, op, entry_id, fingerprint, detail, change
     )

@@ -10,6 +10,6 @@ export function requestsOf(changes: readonly Claimed[], most: number): readonly 
   return [...batchesOf(fresh, most), ...batchesOf(tried, 1)]
 }
 
-function groupOf({ attempts, refusals, tail, unsure }: Claimed): 'fresh' | 'tried' {
-  return attempts > 1 || refusals > 0 || tail || unsure ? 'tried' : 'fresh'
+function groupOf({ attempts, refusals, retry, unsure }: Claimed): 'fresh' | 'tried' {
+  return attempts > 1 || refusals > 0 || retry || unsure ? 'tried' : 'fresh'
 }

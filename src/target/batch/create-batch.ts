@@ -2,7 +2,7 @@ import { type ApiError, asMaybeDone, isApiError } from '../../api/client/api-err
 import type { AccessManagementClient } from '../../api/client/client.ts'
 import type { Written } from '../../api/client/methods.ts'
 import type { Create } from '../../core/plan/batches.ts'
-import { isStored, whyMixedUp } from '../../core/plan/canary.ts'
+import { isStored, whyMixedUp } from '../../core/plan/verification.ts'
 import type { BatchFault, Outcome, SharedOutcome } from '../../core/plan/outcome.ts'
 import type { HowToApply } from '../apply-change.ts'
 import { type Creations, groupCreations, userCreations } from '../creations.ts'

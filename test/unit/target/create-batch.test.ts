@@ -232,6 +232,17 @@ describe('an unknown outcome', () => {
       }),
   )
 
+  test.each(['create-half-and-drop', 'create-half-and-time-out', 'create-none-and-drop'] as const)(
+    '%s: a missing entry is not sent again, because the service may still create it',
+    (way) =>
+      withService({ ways: [way] }, async (server) => {
+        const { outcomes } = await createAll(server, A_TO_D)
+        const half = way === 'create-none-and-drop' ? 'unavailable' : 'found'
+        expect([...outcomes.values()].toSorted()).toEqual([half, half, 'unavailable', 'unavailable'])
+        expect(server.calls).toEqual(['POST a b c d', ...LOOKS])
+      }),
+  )
+
   test('a 429 stops all of it, and nothing was done', () =>
     withService({ ways: ['limit-rate'] }, async (server) => {
       const { outcomes, faults } = await createAll(server, A_TO_D)

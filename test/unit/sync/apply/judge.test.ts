@@ -10,7 +10,7 @@ const CHANGE: Claimed = {
   fingerprint: 'f',
   attempts: 1,
   refusals: 0,
-  tail: false,
+  retry: false,
   unsure: false,
 }
 const TAKER: Claimed = {
@@ -23,7 +23,7 @@ function newDeps(more: Partial<JudgeDeps> = {}): JudgeDeps {
     run: 1,
     counters: new FailureCounters(),
     findings: noFindings(),
-    retry: { phase: 5, tail: 10, timedOut: 60 },
+    retry: { phase: 5, stage: 10, timedOut: 60 },
     outages: 0,
     isQuarantined: () => false,
     ...more,
@@ -85,8 +85,8 @@ test('a refused change is quarantined, and one that takes an e-mail is tried aga
   expect(judge(newDeps(), CHANGE, REFUSED)).toMatchObject({
     settled: { state: 'quarantined', status: 422 },
   })
-  expect(judge(newDeps(), TAKER, REFUSED).settled).toMatchObject({ state: 'pending', tail: true })
-  expect(judge(newDeps(), { ...TAKER, tail: true }, REFUSED).settled.state).toBe('quarantined')
+  expect(judge(newDeps(), TAKER, REFUSED).settled).toMatchObject({ state: 'pending', retry: true })
+  expect(judge(newDeps(), { ...TAKER, retry: true }, REFUSED).settled.state).toBe('quarantined')
 })
 
 test('a forbidden change waits for the retry stage, and counts in the row of refusals', () => {
@@ -94,7 +94,7 @@ test('a forbidden change waits for the retry stage, and counts in the row of ref
   const { settled } = judge(deps, CHANGE, FORBIDDEN)
   expect(settled).toMatchObject({
     state: 'pending',
-    tail: true,
+    retry: true,
     refusals: 1,
     isRefusal: true,
     unsure: true,
@@ -121,10 +121,10 @@ test('what stops a run leaves its change to be looked up, and the first reason s
 })
 
 test.each([
-  ['at first', { attempts: 1 }, { state: 'pending', tail: false, waitMs: 5 }],
-  ['twice', { attempts: 2 }, { state: 'pending', tail: true }],
-  ['at the end of the run', { attempts: 3, tail: true }, { state: 'pending', tail: true, waitMs: 20 }],
-  ['once more there', { attempts: 4, tail: true }, { state: 'pending', tail: true, waitMs: 40 }],
+  ['at first', { attempts: 1 }, { state: 'pending', retry: false, waitMs: 5 }],
+  ['twice', { attempts: 2 }, { state: 'pending', retry: true }],
+  ['at the end of the run', { attempts: 3, retry: true }, { state: 'pending', retry: true, waitMs: 20 }],
+  ['once more there', { attempts: 4, retry: true }, { state: 'pending', retry: true, waitMs: 40 }],
 ])('a change that fails %s is tried again, and looked up before', (_, before, after) => {
   const { settled } = judge(newDeps(), { ...CHANGE, ...before }, unavailable())
   expect(settled).toMatchObject({ ...after, unsure: true, attempts: before.attempts })
@@ -150,7 +150,7 @@ test('a create that timed out waits as long for its service in an outage', () =>
 })
 
 test('a change that fails five times has failed', () => {
-  const { settled } = judge(newDeps(), { ...CHANGE, attempts: 5, tail: true }, unavailable())
+  const { settled } = judge(newDeps(), { ...CHANGE, attempts: 5, retry: true }, unavailable())
   expect(settled).toMatchObject({ state: 'failed', unsure: false })
 })
 

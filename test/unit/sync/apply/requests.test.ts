@@ -9,7 +9,7 @@ function claimed(id: string, more: Partial<Claimed> = {}): Claimed {
     fingerprint: id,
     attempts: 1,
     refusals: 0,
-    tail: false,
+    retry: false,
     unsure: false,
     ...more,
   }
@@ -20,7 +20,7 @@ test.each([
   ['what may have been sent before goes alone', { unsure: true }, ['a', 'b']],
   ['what was tried before goes alone', { attempts: 2, unsure: true }, ['a', 'b']],
   ['what was refused before goes alone', { refusals: 1 }, ['a', 'b']],
-  ['what was left to the end of the run goes alone', { tail: true }, ['a', 'b']],
+  ['what was left to the end of the run goes alone', { retry: true }, ['a', 'b']],
 ] as const)('%s', (_, more, requests) => {
   const changes = [claimed('a'), claimed('b', more)]
   const ids = requestsOf(changes, 10).map((batch) => batch.map(({ change }) => change.id).join(' '))
@@ -28,6 +28,6 @@ test.each([
 })
 
 test('at the end of a run nothing shares a request', () => {
-  const changes = ['a', 'b'].map((id) => claimed(id, { tail: true, attempts: 3 }))
+  const changes = ['a', 'b'].map((id) => claimed(id, { retry: true, attempts: 3 }))
   expect(requestsOf(changes, 10)).toHaveLength(2)
 })

@@ -39,7 +39,7 @@ function count(before?: () => Promise<undefined>): void {
 }
 
 /** What `npm test` runs. */
-export function canaryTests(): void {
+export function verificationTests(): void {
   test('a command on a service that stores nothing ends with 1 and says so; the next one does all', async () => {
     proxy.intercept = ({ method }) => {
       if (method !== 'POST') return undefined
@@ -68,7 +68,7 @@ export function canaryTests(): void {
 }
 
 /** What only `npm run test:long` runs. */
-export function canaryLongTests(): void {
+export function verificationLongTests(): void {
   test('a daemon that is killed while it reads back has passed nothing, and the next one reads back again', async () => {
     const asked = Promise.withResolvers<void>()
     count(() => {

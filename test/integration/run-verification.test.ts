@@ -10,7 +10,7 @@ import { callService, readService } from '../support/read-service.ts'
 import type { MutableCompany, SyncHarness, SyncHarnessOptions } from '../support/sync-harness.ts'
 import { useTestBed } from '../support/test-bed.ts'
 
-const bed = useTestBed('canary')
+const bed = useTestBed('verification')
 
 let company: MutableCompany
 let harness: SyncHarness

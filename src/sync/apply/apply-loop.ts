@@ -6,7 +6,7 @@ import { PHASES } from '../../core/plan/changes.ts'
 import { type JobTimes, type Times, TIMES } from '../../queue/times.ts'
 import type { FencedRun } from '../../store/fenced-run.ts'
 import type { Tables } from '../../store/tables.ts'
-import { Canary, type CanaryParts } from './canary.ts'
+import { Verification, type VerificationParts } from './verification.ts'
 import { type OpenChunk, openChunks, reclaim } from './claim.ts'
 import { Dispatcher } from './dispatcher.ts'
 import type { Ticket } from './job.ts'
@@ -14,15 +14,15 @@ import { type Pause, pauseOf } from '../../store/pause.ts'
 import { lastFailureOf } from '../../store/plans.ts'
 import { prepareMembers, prepareTakers } from './prepare.ts'
 import { decideRefused } from './refused-changes.ts'
-import { countWaiting, enterStage, type Part } from './waiting.ts'
+import { countWaiting, enterStage, type Stage } from './stage.ts'
 
-export interface DrainDeps {
+export interface ApplyDeps {
   readonly db: Kysely<Tables>
   readonly queue: Queue<Ticket>
   readonly fenced: FencedRun
   readonly target: string
   readonly isDead: (worker: string) => boolean
-  readonly canary: CanaryParts
+  readonly verification: VerificationParts
   readonly times?: Times
 }
 
@@ -34,57 +34,60 @@ export interface DrainDeps {
  * @throws DirsyncdError what a worker stopped the run with, `directory-unreachable` after an outage of
  *   `times.outage.giveUp`, or `directory-unexpected` where the first changes are not as sent
  */
-export async function drainRun(deps: DrainDeps, signal: AbortSignal): Promise<void> {
-  const drain = new Drain(deps, signal)
+export async function applyRun(deps: ApplyDeps, signal: AbortSignal): Promise<void> {
+  const loop = new ApplyLoop(deps, signal)
   try {
-    for (const phase of ['users', 'groups'] as const) await drain.prove({ phase, tail: false })
-    for (const tail of [false, true]) {
-      for (const phase of PHASES) await drain.part({ phase, tail })
+    for (const phase of ['users', 'groups'] as const) await loop.verify({ phase, retry: false })
+    for (const retry of [false, true]) {
+      for (const phase of PHASES) await loop.stage({ phase, retry })
     }
   } catch (error) {
     // Requests in flight are journaled before the run ends.
-    if (error instanceof DirsyncdError) await drain.settled()
+    if (error instanceof DirsyncdError) await loop.settled()
     throw error
   }
 }
 
-class Drain {
-  readonly #deps: Required<DrainDeps>
+class ApplyLoop {
+  readonly #deps: Required<ApplyDeps>
   readonly #signal: AbortSignal
   readonly #watch: ChunkWatch
-  readonly #canary: Canary
+  readonly #verification: Verification
 
-  constructor(deps: DrainDeps, signal: AbortSignal) {
+  constructor(deps: ApplyDeps, signal: AbortSignal) {
     this.#deps = { times: TIMES, ...deps }
     this.#signal = signal
     this.#watch = new ChunkWatch(this.#deps)
-    const { db, fenced, times, canary } = this.#deps
-    this.#canary = new Canary({ ...canary, db, fenced, times, drain: (part) => this.#send(part) }, signal)
+    const { db, fenced, times, verification } = this.#deps
+    this.#verification = new Verification(
+      { ...verification, db, fenced, times, apply: (stage) => this.#send(stage) },
+      signal,
+    )
   }
 
-  async prove(part: Part): Promise<void> {
-    await this.#canary.prove(part)
+  async verify(stage: Stage): Promise<void> {
+    await this.#verification.verify(stage)
   }
 
-  async part(part: Part): Promise<void> {
-    let waiting = await this.#begin(part)
-    if (waiting > 0 && (await this.#canary.prove(part))) waiting = await this.#begin(part)
-    if (waiting > 0) await this.#send(part)
-    if (part.tail) await decideRefused(this.#deps, part)
+  async stage(stage: Stage): Promise<void> {
+    let waiting = await this.#begin(stage)
+    if (waiting > 0 && (await this.#verification.verify(stage))) waiting = await this.#begin(stage)
+    if (waiting > 0) await this.#send(stage)
+    if (stage.retry) await decideRefused(this.#deps, stage)
     await this.#requireNoStop()
   }
 
-  async #send(part: Part): Promise<void> {
+  async #send(stage: Stage): Promise<void> {
     const { times, fenced, target, db } = this.#deps
     const outageMs = times.outage.giveUp
-    await this.#enter(part)
-    const dispatcher = new Dispatcher(this.#deps, part)
+    await this.#enter(stage)
+    const dispatcher = new Dispatcher(this.#deps, stage)
     const pace = new Pace(times.jobs.count)
     for (;;) {
       this.#signal.throwIfAborted()
       const { stop, pending } = await readProgress(db, fenced.run)
       if (stop !== undefined) throw stop
-      if (pending <= 0 && (await this.#enter(part)) === 0) break
+      if (pending <= 0 && (await this.#enter(stage)) === 0) break
       const pause = await pauseOf(db, target)
       // A service that asks for a pause is not in an outage.
       const idleMs = pace.see(pending, pause?.why === 'limited')
@@ -95,19 +98,19 @@ class Drain {
     }
   }
 
-  async #begin(part: Part): Promise<number> {
+  async #begin(stage: Stage): Promise<number> {
     const { fenced } = this.#deps
     return fenced.write(async (trx) => {
-      if (part.phase === 'take-emails') await prepareTakers(trx, fenced.run, { atEnd: part.tail })
-      if (part.phase === 'members') await prepareMembers(trx, fenced.run)
-      return countWaiting(trx, fenced.run, part)
+      if (stage.phase === 'take-emails') await prepareTakers(trx, fenced.run, { atEnd: stage.retry })
+      if (stage.phase === 'members') await prepareMembers(trx, fenced.run)
+      return countWaiting(trx, fenced.run, stage)
     })
   }
 
   /** The run's counter tells when to look; this count is exact. */
-  #enter(part: Part): Promise<number> {
+  #enter(stage: Stage): Promise<number> {
     const { fenced } = this.#deps
-    return fenced.write((trx) => enterStage(trx, fenced.run, part))
+    return fenced.write((trx) => enterStage(trx, fenced.run, stage))
   }
 
   async #requireNoStop(): Promise<void> {
@@ -132,11 +135,11 @@ function delayOf({ delayMs }: Pace, pause: Pause | undefined): number {
 
 /** Finds chunks of dead workers and gives their changes to other workers. */
 class ChunkWatch {
-  readonly #deps: Required<DrainDeps>
-  #seen = new Map<string, { readonly beats: number; readonly since: number }>()
+  readonly #deps: Required<ApplyDeps>
+  #seen = new Map<string, { readonly heartbeats: number; readonly since: number }>()
   #lookedAt = 0
 
-  constructor(deps: Required<DrainDeps>) {
+  constructor(deps: Required<ApplyDeps>) {
     this.#deps = deps
   }
 
@@ -146,17 +149,17 @@ class ChunkWatch {
     if (now - this.#lookedAt < times.fence.look) return
     this.#lookedAt = now
     const open = await openChunks(db, fenced.run)
-    const seen = new Map<string, { readonly beats: number; readonly since: number }>()
+    const seen = new Map<string, { readonly heartbeats: number; readonly since: number }>()
     for (const chunk of open) {
       const before = this.#seen.get(chunk.chunk)
-      const since = before?.beats === chunk.beats ? before.since : now
-      seen.set(chunk.chunk, { beats: chunk.beats, since })
+      const since = before?.heartbeats === chunk.heartbeats ? before.since : now
+      seen.set(chunk.chunk, { heartbeats: chunk.heartbeats, since })
       if (this.#isOver(chunk, now - since)) await fenced.write((trx) => reclaim(trx, fenced.run, chunk.chunk))
     }
     this.#seen = seen
   }
 
-  /** A live worker adds beats, or stopped sending long before. Measured by this process's own clock. */
+  /** A live worker adds heartbeats, or stopped sending long before. Measured by this process's own clock. */
   #isOver({ worker }: OpenChunk, silentMs: number): boolean {
     const { settle, settleDead } = this.#deps.times.fence
     return silentMs > settle || (silentMs > settleDead && this.#deps.isDead(worker))

@@ -10,11 +10,11 @@ type Db = Kysely<Tables>
 export const MOST_REFUSALS = 2
 
 /** The changes of one phase, either in their turn or in the retry stage. */
-export interface Part {
+export interface Stage {
   readonly phase: Phase
-  readonly tail: boolean
+  readonly retry: boolean
   /** Only the changes of this operation that are marked for write verification. */
-  readonly canary?: Op
+  readonly verifies?: Op
 }
 
 /** No retry waits longer: a later time comes from a clock that was set back since. */
@@ -35,15 +35,15 @@ function isDue(run: number) {
 export async function nextDue(
   db: Db,
   run: number,
-  stage: Part,
+  stage: Stage,
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<readonly number[]> {
   const rows = await dueAfter(db, run, stage, after).orderBy('number').limit(limit).execute()
   return rows.map(({ number }) => number)
 }
 
-/** How many changes behind the cursor are due, counted up to `limit`. */
-export async function countDue(db: Db, run: number, stage: Part, limit: number): Promise<number> {
+/** How many changes after the cursor are due, counted up to `limit`. */
+export async function countDue(db: Db, run: number, stage: Stage, limit: number): Promise<number> {
   const cursor = sql<number>`(SELECT cursor FROM dirsyncd.applying WHERE run = ${run})`
   const { count } = await db
     .selectFrom(dueAfter(db, run, stage, cursor).orderBy('number').limit(limit).as('due'))
@@ -52,15 +52,15 @@ export async function countDue(db: Db, run: number, stage: Part, limit: number):
   return Number(count)
 }
 
-function dueAfter(db: Db, run: number, stage: Part, after: number | RawBuilder<number>) {
+function dueAfter(db: Db, run: number, stage: Stage, after: number | RawBuilder<number>) {
   return waitingIn(db, run, stage).select('number').where('number', '>', after).where(isDue(run))
 }
 
 /** Has workers claim this stage from its beginning. Returns how many changes wait; outcomes decrement the counter. */
-export async function enterStage(trx: Fenced, run: number, stage: Part): Promise<number> {
+export async function enterStage(trx: Fenced, run: number, stage: Stage): Promise<number> {
   const pending = await countWaiting(trx, run, stage)
-  const { phase, tail, canary = null } = stage
-  const row = { phase, tail, canary, pending, cursor: 0 }
+  const { phase, retry, verifies = null } = stage
+  const row = { phase, retry, verifies, pending, cursor: 0 }
   await trx
     .insertInto('dirsyncd.applying')
     .values({ run, ...row })
@@ -73,7 +73,7 @@ export async function moveCursor(trx: Fenced, run: number, cursor: number): Prom
   await trx.updateTable('dirsyncd.applying').set({ cursor }).where('run', '=', run).execute()
 }
 
-export async function countWaiting(db: Db, run: number, stage: Part): Promise<number> {
+export async function countWaiting(db: Db, run: number, stage: Stage): Promise<number> {
   const { count } = await waitingIn(db, run, stage)
     .select(({ fn }) => fn.countAll<string>().as('count'))
     .executeTakeFirstOrThrow()
@@ -81,16 +81,16 @@ export async function countWaiting(db: Db, run: number, stage: Part): Promise<nu
 }
 
 /** Marks the first changes that are due, unless earlier marked ones still wait. Returns how many marked ones wait. */
-export async function markCanary(
+export async function markFirst(
   trx: Fenced,
   run: number,
-  { canary: op, ...part }: Part & { readonly canary: Op },
+  { verifies: op, ...stage }: Stage & { readonly verifies: Op },
   most: number,
 ): Promise<number> {
-  const waiting = await countWaiting(trx, run, { ...part, canary: op })
+  const waiting = await countWaiting(trx, run, { ...stage, verifies: op })
   if (waiting > 0) return waiting
   // Not within the update: a PostgreSQL that has not analyzed the run yet would search for them again at each change.
-  const first = await waitingIn(trx, run, part)
+  const first = await waitingIn(trx, run, stage)
     .select('number')
     .where('op', '=', op)
     .where(isDue(run))
@@ -100,7 +100,7 @@ export async function markCanary(
   if (first.length === 0) return 0
   await trx
     .updateTable('dirsyncd.changes')
-    .set({ canary: true })
+    .set({ verifies: true })
     .where('run', '=', run)
     .where(
       'number',
@@ -111,17 +111,17 @@ export async function markCanary(
   return first.length
 }
 
-function waitingIn(db: Db, run: number, part: Part) {
-  return allWaitingIn(db, run, part).where('refusals', '<', MOST_REFUSALS)
+function waitingIn(db: Db, run: number, stage: Stage) {
+  return allWaitingIn(db, run, stage).where('refusals', '<', MOST_REFUSALS)
 }
 
 /** Includes the changes that wait for the decision about their refusals. */
-export function allWaitingIn(db: Db, run: number, { phase, tail, canary }: Part) {
+export function allWaitingIn(db: Db, run: number, { phase, retry, verifies }: Stage) {
   const changes = db
     .selectFrom('dirsyncd.changes as c')
     .where('run', '=', run)
     .where('state', '=', 'pending')
     .where('phase', '=', phase)
-    .where('tail', '=', tail)
-  return canary === undefined ? changes : changes.where('canary', '=', true).where('op', '=', canary)
+    .where('retry', '=', retry)
+  return verifies === undefined ? changes : changes.where('verifies', '=', true).where('op', '=', verifies)
 }

@@ -9,9 +9,9 @@ import type { Phase } from './changes.ts'
  * The first changes of one operation that a sync sends to a directory; they are read back before the rest is sent.
  * Deletes are not among them, because they cannot be undone.
  */
-export type CanaryChange = Exclude<Change, { readonly op: 'delete-user' | 'delete-group' }>
+export type VerifiedChange = Exclude<Change, { readonly op: 'delete-user' | 'delete-group' }>
 
-export const CANARY_CHANGES = 20
+export const FIRST_CHANGES = 20
 
 /**
  * After a failed verification, so few are sent and read back first: a service that mixes up entries would otherwise mix
@@ -25,7 +25,7 @@ const FEWEST_TO_PASS = 2
 /** The service may protect single entries from updates. When so many do not change, it does not store updates. */
 const IGNORED_TO_FAIL = 5
 
-export const CANARY_OPS: Readonly<Record<Phase, readonly CanaryChange['op'][]>> = {
+export const VERIFIED_OPS: Readonly<Record<Phase, readonly VerifiedChange['op'][]>> = {
   'free-emails': ['update-user'],
   users: ['create-user', 'update-user'],
   'take-emails': ['create-user', 'update-user'],
@@ -51,13 +51,13 @@ export type Look =
 
 /** An accepted change, and the entry as the service shows it since. */
 export interface ReadBack {
-  readonly change: CanaryChange
+  readonly change: VerifiedChange
   readonly status: number | null
   /** `undefined`: the service has no such entry. */
   readonly shown: Shown | undefined
 }
 
-export interface CanaryVerdict {
+export interface VerificationResult {
   /** Why nothing more may be sent, in a sentence. */
   readonly failure: string | undefined
   readonly passed: boolean
@@ -73,10 +73,10 @@ export function isAsSent(readBack: ReadBack): boolean {
   )
 }
 
-export function judgeCanary(
+export function judgeVerification(
   readBacks: readonly ReadBack[],
   { mayPass }: { readonly mayPass: boolean },
-): CanaryVerdict {
+): VerificationResult {
   const senders = sendersOf(readBacks.map(({ change }) => change))
   const faults: Fault[] = []
   const rewritten: Notice[] = []
@@ -105,7 +105,7 @@ export function judgeCanary(
  * @param looked those that were looked up and exist
  */
 export function whyMixedUp(
-  list: readonly CanaryChange[],
+  list: readonly VerifiedChange[],
   looked: readonly (ReadBack & { readonly shown: Shown })[],
 ): string | undefined {
   const senders = sendersOf(list)
@@ -117,7 +117,7 @@ export function whyMixedUp(
   return failureOf([first!, ...others], all)
 }
 
-export function isStored(change: CanaryChange, shown: Shown): boolean {
+export function isStored(change: VerifiedChange, shown: Shown): boolean {
   return fieldsOf(change, shown).every((values) => !isOther(values) || isOwnForm(values))
 }
 
@@ -132,7 +132,7 @@ interface FieldValues {
   readonly shows: readonly string[]
 }
 
-function fieldsOf(change: CanaryChange, shown: Shown): readonly FieldValues[] {
+function fieldsOf(change: VerifiedChange, shown: Shown): readonly FieldValues[] {
   switch (change.op) {
     case 'create-user':
     case 'update-user': {
@@ -192,7 +192,7 @@ function keyOf(field: Field, values: readonly string[]): string {
 /** By value, the id of the entry that it was sent for. */
 type Senders = ReadonlyMap<string, string>
 
-function sendersOf(changes: readonly CanaryChange[]): Senders {
+function sendersOf(changes: readonly VerifiedChange[]): Senders {
   const senders = new Map<string, string>()
   for (const change of changes) {
     for (const { field, sent } of fieldsOf(change, NOTHING_SHOWN)) {
@@ -369,6 +369,6 @@ function passedNotice(readBacks: readonly ReadBack[]): Notice {
   return { kind: kindOf(change), id: undefined, code: 'read-back', params }
 }
 
-function kindOf({ op }: CanaryChange): Kind {
+function kindOf({ op }: VerifiedChange): Kind {
   return op === 'create-user' || op === 'update-user' ? 'user' : 'group'
 }

@@ -3,44 +3,44 @@ import type { Kysely } from 'kysely'
 import { DirsyncdError } from '../../base/errors.ts'
 import type { Log } from '../../base/log/log.ts'
 import {
-  CANARY_CHANGES,
-  CANARY_OPS,
-  type CanaryChange,
-  type CanaryVerdict,
+  FIRST_CHANGES,
+  VERIFIED_OPS,
+  type VerifiedChange,
+  type VerificationResult,
   FIRST_AFTER_FAILURE,
   isAsSent,
-  judgeCanary,
+  judgeVerification,
   type Look,
   type ReadBack,
   type Shown,
-} from '../../core/plan/canary.ts'
+} from '../../core/plan/verification.ts'
 import type { Op } from '../../core/plan/change.ts'
 import type { Times } from '../../queue/times.ts'
 import {
-  type CanaryKind,
+  type VerificationKind,
   lastVerdict,
-  type SentCanary,
-  sentCanary,
+  type SentChange,
+  firstSent,
   storeVerdict,
   type Verdict,
-} from '../../store/canaries.ts'
+} from '../../store/verifications.ts'
 import type { FencedRun } from '../../store/fenced-run.ts'
 import { forgetOutages, pauseForOutage, pauseOf } from '../../store/pause.ts'
 import type { Tables } from '../../store/tables.ts'
-import { markCanary, type Part } from './waiting.ts'
+import { markFirst, type Stage } from './stage.ts'
 
-export interface CanaryParts {
-  readonly lookBack: (change: CanaryChange, signal: AbortSignal) => Promise<Look>
+export interface VerificationParts {
+  readonly lookBack: (change: VerifiedChange, signal: AbortSignal) => Promise<Look>
   readonly inBatches: boolean
-  readonly onNotices: (notices: CanaryVerdict['notices']) => void
+  readonly onNotices: (notices: VerificationResult['notices']) => void
   readonly log: Log
 }
 
-export interface CanaryDeps extends CanaryParts {
+export interface VerificationDeps extends VerificationParts {
   readonly db: Kysely<Tables>
   readonly fenced: FencedRun
   readonly times: Times
-  readonly drain: (part: Part) => Promise<void>
+  readonly apply: (stage: Stage) => Promise<void>
 }
 
 type Sizes = Map<Op, number>
@@ -48,13 +48,13 @@ type Sizes = Map<Op, number>
 type Sent = Omit<ReadBack, 'shown'> & Partial<Pick<ReadBack, 'shown'>>
 
 /** Blocks changes until the first ones of their operation were read back as sent; once per directory. */
-export class Canary {
-  readonly #deps: CanaryDeps
+export class Verification {
+  readonly #deps: VerificationDeps
   readonly #signal: AbortSignal
   /** Whether the entry of a refused change exists, by change number: one lookup each. */
   readonly #isThere = new Map<number, boolean>()
 
-  constructor(deps: CanaryDeps, signal: AbortSignal) {
+  constructor(deps: VerificationDeps, signal: AbortSignal) {
     this.#deps = deps
     this.#signal = signal
   }
@@ -63,16 +63,16 @@ export class Canary {
    * Sends the first changes of each operation, and more while too few were accepted. Returns whether it sent any.
    * @throws DirsyncdError `directory-unexpected` where the service shows other values than were sent
    */
-  async prove(part: Part): Promise<boolean> {
-    const sizes = await this.#unproved(part)
-    // An earlier part may have sent changes, or this part before the store was away.
+  async verify(stage: Stage): Promise<boolean> {
+    const sizes = await this.#unverified(stage)
+    // An earlier stage may have sent changes, or this stage before the store was away.
     for (const op of sizes.keys()) await this.#judge(op, sizes)
     let hasSent = false
     // A change may become due only after a change of another operation, so each operation gets several turns.
     for (let isMoving = sizes.size > 0; isMoving; hasSent ||= isMoving) {
       isMoving = false
       for (const [op, size] of sizes) {
-        if (!(await this.#send({ ...part, canary: op }, size))) continue
+        if (!(await this.#send({ ...stage, verifies: op }, size))) continue
         isMoving = true
         await this.#judge(op, sizes)
       }
@@ -80,46 +80,46 @@ export class Canary {
     return hasSent
   }
 
-  async #unproved({ phase }: Part): Promise<Sizes> {
+  async #unverified({ phase }: Stage): Promise<Sizes> {
     const { fenced } = this.#deps
     return fenced.write(async (trx, run) => {
       const sizes: Sizes = new Map()
-      for (const op of CANARY_OPS[phase]) {
+      for (const op of VERIFIED_OPS[phase]) {
         const verdict = await lastVerdict(trx, run, this.#kindOf(op))
-        if (verdict !== 'passed') sizes.set(op, verdict === 'failed' ? FIRST_AFTER_FAILURE : CANARY_CHANGES)
+        if (verdict !== 'passed') sizes.set(op, verdict === 'failed' ? FIRST_AFTER_FAILURE : FIRST_CHANGES)
       }
       return sizes
     })
   }
 
-  #kindOf(op: Op): CanaryKind {
+  #kindOf(op: Op): VerificationKind {
     const isCreate = op === 'create-user' || op === 'create-group'
-    return { op, inLists: isCreate && this.#deps.inBatches }
+    return { op, inBatches: isCreate && this.#deps.inBatches }
   }
 
-  async #send(part: Part & { readonly canary: Op }, most: number): Promise<boolean> {
-    const { fenced, drain } = this.#deps
-    const marked = await fenced.write((trx) => markCanary(trx, fenced.run, part, most))
+  async #send(stage: Stage & { readonly verifies: Op }, most: number): Promise<boolean> {
+    const { fenced, apply } = this.#deps
+    const marked = await fenced.write((trx) => markFirst(trx, fenced.run, stage, most))
     if (marked === 0) return false
-    await drain(part)
+    await apply(stage)
     return true
   }
 
   /** Removes an operation that has passed from `sizes`. The first changes after a failure cannot pass. */
   async #judge(op: Op, sizes: Sizes): Promise<void> {
     const { db, fenced, onNotices, log } = this.#deps
-    const sent = await sentCanary(db, fenced.run, op)
+    const sent = await firstSent(db, fenced.run, op)
     const refused = sent.filter(({ accepted }) => !accepted)
     const applied = [...sent.filter(({ accepted }) => accepted), ...(await this.#thereAllTheSame(refused))]
     if (applied.length === 0) return
-    const mayPass = sizes.get(op) === CANARY_CHANGES
-    const { failure, passed, notices } = judgeCanary(await this.#readBack(applied), { mayPass })
+    const mayPass = sizes.get(op) === FIRST_CHANGES
+    const { failure, passed, notices } = judgeVerification(await this.#readBack(applied), { mayPass })
     if (failure !== undefined) {
       await this.#store(op, 'failed')
       throw new DirsyncdError('directory-unexpected', failure)
     }
     onNotices(notices)
-    sizes.set(op, CANARY_CHANGES)
+    sizes.set(op, FIRST_CHANGES)
     if (!passed) return
     await this.#store(op, 'passed')
     sizes.delete(op)
@@ -137,7 +137,7 @@ export class Canary {
   }
 
   /** A refused create whose entry exists: the service created it, or another client did. */
-  async #thereAllTheSame(refused: readonly SentCanary[]): Promise<readonly SentCanary[]> {
+  async #thereAllTheSame(refused: readonly SentChange[]): Promise<readonly SentChange[]> {
     for (const { number, change } of refused)
       if (!this.#isThere.has(number)) this.#isThere.set(number, (await this.#ask(change))?.id === change.id)
     return refused.filter(({ number }) => this.#isThere.get(number) === true)
@@ -145,7 +145,7 @@ export class Canary {
 
   /** A service may show a change late. */
   async #readBack(applied: readonly Sent[]): Promise<readonly ReadBack[]> {
-    const { look } = this.#deps.times.canary
+    const { look } = this.#deps.times.verification
     let seen = await this.#lookAt(applied)
     for (let waitMs = look.first, leftMs = look.giveUp; leftMs > 0 && !seen.every(isAsSent); waitMs *= 2) {
       await sleep(Math.min(waitMs, leftMs), undefined, { signal: this.#signal })
@@ -166,7 +166,7 @@ export class Canary {
   }
 
   /** Repeats until the service answers. An outage pauses the target, as it does for changes. */
-  async #ask(change: CanaryChange): Promise<Shown | undefined> {
+  async #ask(change: VerifiedChange): Promise<Shown | undefined> {
     const { lookBack, fenced, times } = this.#deps
     const since = performance.now()
     for (let tries = 1; ; tries++) {

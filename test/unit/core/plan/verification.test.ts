@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { NoticeParams } from '../../../../src/core/notice.ts'
 import {
-  type CanaryChange,
-  judgeCanary,
+  type VerifiedChange,
+  judgeVerification,
   type ReadBack,
   type Shown,
-} from '../../../../src/core/plan/canary.ts'
+} from '../../../../src/core/plan/verification.ts'
 
 const NOTHING: Shown = { id: undefined, email: null, name: null, members: [] }
 
@@ -41,11 +41,11 @@ function createdGroup(id: string, name: string, shows: string): ReadBack {
 }
 
 function withMembers(id: string, want: readonly string[], members: readonly string[]): ReadBack {
-  const change: CanaryChange = { op: 'set-members', id, name: id, have: ['old'], want }
+  const change: VerifiedChange = { op: 'set-members', id, name: id, have: ['old'], want }
   return { change, status: 200, shown: { ...NOTHING, id, name: id, members } }
 }
 
-const judge = (readBacks: readonly ReadBack[]) => judgeCanary(readBacks, { mayPass: true })
+const judge = (readBacks: readonly ReadBack[]) => judgeVerification(readBacks, { mayPass: true })
 
 const ada = created('a', { email: 'ada@x.org', name: 'Ada' })
 const ben = created('b', { email: 'ben@x.org', name: 'Ben' })
@@ -215,8 +215,8 @@ const asStored = (value: string | undefined, change: (text: string) => string) =
   value === undefined || value === '' ? null : change(value)
 
 test('what may not pass is judged all the same', () => {
-  expect(judgeCanary([ada, ben], { mayPass: false })).toEqual({ passed: false, notices: [] })
-  expect(judgeCanary([ada, { ...ben, shown: undefined }], { mayPass: false }).failure).toContain(
+  expect(judgeVerification([ada, ben], { mayPass: false })).toEqual({ passed: false, notices: [] })
+  expect(judgeVerification([ada, { ...ben, shown: undefined }], { mayPass: false }).failure).toContain(
     'is not there',
   )
 })

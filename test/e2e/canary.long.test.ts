@@ -1,3 +1,0 @@
-import { canaryLongTests } from './canary.ts'
-
-canaryLongTests()

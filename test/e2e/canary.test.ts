@@ -1,3 +1,0 @@
-import { canaryTests } from './canary.ts'
-
-canaryTests()

@@ -1,0 +1,3 @@
+import { verificationLongTests } from './verification.ts'
+
+verificationLongTests()

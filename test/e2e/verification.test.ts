@@ -1,0 +1,3 @@
+import { verificationTests } from './verification.ts'
+
+verificationTests()
