@@ -1,5 +1,5 @@
 import type { DirectoryUser, UserEntry } from './entry.ts'
-import { forEachInSteps, PART, type Steps } from '../../base/steps.ts'
+import type { Steps } from '../../base/steps.ts'
 import { DIRECTORY, type Side, SOURCE, type UserTable } from './user-table.ts'
 
 /** The users of one side of a `UserTable` by external id. An entry is built on access. */
@@ -122,29 +122,6 @@ export function isAlike(sides: BothSides, id: string): boolean {
   const table = tableOf(sides)
   const row = table?.find(id, SOURCE) ?? -1
   return row >= 0 && table?.isOnBoth(row) === true
-}
-
-/** Visits the users of the source without those known to be equal on both sides. */
-export function* eachDiffering(sides: BothSides, visit: (user: UserEntry) => void): Steps<void> {
-  const table = tableOf(sides)
-  if (table === undefined) return yield* forEachInSteps(sides.source.values(), visit)
-  const source = sides.source as SourceUsers
-  return yield* eachRowDiffering(source, (row) => visit(source.entryOf(row)))
-}
-
-/** Visits the ids in the directory without users known to be equal on both sides. */
-export function* eachIdDiffering(sides: BothSides, visit: (id: string) => void): Steps<void> {
-  const table = tableOf(sides)
-  if (table === undefined) return yield* forEachInSteps(sides.directory.keys(), visit)
-  return yield* eachRowDiffering(sides.directory as DirectoryUsers, (row) => visit(table.idOf(row)))
-}
-
-function* eachRowDiffering(users: UsersOfSide<unknown>, visit: (row: number) => void): Steps<void> {
-  const { table } = users
-  for (let row = 0; row < table.rows; row += 1) {
-    if (row % PART === 0) yield
-    if (users.isRow(row) && !table.isOnBoth(row)) visit(row)
-  }
 }
 
 /** The users of the source without those known to be equal on both sides. */

@@ -1,7 +1,7 @@
 import type { Kind, UserEntry } from '../entries/entry.ts'
 import type { DirectorySnapshot, SourceSnapshot } from '../entries/snapshot.ts'
 import { atOnce, filterInSteps, forEachInSteps, type Steps } from '../../base/steps.ts'
-import { eachDiffering, eachIdDiffering, isAlike } from '../entries/users.ts'
+import { differingIds, differingUsers, isAlike } from '../entries/users.ts'
 import type { Plan } from './changes.ts'
 import { Draft } from './draft.ts'
 import type { EmailRulings } from './emails.ts'
@@ -21,7 +21,8 @@ export function* deleteCandidates(
   const twice: Record<Kind, Set<string | undefined>> = { user: new Set(), group: new Set() }
   for (const { code, kind, id } of directory.notices) if (code === 'shared-id') twice[kind].add(id)
   const users: string[] = []
-  yield* eachIdDiffering({ source: source.users, directory: directory.users }, (id) => {
+  const sides = { source: source.users, directory: directory.users }
+  yield* forEachInSteps(differingIds(sides, 'directory'), (id) => {
     if (!source.seen.user.has(id) && !twice.user.has(id)) users.push(id)
   })
   const listed = source.covers.groups ? [...directory.groups.keys()] : []
@@ -66,7 +67,7 @@ function* eachToCompare(
 ): Steps<void> {
   const sides = { source: source.users, directory: directory.users }
   if (only !== undefined || !selection.isAll) return yield* forEachInSteps(source.users.values(), visit)
-  yield* eachDiffering(sides, visit)
+  yield* forEachInSteps(differingUsers(sides), visit)
   return yield* forEachInSteps(emails.ruled, (id) => {
     const want = isAlike(sides, id) ? source.users.get(id) : undefined
     if (want !== undefined) visit(want)

@@ -24,7 +24,7 @@ import { countThereBefore, outcomesAtEnd, storePlan, unfinishedChanges } from '.
 import { quarantined } from '../../store/quarantine.ts'
 import { finishRun, type RunRecord, setRunState } from '../../store/runs.ts'
 import { closeChunksOfEndedRuns, workersOfEndedRuns } from '../apply/claim.ts'
-import { drainRun } from '../apply/drain.ts'
+import { applyRun } from '../apply/apply-loop.ts'
 import type { PassDeps, SyncSetup } from '../pass.ts'
 import type { Judged } from './run.ts'
 import type { History, Outcomes, RunStore } from './run-store.ts'
@@ -137,15 +137,27 @@ export class Session implements RunStore {
   /** A store that is away for a moment interrupts no run: while the lease lasts, applying resumes where it was. */
   async apply(judged: Judged, signal: AbortSignal): Promise<Outcomes> {
     const { db, onApply, isDead, log } = this.#deps
-    const { name: sync, queue, target, canary } = this.#setup
+    const { name: sync, queue, target, verification } = this.#setup
     if (judged.plan.length > 0) {
       await this.#fenced.write((trx) => setRunState(trx, this.#run.run, 'applying'))
-      const parts = { ...canary, onNotices: () => undefined, log: log.child({ sync, run: this.#run.run }) }
-      const deps = { db, queue, fenced: this.#fenced, target, isDead, canary: parts, times: this.#times }
+      const parts = {
+        ...verification,
+        onNotices: () => undefined,
+        log: log.child({ sync, run: this.#run.run }),
+      }
+      const deps = {
+        db,
+        queue,
+        fenced: this.#fenced,
+        target,
+        isDead,
+        verification: parts,
+        times: this.#times,
+      }
       onApply?.(sync)
       for (;;) {
         try {
-          await drainRun(deps, signal)
+          await applyRun(deps, signal)
           break
         } catch (error) {
           if (signal.aborted || !isAway(error)) throw error
