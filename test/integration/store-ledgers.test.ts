@@ -1,12 +1,12 @@
 import { type Kysely, sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { atOnce } from '../../src/base/steps.ts'
-import type { Shown } from '../../src/core/decide.ts'
-import { Decisions, EMPTY_LEDGER, type Ledger } from '../../src/core/decisions.ts'
-import { type Key, keyText } from '../../src/core/keys.ts'
+import type { Shown } from '../next/core/decide.ts'
+import { Decisions, EMPTY_LEDGER, type Ledger } from '../next/core/decisions.ts'
+import { type Key, keyText } from '../next/core/keys.ts'
 import { takeBaseline } from '../../src/core/plan/baseline.ts'
 import { addRun } from '../../src/store/runs.ts'
-import { encodeStates, loadStates, saveStates } from '../../src/store/next/check-states.ts'
+import { encodeStates, loadStates, saveStates } from '../next/store/check-states.ts'
 import {
   addDecision,
   loadLedger,
@@ -15,8 +15,8 @@ import {
   saveLedger,
   saveShown,
   shownIn,
-} from '../../src/store/next/ledgers.ts'
-import { NEXT_SCHEMA } from '../../src/store/next/schema.ts'
+} from '../next/store/ledgers.ts'
+import { NEXT_SCHEMA } from '../next/store/schema.ts'
 import { openStore } from '../../src/store/open.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
 import { tempDir } from '../support/temp.ts'

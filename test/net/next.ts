@@ -1,13 +1,13 @@
 import { atOnce } from '../../src/base/steps.ts'
-import { chosenKeys, decided, PARTS, type Shown as ShownKeys, shownBy } from '../../src/core/decide.ts'
-import { Decisions, EMPTY_LEDGER, type Ledger } from '../../src/core/decisions.ts'
-import type { States } from '../../src/core/checks/states.ts'
+import { chosenKeys, decided, PARTS, type Shown as ShownKeys, shownBy } from '../next/core/decide.ts'
+import { Decisions, EMPTY_LEDGER, type Ledger } from '../next/core/decisions.ts'
+import type { States } from '../next/core/checks/states.ts'
 import { UserTable } from '../../src/core/entries/user-table.ts'
 import { DirectoryUsers } from '../../src/core/entries/users.ts'
-import { all, type Key, keyText, wholeOf } from '../../src/core/keys.ts'
-import { SyncOrigin } from '../../src/sync/next/origin.ts'
-import { finish, type Job, type Judged, run as runNext } from '../../src/sync/next/run.ts'
-import type { Outcomes, RunStore } from '../../src/sync/next/run-store.ts'
+import { all, type Key, keyText, wholeOf } from '../next/core/keys.ts'
+import { SyncOrigin } from '../next/sync/origin.ts'
+import { finish, type Job, type Judged, run as runNext } from '../next/sync/run.ts'
+import type { Outcomes, RunStore } from '../next/sync/run-store.ts'
 import { DONE, Ram, type Row, type Run } from '../reference/store/ram.ts'
 import { deletedIdsLastDay, deletedLastDay } from '../reference/store/journal.ts'
 import {
@@ -19,7 +19,7 @@ import {
   unconverged,
 } from '../reference/store/convergence.ts'
 import { doneChanges, laterAttempts, storePlan } from '../reference/store/plans.ts'
-import { rulesOfUndo, UndoOrigin } from '../../src/sync/next/undo-origin.ts'
+import { rulesOfUndo, UndoOrigin } from '../next/sync/undo-origin.ts'
 import { addUndo } from '../reference/store/part-decisions.ts'
 import { addRun, nextWaitingRun } from '../reference/store/runs.ts'
 import { reference } from './reference.ts'
@@ -135,12 +135,12 @@ async function playRun(
     record.undo === null
       ? new SyncOrigin({ source: newSource(step), readDirectory, table, isAsked: false })
       : new UndoOrigin({
-          undo: record.undo as never,
+          undo: record.undo,
           rules,
           table,
           readDirectory,
           doneChanges: () => doneChanges(ram, record.undo!.run) as never,
-          laterAttempts: () => laterAttempts(ram, record.undo!.run) as never,
+          laterAttempts: () => laterAttempts(ram, record.undo!.run),
         })
   let judged: Judged | undefined
   const store: RunStore = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { atOnce } from '../../../src/base/steps.ts'
-import { blocksOf, keysOfChange, Rest } from '../../../src/core/blocked.ts'
-import { order } from '../../../src/core/order.ts'
+import { blocksOf, keysOfChange, Rest } from '../../next/core/blocked.ts'
+import { order } from '../../next/core/order.ts'
 import { emptied, grace, leavers, maxDeletes, person, snapshots, sync, type ToyUser } from './run/toys.ts'
 import type { Ended } from './run/ram.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { forEachInSteps } from '../../../../src/base/steps.ts'
-import { containerEmptied } from '../../../../src/core/checks/container-emptied.ts'
-import { grace } from '../../../../src/core/checks/grace.ts'
-import { rejected } from '../../../../src/core/checks/rejected.ts'
+import { containerEmptied } from '../../../next/core/checks/container-emptied.ts'
+import { grace } from '../../../next/core/checks/grace.ts'
+import { rejected } from '../../../next/core/checks/rejected.ts'
 import type { SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
 import {
   approving,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { notPersisted } from '../../../../src/core/checks/not-persisted.ts'
-import { quarantine } from '../../../../src/core/checks/quarantine.ts'
-import type { Refusal } from '../../../../src/core/checks/refusals.ts'
+import { notPersisted } from '../../../next/core/checks/not-persisted.ts'
+import { quarantine } from '../../../next/core/checks/quarantine.ts'
+import type { Refusal } from '../../../next/core/checks/refusals.ts'
 import { type Change, fingerprint } from '../../../../src/core/plan/change.ts'
 import { approving, blocksOf, directoryOf, factsOf, leftAfter, ofKey, sourceOf } from './build.ts'
 

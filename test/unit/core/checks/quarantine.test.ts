@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { quarantine } from '../../../../src/core/checks/quarantine.ts'
-import type { Refusal } from '../../../../src/core/checks/refusals.ts'
+import { quarantine } from '../../../next/core/checks/quarantine.ts'
+import type { Refusal } from '../../../next/core/checks/refusals.ts'
 import { type Change, fingerprint } from '../../../../src/core/plan/change.ts'
-import { rejected } from '../../../../src/core/checks/rejected.ts'
+import { rejected } from '../../../next/core/checks/rejected.ts'
 import { approving, blocksOf, directoryOf, factsOf, leftAfter, ofKey, rejecting, sourceOf } from './build.ts'
 
 const source = sourceOf([{ id: 'a', name: 'New', email: 'new@example.org' }, 'b', 'c'], { g: ['a', 'b'] })

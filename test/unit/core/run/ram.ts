@@ -1,7 +1,7 @@
 import { atOnce } from '../../../../src/base/steps.ts'
-import type { Block, Check } from '../../../../src/core/checks/check.ts'
-import { asked } from '../../../../src/core/checks/asked.ts'
-import { rejected } from '../../../../src/core/checks/rejected.ts'
+import type { Block, Check } from '../../../next/core/checks/check.ts'
+import { asked } from '../../../next/core/checks/asked.ts'
+import { rejected } from '../../../next/core/checks/rejected.ts'
 import {
   chosenKeys,
   decided,
@@ -10,17 +10,17 @@ import {
   type Selection,
   type Shown,
   shownBy,
-} from '../../../../src/core/decide.ts'
-import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
-import { diff } from '../../../../src/core/diff/diff.ts'
-import type { DiffRules, Snapshots } from '../../../../src/core/diff/differences.ts'
-import { type Facts, firstFacts, judge } from '../../../../src/core/judge.ts'
-import { type FactKey, type Key, keyText } from '../../../../src/core/keys.ts'
-import { afterApplying, afterCompleteRun, asking } from '../../../../src/core/ledger.ts'
-import { isRemoval, order } from '../../../../src/core/order.ts'
+} from '../../../next/core/decide.ts'
+import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../next/core/decisions.ts'
+import { diff } from '../../../next/core/diff/diff.ts'
+import type { DiffRules, Snapshots } from '../../../next/core/diff/differences.ts'
+import { type Facts, firstFacts, judge } from '../../../next/core/judge.ts'
+import { type FactKey, type Key, keyText } from '../../../next/core/keys.ts'
+import { afterApplying, afterCompleteRun, asking } from '../../../next/core/ledger.ts'
+import { isRemoval, order } from '../../../next/core/order.ts'
 import type { Change } from '../../../../src/core/plan/change.ts'
-import { within } from '../../../../src/core/within.ts'
-import type { Left } from '../../../../src/core/without.ts'
+import { within } from '../../../next/core/within.ts'
+import type { Left } from '../../../next/core/without.ts'
 
 /** A run as `sync/run.ts` makes it, on a store in RAM: toy checks judge toy worlds, the rest is the core. */
 export interface World extends Snapshots {

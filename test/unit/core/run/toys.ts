@@ -1,10 +1,10 @@
 import type { Steps } from '../../../../src/base/steps.ts'
-import type { Block } from '../../../../src/core/checks/check.ts'
-import type { DiffRules } from '../../../../src/core/diff/differences.ts'
+import type { Block } from '../../../next/core/checks/check.ts'
+import type { DiffRules } from '../../../next/core/diff/differences.ts'
 import type { GroupEntry, Kind, UserEntry } from '../../../../src/core/entries/entry.ts'
-import { all, type Field, type Key, type Keys, KeySet, keyText, wholeOf } from '../../../../src/core/keys.ts'
-import { isRemoval } from '../../../../src/core/order.ts'
-import type { Left } from '../../../../src/core/without.ts'
+import { all, type Field, type Key, type Keys, KeySet, keyText, wholeOf } from '../../../next/core/keys.ts'
+import { isRemoval } from '../../../next/core/order.ts'
+import type { Left } from '../../../next/core/without.ts'
 import {
   type Ended,
   type Job,

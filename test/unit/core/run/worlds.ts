@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { atOnce } from '../../../../src/base/steps.ts'
-import { diff } from '../../../../src/core/diff/diff.ts'
-import type { Differences, DiffRules } from '../../../../src/core/diff/differences.ts'
-import { all, type Key, keyText, wholeOf } from '../../../../src/core/keys.ts'
+import { diff } from '../../../next/core/diff/diff.ts'
+import type { Differences, DiffRules } from '../../../next/core/diff/differences.ts'
+import { all, type Key, keyText, wholeOf } from '../../../next/core/keys.ts'
 import type { Ended, Job, ToyCheck, World } from './ram.ts'
 import {
   deletedBefore,

@@ -1,0 +1,20 @@
+import { forEachInSteps } from '../../../../src/base/steps.ts'
+import { KeySet, parseKey } from '../keys.ts'
+import type { Check } from './check.ts'
+
+/**
+ * What was asked stays blocked until it is decided, also where the check that asked would no longer object: of 60
+ * deletes over a limit of 50, approving 11 does not release the other 49. It is judged with the guards, so that all
+ * other checks judge as if nothing had been asked.
+ */
+export const asked: Check = {
+  name: 'asked',
+  *judge({ left, decisions }) {
+    const keys = new KeySet()
+    yield* forEachInSteps(decisions.open(), (text) => {
+      const key = parseKey(text)
+      if (key !== undefined && left.has(key)) keys.add(key)
+    })
+    return [{ code: 'asked', until: 'decision', keys }]
+  },
+}

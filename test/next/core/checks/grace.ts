@@ -1,0 +1,58 @@
+import { forEachInSteps, type Steps } from '../../../../src/base/steps.ts'
+import { deleteOf, type Key, KeySet, keyText, wholeOf } from '../keys.ts'
+import { isAwaited } from './awaited.ts'
+import type { Check, Moment } from './check.ts'
+import { type Delay, untilConfirmed, untilDue } from './delay.ts'
+import type { RunFacts } from './run-facts.ts'
+import type { Absence, States } from './states.ts'
+
+/**
+ * An entry is deleted when it was absent for the grace period; its user leaves the groups at once. Where the server's
+ * replication state is unknown, a second read has to lack the entry before anything of it is done.
+ */
+export const grace: Check<RunFacts> = {
+  name: 'grace',
+  next: nextAbsences,
+  *judge({ wanted, grace: rule, states, now }) {
+    const [graceKeys, unconfirmed] = [new KeySet(), new KeySet()]
+    const delays = new Map<string, Delay>()
+    for (const kind of ['user', 'group'] as const)
+      yield* forEachInSteps(wanted.absent[kind], (id) => {
+        const absence = states.grace?.[kind].get(id) ?? { since: now, reads: 0 }
+        const [confirming, waiting] = [untilConfirmed(rule, absence, now), untilDue(rule, kind, absence, now)]
+        const key = confirming === undefined ? deleteOf(kind, id) : wholeOf(deleteOf(kind, id))
+        const delay = confirming ?? waiting
+        if (delay === undefined) return
+        delays.set(keyText(key), delay)
+        if (confirming === undefined) graceKeys.add(key)
+        else unconfirmed.add(key)
+      })
+    const of = (key: Key): Delay | undefined => delays.get(keyText(key))
+    return [
+      { code: 'grace', until: 'time', keys: graceKeys, of },
+      { code: 'absence-unconfirmed', until: 'time', keys: unconfirmed, of },
+    ]
+  },
+}
+
+/** Since when entries are absent: with the plan who is there again, at the end of a run who is missing. */
+function* nextAbsences(facts: RunFacts, moment: Moment): Steps<Partial<States>> {
+  const { wanted, states, rechecks, now } = facts
+  const next = { user: new Map<string, Absence>(), group: new Map<string, Absence>() }
+  for (const kind of ['user', 'group'] as const) {
+    const before = states.grace?.[kind] ?? new Map<string, Absence>()
+    const isBack = (id: string): boolean =>
+      wanted.snapshots.source.seen[kind].has(id) || rechecks.entries[kind].get(id) === 'present'
+    if (moment.at === 'begun')
+      yield* forEachInSteps(before, ([id, absence]) => !isBack(id) && next[kind].set(id, absence))
+    else
+      yield* forEachInSteps(wanted.absent[kind], (id) => {
+        if (moment.deleted[kind].has(id) || isBack(id)) return
+        const known = before.get(id)
+        const { since, reads } = known ?? { since: now, reads: 0 }
+        if (isAwaited(facts, kind, id)) next[kind].set(id, { since, reads: reads + 1 })
+        else if (known !== undefined) next[kind].set(id, known)
+      })
+  }
+  return { grace: next }
+}
