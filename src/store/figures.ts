@@ -133,7 +133,7 @@ function select(syncs: readonly WatchedSync[]) {
   const ofSync = sql`r.sync = w.sync AND r.target = w.target AND r.mode = 'sync' AND r.undo IS NULL`
   const newest = (what: ReturnType<typeof sql>, which: ReturnType<typeof sql>) =>
     sql`(SELECT ${what} FROM dirsyncd.runs AS r WHERE ${ofSync} AND ${which} ORDER BY r.run DESC LIMIT 1)`
-  // Of all stages: the counter `pending` is of the current one.
+  // The counter `pending` is of the current stage only.
   const withoutOutcome = sql`greatest(0, r.stored_changes - COALESCE((SELECT sum(ended::int)
     FROM dirsyncd.applying AS a, jsonb_each_text(a.outcomes) AS o (state, ended) WHERE a.run = r.run), 0))`
   const applying = sql`r.sync = w.sync AND r.finished_at IS NULL AND r.state = 'applying'`

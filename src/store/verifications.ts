@@ -57,8 +57,8 @@ export interface SentChange {
 }
 
 /**
- * Of this run's first changes of an operation: those that the service accepted, and the creates that it refused, because
- * it may have created their entries.
+ * This run's first changes of an operation that the service accepted, and the creates that it refused: it may have
+ * created their entries.
  */
 export async function firstSent(db: Kysely<Tables>, run: number, op: Op): Promise<readonly SentChange[]> {
   const { rows } = await sql<SentChange>`SELECT number, change, status,

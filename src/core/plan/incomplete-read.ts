@@ -35,8 +35,8 @@ export function refuseIncompleteRead(
 const MOST_LOOKED_UP = 1000
 
 /**
- * The kinds whose creates are looked up before they are sent: all, unless the list was proved empty, or more than 1,000
- * are created on a proved list.
+ * The kinds whose creates are looked up before they are sent. A kind is left out where its list was proved empty, or
+ * where more than 1,000 are created on a proved list.
  *
  * @param before the entries of the source in the last complete run
  * @param lacksCreated the list lacks an entry that was created in the last 24 hours, or that is not known

@@ -44,7 +44,7 @@ export interface SharedOutcome {
   readonly outcome: Outcome | undefined
 }
 
-/** What the service did with a batch, other than to create its entries as sent. */
+/** The service did not create the entries of a batch as they were sent. */
 export interface BatchFault {
   readonly id: string | undefined
   readonly detail: string

@@ -41,7 +41,7 @@ export class Dispatcher {
     if (missing > 0) await enqueueTickets(queue, { run: fenced.run, epoch: fenced.epoch, most }, missing)
   }
 
-  /** What all workers do in about a second. The first changes are one chunk: requests of the same size as the rest. */
+  /** About a second of work for all workers. The first changes are one chunk, so their requests have the size of the rest. */
   #chunkSize(pending: number, changesPerMs: number): number {
     if (this.#stage.verifies !== undefined) return LARGEST
     const size = Math.min(LARGEST, Math.max(1, Math.round(changesPerMs * BUSY_MS)))
