@@ -1,5 +1,4 @@
 import { defineConfig } from 'vitest/config'
-import { ramStore } from './test/net/ram-store.ts'
 import { keepCompiled } from './test/support/compile-cache.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
 import { useMemoryForFiles } from './test/support/memory-files.ts'
@@ -45,7 +44,6 @@ export default defineConfig({
         },
       },
       {
-        plugins: [ramStore()],
         test: {
           name: 'net',
           include: ['test/net/**/*.test.ts'],

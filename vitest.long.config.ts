@@ -1,5 +1,4 @@
 import { defineConfig } from 'vitest/config'
-import { ramStore } from './test/net/ram-store.ts'
 import { keepCompiled } from './test/support/compile-cache.ts'
 import { PATIENCE } from './test/support/patience.ts'
 
@@ -31,7 +30,6 @@ export default defineConfig({
         },
       },
       {
-        plugins: [ramStore()],
         test: {
           name: 'net',
           include: [NET],

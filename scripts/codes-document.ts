@@ -14,7 +14,8 @@ codes, are in [errors.md](errors.md).
 const BLOCKS_HEAD = `
 ## Blocks
 
-Why changes are not made now. A guard stops the whole plan; an anomaly blocks only the changes that it names.
+Why changes are not made now. A rule or an anomaly blocks the changes that it names; a guard stops the whole plan. What an
+operator has to decide is a question of the run.
 `
 
 const NOTICES_HEAD = `

@@ -51,7 +51,7 @@ const VALUES = {
         ca: '/etc/dirsyncd/hooks-ca.pem',
         proxy: 'http://proxy.example.org:3128',
       },
-      { name: 'chat', type: 'slack', url: { file: '/run/secrets/slack-url' }, events: ['held', 'failing'] },
+      { name: 'chat', type: 'slack', url: { file: '/run/secrets/slack-url' }, events: ['asking', 'failing'] },
       {
         name: 'mail',
         type: 'email',

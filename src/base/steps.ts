@@ -1,8 +1,8 @@
 /** Long work in parts; other work may run at each `yield`. Returns the result. */
 export type Steps<T> = Generator<undefined, T, undefined>
 
-/** Entries of one part, which takes a few milliseconds. */
-export const PART = 2048
+/** Entries of one part, which takes a few milliseconds: a check may look at some hundred texts of each. */
+export const PART = 64
 
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
@@ -35,6 +35,13 @@ export function* filterInSteps<T>(items: readonly T[], test: (item: T) => boolea
     if (test(item)) passed.push(item)
   })
   return passed
+}
+
+/** A copy, made with a `yield` after each part. */
+export function* copyInSteps<Key, Value>(map: ReadonlyMap<Key, Value>): Steps<Map<Key, Value>> {
+  const copy = new Map<Key, Value>()
+  yield* forEachInSteps(map, ([key, value]) => copy.set(key, value))
+  return copy
 }
 
 /** As `every`, with a `yield` after each part. */

@@ -2,7 +2,6 @@ import type { Config } from '../config/config.ts'
 import { sentence } from '../base/errors.ts'
 import type { Metrics, Sample } from '../ui/metrics/metrics.ts'
 import type { LabelsOf, NameOf } from '../ui/metrics/table.ts'
-import { undecided } from '../core/plan/decide.ts'
 import { waitingDeliveries } from '../store/notifications.ts'
 import { figuresOf, hasTimeAgain, storeBytes, type SyncFigures } from '../store/figures.ts'
 import { dueOf } from './readiness.ts'
@@ -60,7 +59,7 @@ async function addStore({ store }: Site, { syncs, notifications }: Config, add: 
     if (due !== undefined && !hasTimeAgain(figures, due))
       add('dirsyncd_sync_due_timestamp_seconds', { sync: figures.sync }, due.getTime() / 1000)
     addRuns(figures, add)
-    addHold(figures, add)
+    addBlocked(figures, add)
     addDirectory(figures, add)
   }
   const waiting = Map.groupBy(await waitingDeliveries(store.db), (each) => channelOfKey(each.channel))
@@ -98,16 +97,17 @@ function addRuns({ sync, planned, ...figures }: SyncFigures, add: Add): void {
   for (const [code, count] of Object.entries(notices)) add('dirsyncd_notices', { sync, code }, count)
 }
 
-function addHold({ sync, hold, planned }: SyncFigures, add: Add): void {
-  add('dirsyncd_held_changes', { sync }, hold?.undecided ?? 0)
-  add('dirsyncd_held_runs', { sync }, hold === null ? 0 : 1)
-  if (hold?.expiresAt) {
-    add('dirsyncd_hold_expires_timestamp_seconds', { sync }, hold.expiresAt.getTime() / 1000)
+function addBlocked({ sync, asking, planned }: SyncFigures, add: Add): void {
+  add('dirsyncd_open_questions', { sync }, asking?.questions ?? 0)
+  if (planned === null) return
+  const { rejected, lastRejection } = planned.counts
+  for (const [op, count] of Object.entries(rejected)) add('dirsyncd_rejected_changes', { sync, op }, count)
+  if (lastRejection !== null)
+    add('dirsyncd_last_rejection_timestamp_seconds', { sync }, seconds(new Date(lastRejection.at)))
+  for (const [code, blocks] of Map.groupBy(planned.blocks, (block) => block.code)) {
+    const changes = blocks.reduce((all, block) => all + block.changes, 0)
+    add('dirsyncd_blocked_changes', { sync, code, until: blocks[0]!.until }, changes)
   }
-  const findings = new Map<string, number>()
-  for (const { code, changes } of undecided('done', planned?.breaches ?? []))
-    findings.set(code, (findings.get(code) ?? 0) + changes)
-  for (const [finding, changes] of findings) add('dirsyncd_withheld_changes', { sync, finding }, changes)
 }
 
 function addDirectory({ sync, pause, outages, token }: SyncFigures, add: Add): void {

@@ -31,7 +31,9 @@ function sidesOf({ sync, source, client }: SyncParts, salt: string, stopped: Abo
     find: (wanted, signal) => source.find(wanted, or(signal)),
     lookUp: (key, signal) => lookUp(client, sync.directory.directoryId, key, or(signal)),
     rules: rulesOf(sync),
+    limits: sync.guards,
     grace: sync.grace,
+    approvalsExpireAfterMs: sync.approvalsExpireAfterMs,
     options: hashOptions(decisiveOptions(sync), salt),
   }
 }

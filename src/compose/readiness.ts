@@ -37,7 +37,7 @@ async function away(what: 'store' | 'queue', work: Promise<unknown>): Promise<Ob
 }
 
 /**
- * A store is away, or a sync has not succeeded since its schedule called for it three times. A held or paused sync is not late. A decision, a
+ * A store is away, or a sync has not succeeded since its schedule called for it three times. A paused sync, and one whose plan a guard stopped and that asks, is not late. A decision, a
  * resumption and the start of this daemon begin a new count of three.
  */
 export async function whyDaemonIsNotReady(
@@ -68,8 +68,8 @@ export function dueOf({ name, schedule }: SyncConfig, figures: SyncFigures, now:
 }
 
 function isLate(figures: SyncFigures, due: Date, startedAt: Date): boolean {
-  const { lastAttempt, hold, isPaused, planned } = figures
+  const { lastAttempt, asking, isPaused, planned } = figures
   if (isPaused || lastAttempt === null) return false
-  if (hold !== null && planned?.state === 'held') return false
+  if (asking !== null && planned?.state === 'held') return false
   return startedAt < due && isPastDue(figures, due)
 }

@@ -5,10 +5,10 @@ import type { AccessManagementClient } from '../api/client/client.ts'
 import type { SyncConfig } from '../config/config.ts'
 import { decisiveOptions } from '../config/options.ts'
 import { hashOptions } from '../core/plan/configuration.ts'
-import type { PlanRules } from '../core/plan/inputs.ts'
+import type { DiffRules } from '../core/diff/rules.ts'
 import type { Source } from '../source/source.ts'
 import { TokenWatch } from '../store/token-watch.ts'
-import type { SyncSetup } from '../sync/pass.ts'
+import type { SyncSetup } from '../sync/session.ts'
 import { lookBack } from '../target/look-back.ts'
 import { readDirectory } from '../target/read-directory.ts'
 import { createBatch } from '../target/batch/create-batch.ts'
@@ -33,7 +33,7 @@ export function openSyncParts(stack: AsyncDisposableStack, sync: SyncConfig, sit
   return { sync, client, source: openSource(source, site.log.child({ sync: name }), shared) }
 }
 
-export function rulesOf({ policy, directory, entries }: SyncConfig): PlanRules {
+export function rulesOf({ policy, directory, entries }: SyncConfig): DiffRules {
   const { membership, allowedDomains = [], dropBadEmails, emails } = directory
   return { policy, membership, allowedDomains, dropBadEmails, emails, entries }
 }
@@ -82,7 +82,7 @@ export function openSetup(
       readDirectory(client, { ...directory, membership }, signal, table),
     rules: rulesOf(sync),
     limits: sync.guards,
-    holdMs: sync.holdMs,
+    approvalsExpireAfterMs: sync.approvalsExpireAfterMs,
     grace: sync.grace,
     options: hashOptions(decisiveOptions(sync), site.deviceId),
     queue,

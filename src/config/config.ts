@@ -5,9 +5,8 @@ import type { EmailOptions } from '../ui/notify/channels/email.ts'
 import type { SlackOptions } from '../ui/notify/channels/slack.ts'
 import type { WebhookOptions } from '../ui/notify/channels/webhook.ts'
 import type { NotificationEvent } from '../ui/notify/notification.ts'
-import type { Emails } from '../core/plan/emails.ts'
-import type { Grace } from '../core/plan/grace.ts'
-import type { GuardLimits } from '../core/plan/guards.ts'
+import type { Grace } from '../core/checks/run-facts.ts'
+import type { GuardLimits } from '../core/checks/limits.ts'
 import type { Membership, Policy } from '../core/plan/policy.ts'
 import type { EntryRules } from '../core/plan/selection.ts'
 import type { CommandSourceOptions } from '../source/command/options.ts'
@@ -46,7 +45,7 @@ export interface DirectoryConfig {
   readonly ca: string | undefined
   readonly proxy: string | undefined
   readonly membership: Membership
-  readonly emails: Emails
+  readonly emails: 'unique' | 'shared'
 }
 
 export interface SyncConfig {
@@ -59,7 +58,7 @@ export interface SyncConfig {
   readonly policy: Policy
   readonly guards: GuardLimits
   /** How long a held plan can be approved, in milliseconds. */
-  readonly holdMs: number
+  readonly approvalsExpireAfterMs: number
   readonly grace: Grace
   /** Options as written, by key, and the CA files' certificates: equal only where the sync did not change. */
   readonly written: Options

@@ -13,7 +13,7 @@ import type {
 } from './config.ts'
 import type { ParsedConfig, ParsedSync } from './schema.ts'
 import type { Options } from '../core/plan/configuration.ts'
-import type { DeleteAfter, Grace } from '../core/plan/grace.ts'
+import type { DeleteAfter, Grace } from '../core/checks/run-facts.ts'
 import { DirsyncdError } from '../base/errors.ts'
 import { flatOptions } from '../base/yaml/options.ts'
 import { programEnvironment } from '../base/secrets/program-environment.ts'
@@ -118,7 +118,7 @@ function syncConfig(sync: ParsedSync, option: string, context: SyncContext): Syn
     entries: sync.entries,
     policy: sync.policy,
     guards: sync.guards,
-    holdMs: sync.guards.holdsExpireAfter,
+    approvalsExpireAfterMs: sync.guards.approvalsExpireAfter,
     grace: graceOptions(sync),
     written: { ...flatOptions(sync), ...authorities(sync, context) },
   }

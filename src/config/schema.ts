@@ -78,21 +78,23 @@ const guards = z
     users: entryLimits().describe('Limits for users.'),
     groups: entryLimits().describe('Limits for groups.'),
     memberships: memberLimits().describe('Limits for members that are added to groups or removed.'),
-    minSourceUsers: count.default(1).describe('A source with fewer users holds the run.'),
+    minSourceUsers: count.default(1).describe('A source with fewer users stops the plan.'),
     maxSourceShrinkPercent: percent
       .default(20)
-      .describe('Every delete is held when the source has shrunk by more than this since the last good run.'),
+      .describe(
+        'Every delete needs approval when the source has shrunk by more than this since the last complete run.',
+      ),
     maxMovedIds: count
       .default(10)
       .describe(
-        'Most ids in one run that seem to belong to another person now, because name and e-mail change completely.',
+        'Most ids in one run that seem to belong to another user now, because name and e-mail change completely.',
       ),
-    holdsExpireAfter: retentionTime()
+    approvalsExpireAfter: retentionTime()
       .prefault('7d')
-      .describe('A held run expires after this time without a decision, and the next run asks again.'),
+      .describe('An approval that no run has used ends after this time, and an operator is asked again.'),
   })
   .prefault({})
-  .describe('Limits beyond which a run is held until a person approves it.')
+  .describe('Limits beyond which a plan is held until an operator approves it.')
 
 const hostName = z
   .string()

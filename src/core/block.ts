@@ -1,6 +1,8 @@
+import type { BlockedKeys, FactKey, Key } from './keys.ts'
 import type { Kind } from './entries/entry.ts'
 import type { Fact } from './facts.ts'
 import type { Examples, UnconfirmedRemoval } from './notice.ts'
+import type { Policy } from './plan/policy.ts'
 
 export type Guarded = 'users' | 'groups' | 'memberships'
 
@@ -49,44 +51,49 @@ export interface NotNewer {
   readonly needsApproval: boolean
 }
 
-/** Why a group shows no member although members may be there. */
-export type EmptiedReason =
-  | UnconfirmedRemoval
-  | { readonly code: 'attribute-not-read'; readonly params: { readonly attributes: readonly string[] } }
+/** What the members of a group came from, and shows none now: the whole group, one of its attributes, or a group within it. */
+export type SilentHow = 'no-members' | 'not-read' | 'not-shown-by-any-group' | 'not-shown' | 'group-absent'
 
-/** `removals` of `groups`; a user may be in several of them. */
-export interface Removals {
-  readonly removals: number
-  readonly groups: Examples
-}
-
-export type GroupEmptied =
-  | {
-      readonly how: 'no-members'
-      readonly group: string
-      readonly had: number
-      readonly reason: EmptiedReason | null
-    }
-  /** The attributes of the group with this DN listed members in the last complete run. */
-  | ({
-      readonly how: 'attribute-empty'
-      readonly list: string
-      readonly attributes: readonly string[]
-      readonly why: 'not-read' | 'not-shown' | 'not-shown-by-any-group'
-    } & Removals)
-  | ({ readonly how: 'since-earlier-run' } & Removals)
-  | { readonly how: 'absent'; readonly group: string }
-
-/** The absent group is in the lists of others, or one of their unresolved members may be its new DN. */
-export interface NestedGroupAbsent extends Removals {
-  readonly group: string
-  readonly how: 'still-listed' | 'perhaps-renamed'
-  readonly listedBy: Examples
-  readonly unresolved: Examples
-}
+type NoParams = Readonly<Record<string, never>>
 
 export type BlockParams = {
+  // rules: whether a change may be made at all
+  readonly rejected: NoParams
+  readonly policy: { readonly policy: Policy }
+  readonly protected: NoParams
+  /** So many entries of the source could not be understood. */
+  readonly unreadable: { readonly entries: number }
+  readonly grace: NoParams
+  /** The server shows no replication state, so a second read has to lack the entry. */
+  readonly 'absence-unconfirmed': NoParams
+  readonly quarantine: NoParams
+  readonly 'not-persisted': NoParams
+  /** A read of some entries only, where the check needs all of them. */
+  readonly 'partial-read': { readonly check: string }
+  // anomalies: what the read shows is suspicious
+  readonly 'seen-again': NoParams
+  readonly 'server-not-newer': NotNewer
+  /** `leftFilter` of the absent entries are in the source, outside the sync's filter. */
+  readonly 'container-emptied': {
+    readonly kind: Kind
+    readonly container: string
+    readonly absent: number
+    readonly leftFilter: number
+  }
+  /** `lists`: DNs of what shows no member now. A user may be in several of the groups. */
+  readonly 'group-emptied': {
+    readonly how: SilentHow
+    readonly groups: Examples
+    readonly lists: Examples
+    readonly attributes: readonly string[]
+    readonly removals: number
+  }
+  readonly 'removals-not-confirmed': NoParams
+  /** This sync deleted them within the last day. */
+  readonly 'recently-deleted': NoParams
   // guards: they stop the plan
+  /** An earlier run asked about it. */
+  readonly asked: NoParams
   readonly 'first-contact': {
     readonly deletes: Readonly<Record<Guarded, number>>
     /** Deletes of later runs that this one would start. */
@@ -98,26 +105,7 @@ export type BlockParams = {
     Updates &
     Share &
     Limit & { readonly since: number; readonly keys: readonly string[]; readonly isLater: boolean }
-  /** `by`: the operator who approved the rest of the plan of `run`. */
-  readonly 'left-out': { readonly by: string; readonly run: number }
   readonly 'undo-deletes': { readonly run: number; readonly users: number; readonly groups: number }
-  // anomalies: they block the changes that they name
-  readonly 'server-not-newer': NotNewer
-  /** `leftFilter` of the absent entries are in the source, outside the sync's filter. */
-  readonly 'container-emptied': {
-    readonly kind: Kind
-    readonly container: string
-    readonly absent: number
-    readonly leftFilter: number
-    readonly wasFound: boolean
-  }
-  /** No group of the source lists a member; so many did in the last complete run. */
-  readonly 'members-gone': { readonly before: number }
-  readonly 'group-emptied': GroupEmptied
-  readonly 'nested-group-absent': NestedGroupAbsent
-  readonly 'members-unproved': { readonly groups: number; readonly reason: UnconfirmedRemoval }
-  /** This sync deleted them within the last day. */
-  readonly reborn: { readonly kind: Kind; readonly entries: number }
 } & Readonly<
   Record<`empty-directory-${'users' | 'groups'}`, { readonly kind: Kind; readonly before: number }>
 > &
@@ -135,6 +123,38 @@ export type BlockParams = {
 export type BlockCode = keyof BlockParams
 
 export type BlockReason = Fact<BlockParams>
+
+/** Times are ISO 8601. How long a delete still waits: until a time, or for so many more reads. */
+export type Delay = { readonly since: string } & ({ readonly until: string } | { readonly reads: number })
+
+/** What is true of one blocked key alone. */
+export interface KeyFacts {
+  readonly rejected: {
+    readonly run: number
+    readonly by: string
+    readonly at: string
+    readonly reason: string
+  }
+  readonly grace: Delay
+  readonly 'absence-unconfirmed': Delay
+  readonly quarantine: { readonly answer: string }
+  readonly 'not-persisted': {
+    readonly how: 'not-listed' | 'not-kept' | 'missing-but-listed' | 'not-deleted' | 'not-changed'
+  }
+  readonly 'removals-not-confirmed': UnconfirmedRemoval
+  /** The DN of what listed `had` members, and the attribute. */
+  readonly 'group-emptied': {
+    readonly how: SilentHow
+    readonly dn: string
+    readonly attribute: string | null
+    readonly had: number
+  }
+  /** Why it was asked about. */
+  readonly asked: { readonly codes: readonly string[] }
+}
+
+/** By code; none where a block says all. */
+export type FactsOf<Code extends BlockCode> = Code extends keyof KeyFacts ? KeyFacts[Code] : never
 
 export interface ServerParams {
   readonly 'first-read': { readonly server: string }
@@ -155,3 +175,25 @@ export type NoStateReason =
 
 /** Why a read of the server may change what it may. */
 export type ServerState = Fact<ServerParams>
+
+/**
+ * What ends a block: an operator's decision, time, a better read of the source, another configuration, or the service.
+ * An approval lifts only the first two.
+ */
+export type Until = 'decision' | 'time' | 'read' | 'configuration' | 'service'
+
+/** Why changes are not made now. */
+export type Block<Code extends BlockCode = BlockCode> = Code extends BlockCode ? BlockOf<Code> : never
+
+interface BlockOf<Code extends BlockCode> {
+  readonly code: Code
+  readonly params: BlockParams[Code]
+  /** What is true of one key alone, such as until when it waits. */
+  readonly of?: ((key: Key) => FactsOf<Code> | undefined) | undefined
+  readonly keys: BlockedKeys
+  readonly until: Until
+  /** Set where the whole plan stops: only approved keys are made. */
+  readonly stops?: 'plan' | undefined
+  /** The fact that the operator is asked about, where it is not the keys. */
+  readonly asks?: FactKey | undefined
+}

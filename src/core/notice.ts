@@ -32,16 +32,6 @@ export function examplesOf(values: readonly string[], total = values.length, mos
   return { examples, total }
 }
 
-/** A change that is not made, or the part of it that is not. `field`: the only one of an update. */
-export interface NotMade {
-  readonly op: Op
-  readonly name: string | null
-  readonly email: string | null
-  readonly field: 'email' | 'name' | null
-  readonly added: number
-  readonly removed: number
-}
-
 interface EmailFault extends Place {
   readonly email: string
   readonly why: 'no-address' | 'other-domain'
@@ -59,26 +49,11 @@ interface EmailConflict extends Place {
   } | null
 }
 
-/** Times are ISO 8601. */
-export interface WaitParams {
-  /** The server may lack what the last complete run read. */
-  readonly 'server-not-newer': NoParams
-  /** Deleted if a read after `after` does not find it either, because the server shows no replication state. */
-  readonly 'absence-unconfirmed': { readonly since: string; readonly after: string }
-  /** `wasFound`: in an earlier run. */
-  readonly 'container-emptied': { readonly container: string; readonly wasFound: boolean }
-  /** This block of the run names it. */
-  readonly 'needs-approval': { readonly block: string }
-}
-
-export type Wait = Fact<WaitParams>
-
 /**
  * Why a recheck does not confirm that members left a group. `group` is its DN; `list` is the DN of the group with the
  * list in question: the group itself, or one within it.
  */
 export interface UnconfirmedParams {
-  readonly 'needs-approval': { readonly block: string }
   readonly 'not-found': { readonly group: string }
   readonly 'id-shared': { readonly group: string; readonly others: number }
   readonly 'global-catalog': { readonly list: string }
@@ -99,14 +74,6 @@ export interface UnconfirmedParams {
 }
 
 export type UnconfirmedRemoval = Fact<UnconfirmedParams>
-
-/** The decision of an operator, and how to release the change: alone, with the whole question, or not any more. */
-export interface Rejection {
-  readonly by: string
-  readonly at: string
-  readonly run: number
-  readonly release: 'alone' | 'by-name' | 'whole' | null
-}
 
 export type ChangedSince =
   | { readonly how: 'missing' | 'shared-id' }
@@ -186,38 +153,12 @@ export interface NoticeParams {
   readonly 'unknown-id': { readonly similar: string | null; readonly isOtherKind: boolean }
   /** A list of the sync leaves it out. `from` is null for an entry that is not in the source. */
   readonly excluded: { readonly list: 'include' | 'exclude'; readonly from: string | null }
-  /** `isUndo`: the undone run created it. */
-  readonly protected: { readonly isUndo: boolean }
   /** Missing in the source, kept in the directory. */
   readonly 'value-kept': Place & { readonly fields: readonly ('email' | 'name')[] }
-  /** Missing in the read, there in the recheck: not deleted. */
-  readonly 'seen-again': NoParams
-  readonly 'kept-by-policy': { readonly policy: string; readonly isAbsent: boolean }
-  /** Not deleted, because the source had unreadable entries. */
-  readonly 'kept-unproved': { readonly unreadable: number }
   readonly 'membership-differs': { readonly group: string; readonly added: number; readonly removed: number }
-  /** Absent, and deleted at `until`, or after so many more reads. */
-  readonly 'in-grace': NotMade & { readonly since: string } & (
-      | { readonly until: string }
-      | { readonly reads: number }
-    )
-  /** The read does not prove the change. */
-  readonly unproved: NotMade & { readonly wait: Wait }
-  /** This sync deleted it within the last day. */
-  readonly reborn: NotMade
-  /** The recheck did not confirm that members left. `isPart`: only some of them stay. */
-  readonly 'members-kept': {
-    readonly group: string
-    readonly isPart: boolean
-    readonly reason: UnconfirmedRemoval
-  }
-  readonly quarantined: { readonly answer: string }
-  /** Made twice without effect. */
-  readonly 'does-not-converge': {
-    readonly how: 'not-listed' | 'not-kept' | 'missing-but-listed' | 'not-deleted' | 'not-changed'
-  }
-  readonly rejected: NotMade & { readonly rejections: readonly Rejection[] }
   // undoing a run
+  /** The undone run created it, and the configuration protects it. */
+  readonly protected: NoParams
   /** It is not as `run` left it, so it is left as it is. */
   readonly 'changed-since': { readonly run: number } & ChangedSince
   /** It cannot be put back to what it was before `run`, or not all of it. */
@@ -246,12 +187,6 @@ export type NoticeOf<Code extends NoticeCode> = Extract<Notice, { readonly code:
 
 export function isNotice<Code extends NoticeCode>(notice: Notice, code: Code): notice is NoticeOf<Code> {
   return notice.code === code
-}
-
-/** Whether the notice is of a delayed delete: creates, updates and member changes are delayed, too. */
-export function isWaitingDelete(notice: Notice): notice is NoticeOf<'in-grace' | 'unproved'> {
-  if (!isNotice(notice, 'in-grace') && !isNotice(notice, 'unproved')) return false
-  return notice.params.op === 'delete-user' || notice.params.op === 'delete-group'
 }
 
 /** Users before groups, then by id, code and parameters. */

@@ -1,12 +1,11 @@
 import type { Kysely } from 'kysely'
 import type { NoticeCode } from '../core/notice.ts'
 import { type ChangeFilter, listChanges, type Place } from '../store/change-list.ts'
-import { openHoldOf } from '../store/holds.ts'
 import { listNoticesOf } from '../store/plans.ts'
 import { findRun, type RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import type { ChangeView, NumberedNotice, RunDetail } from './control.ts'
-import { detailOf, explainingOutage, runWithChanges } from './local.ts'
+import { detailOf, explainingOutage } from './local.ts'
 import { PART, parts } from './parts.ts'
 
 export type { ChangeFilter, Place }
@@ -22,7 +21,6 @@ export interface ShownRun extends RunDetail {
    * configuration.
    */
   readonly directoryNow: 'same' | 'other' | 'none'
-  readonly openHold: number | null
 }
 
 /** For pages: reads parts of runs of any size. An unknown run has no rows. */
@@ -42,14 +40,11 @@ export interface NoticesAsked {
 
 /** @param targets of the configured syncs */
 export function createBrowse(db: Kysely<Tables>, targets: ReadonlyMap<string, string>): Browse {
-  async function withChanges<T>(run: number, read: (run: ListedRun) => Promise<T>): Promise<T | undefined> {
-    const found = await findRun(db, run)
-    return found && read({ run: runWithChanges(found), state: found.state })
-  }
-
   const changes: Browse['changes'] = explainingOutage(async (run, filter, place) => {
-    const page = await withChanges(run, (shown) => listChanges(db, shown, filter, place))
-    return page === undefined ? NONE : { changes: page.rows, isMore: page.isMore }
+    const found = await findRun(db, run)
+    if (found === undefined) return { changes: [], isMore: false }
+    const { rows, isMore } = await listChanges(db, found, filter, place)
+    return { changes: rows, isMore }
   })
   const notices: Browse['notices'] = explainingOutage((run, asked) => listNoticesOf(db, run, asked))
   return {
@@ -58,22 +53,14 @@ export function createBrowse(db: Kysely<Tables>, targets: ReadonlyMap<string, st
     run: explainingOutage(async (run) => {
       const found = await findRun(db, run)
       if (found === undefined) return undefined
-      return {
-        ...(await detailOf(db, found)),
-        directoryNow: directoryNow(found, targets),
-        openHold: (await openHoldOf(db, found.sync)) ?? null,
-      }
+      return { ...(await detailOf(db, found)), directoryNow: directoryNow(found, targets) }
     }),
     eachChange: (run) => parts(async (after) => (await changes(run, {}, { limit: PART, ...after })).changes),
     eachNotice: (run) => parts((after) => notices(run, { limit: PART, ...after })),
   }
 }
 
-type ListedRun = Pick<RunRecord, 'run' | 'state'>
-
 function directoryNow({ sync, target }: RunRecord, targets: ReadonlyMap<string, string>) {
   const now = targets.get(sync)
   return now === undefined ? 'none' : now === target ? 'same' : 'other'
 }
-
-const NONE: ChangePage = { changes: [], isMore: false }

@@ -20,7 +20,7 @@ import {
 import { Logins } from '../source/ldap/connection/logins.ts'
 import { explainStoreError } from '../base/database/outage.ts'
 import { refusedLogins } from '../store/refused-logins.ts'
-import { mayHaveEmail } from '../core/plan/diff.ts'
+import { mayHaveEmail } from '../core/diff/rules.ts'
 import { domainsInWords, type EmailTally, tallyEmails } from '../source/email-tally.ts'
 import { checkAccess } from '../target/check-access.ts'
 import { findLeftBehind, type LeftBehind, leftBehindText } from '../target/left-behind.ts'

@@ -1,33 +1,46 @@
-import type { Refusal } from '../core/plan/inputs.ts'
+import type { BlockCode } from '../core/block.ts'
+import type { RefusalReason } from '../core/checks/refusals.ts'
+import { type PartName, PARTS } from '../core/decide.ts'
 import type { Notice } from '../core/notice.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import { timeOfDay } from '../base/wording.ts'
 import type { Change, Op } from '../core/plan/change.ts'
 import type { ConfigurationChange } from '../core/plan/configuration.ts'
-import type { BreachSummary } from '../core/plan/decide.ts'
-import type { Only } from '../core/plan/inputs.ts'
-import { type Part, PART_NAMES } from '../core/plan/part/part.ts'
+import type { Part } from '../core/plan/part/part.ts'
+import type { Scope } from '../core/within.ts'
+import { type ChangeReason, FIRST_BLOCKED } from '../store/change-list.ts'
 import { CHANGE_STATES } from '../store/run-types.ts'
 import type { SameNotices } from '../store/plans.ts'
 import type { RunFilter } from '../store/runs.ts'
 import type {
   ChangeState,
-  HoldState,
   ReadEvidence,
   RecordedDecision,
   RunCounts,
   RunMode,
   RunState,
   RunTrigger,
+  StoredBlock,
   Undo,
 } from '../store/run-types.ts'
 import type { After } from './parts.ts'
 import type { WrittenSync } from './reload.ts'
+import type { ShownReason, ShownReasons } from './shown-reasons.ts'
 import type { Explanation, ExplainRequest } from './story.ts'
 import { earlierPauseText, pauseText, type SyncPause } from './sync-pause.ts'
 
-export { CHANGE_STATES, earlierPauseText, pauseText, PART_NAMES }
-export type { Only, RunCounts, RunMode, RunState, SyncPause }
+export { CHANGE_STATES, earlierPauseText, FIRST_BLOCKED, PARTS, pauseText }
+export type {
+  ChangeReason,
+  PartName,
+  RunCounts,
+  RunMode,
+  RunState,
+  Scope,
+  ShownReason,
+  StoredBlock,
+  SyncPause,
+}
 
 export interface RunSummary {
   readonly run: number
@@ -40,28 +53,19 @@ export interface RunSummary {
   readonly startedAt: string | null
   readonly finishedAt: string | null
   readonly counts: RunCounts | null
-  readonly breaches: readonly BreachView[]
-  /** Distinct undecided changes of its hold; several breaches may name the same change. */
-  readonly undecidedChanges: number
-  /** Of a hold shared with an earlier run: only its outcome, and null while that hold is open. */
-  readonly hold: HoldState | null
-  /**
-   * The run with the hold that this run waits for: its own, or an earlier one that holds the same changes or comes
-   * first.
-   */
-  readonly holdRun: number | null
+  /** Why some changes were not made, or why the whole plan stopped. */
+  readonly blocks: readonly StoredBlock[]
+  /** How many of the questions that it showed are open now. */
+  readonly questions: number
   readonly digest: string | null
-  readonly approved: boolean
   /** One sentence, where the run failed. */
   readonly error: string | null
   /** The API pause that the run waits for. */
   readonly waitsUntil: Wait | null
-  /** When its hold expires, which the next run then makes anew; ISO 8601, UTC. */
-  readonly holdExpiresAt: string | null
-  /** Decisions about its hold, the earliest first. */
+  /** What operators decided about it, the earliest first. */
   readonly decisions: readonly RecordedDecision[]
-  readonly approvalOf: number | null
-  readonly part: Part | null
+  /** Set where the run changes these entries only. */
+  readonly scope: Scope | null
   readonly undo: Undo | null
   readonly paused: SyncPause | null
 }
@@ -80,18 +84,6 @@ export function withoutAnswer({ at, why }: Wait): Wait {
   return { at, why }
 }
 
-/** A hold of the whole sync is decided before the hold of this run of single entries. */
-export function holdBefore({
-  run,
-  hold,
-  holdRun,
-}: Pick<RunSummary, 'run' | 'hold' | 'holdRun'>): number | undefined {
-  return hold === 'replaced' && holdRun !== null && holdRun !== run ? holdRun : undefined
-}
-
-/** What holds a run, or with `waitsFor` only some of its changes. */
-export type BreachView = BreachSummary
-
 export interface ChangeView {
   /** The change's place in the plan, from 1. */
   readonly number: number
@@ -99,22 +91,20 @@ export interface ChangeView {
   readonly state: ChangeState
   readonly status: number | null
   readonly detail: string | null
+  /** Of a blocked change; none where only the stop of the plan blocks it. */
+  readonly reasons: readonly ChangeReason[]
 }
 
 export type NumberedNotice = Notice & { readonly number: number }
 
 /** One run, without the lists that may be long. */
-export interface RunDetail extends RunSummary {
-  /** When both sides had been read, and when its changes began to be applied; ISO 8601, UTC. */
+export interface RunDetail extends RunSummary, ShownReasons {
+  /** When source and directory had been read, and when its changes began to be applied; ISO 8601, UTC. */
   readonly readAt: string | null
   readonly applyingAt: string | null
   readonly evidence: ReadEvidence | null
   /** What an undo cannot restore, in words. */
   readonly lost: readonly string[]
-  /** Runs started by approvals of its hold, the first one first; later ones may apply what these did not. */
-  readonly approvalRuns: readonly number[]
-  /** How many approved changes of its hold wait for a run; `reject` takes them back. */
-  readonly approvedWaiting: number
   /** Changed options since the last completed run of all entries. */
   readonly configurationChange: ConfigurationChange | null
 }
@@ -133,23 +123,28 @@ export interface RunView extends RunDetail {
 export interface RunRequest {
   readonly sync: string
   readonly mode: RunMode
-  readonly only?: Only
+  readonly scope?: Scope
 }
 
+/** Without `ids`, `only` and `code`: the open questions of the run. */
 export interface DecisionRequest {
   readonly run: number
   readonly by: string
   readonly reason?: string | undefined
-  /** Names of guards and findings; default: all. */
-  readonly only?: readonly string[] | undefined
-  /**
-   * The hold as the operator saw it: a later decision by another operator refuses this one. Default: the present state.
-   */
-  readonly seen?: 'open' | 'approved' | 'rejected' | undefined
+  /** Of users and groups. */
+  readonly ids?: readonly string[] | undefined
+  readonly only?: readonly PartName[] | undefined
+  /** The reason that the run showed. */
+  readonly code?: BlockCode | undefined
+  /** Where the run asked for more than one reason: all of them. */
+  readonly isAll?: boolean | undefined
 }
 
-export interface ApproveRequest extends DecisionRequest {
-  readonly part?: Part | undefined
+export interface Decided {
+  readonly run: RunSummary
+  readonly decision: RecordedDecision
+  /** Set where the sync is paused, so that no run applies the approval yet. */
+  readonly paused: SyncPause | null
 }
 
 export interface UndoRequest {
@@ -176,7 +171,7 @@ export interface QuarantinedChange {
   readonly name: string | null
   readonly op: Op
   readonly fingerprint: string
-  readonly refusal: Refusal
+  readonly refusal: RefusalReason
   /** ISO 8601, UTC, as the next two. */
   readonly since: string
   readonly triedAt: string
@@ -188,7 +183,7 @@ export interface ReleaseRequest {
   readonly by: string
   /** Default: every sync. */
   readonly sync?: string
-  readonly only?: Only
+  readonly scope?: Scope
 }
 
 /** The operations that a daemon performs for commands; inputs and answers are JSON. */
@@ -227,16 +222,12 @@ export interface Control extends AsyncDisposable {
   /** The newest runs first. */
   runs(filter: RunFilter): Promise<readonly RunSummary[]>
   /**
-   * Approves the open hold of this run, or only its guards and findings of these names, and requests a run that applies
-   * what may be applied then: where guards hold the plan, nothing before all of them are decided. Of a part of the
-   * plan, one run applies the part, and another one holds the rest. Throws `run-unknown` or `usage`.
+   * Approves what the run showed, all open questions or a part, and requests a run that applies it. Throws `run-unknown`
+   * or `usage`.
    */
-  approve(request: ApproveRequest): Promise<RunSummary>
-  /**
-   * Rejects the open hold of this run, or only its guards and findings of these names: their changes are not made until
-   * they change. Throws `run-unknown` or `usage`.
-   */
-  reject(request: DecisionRequest): Promise<RunSummary>
+  approve(request: DecisionRequest): Promise<Decided>
+  /** Rejects it: these changes are not made until an operator approves them. Throws as `approve`. */
+  reject(request: DecisionRequest): Promise<Decided>
   /**
    * Requests a run that undoes an earlier one, and pauses the sync except in mode `plan`. Returns the run's number at
    * once. Throws `run-unknown` or `usage`.
@@ -255,25 +246,6 @@ export interface Control extends AsyncDisposable {
   release(request: ReleaseRequest): Promise<readonly QuarantinedChange[]>
   /** Explains the state of a user or group in the directory. Changes nothing. Throws the signal's reason. */
   explain(request: ExplainRequest, signal?: AbortSignal): Promise<Explanation>
-}
-
-/** Guards hold the whole plan: nothing is applied before all of them are decided. */
-export function isPlanStillHeld({ state, hold }: Pick<RunSummary, 'state' | 'hold'>): boolean {
-  return state === 'held' && hold === 'open'
-}
-
-/** Some guards of the plan were rejected, and the approved changes are to be applied. */
-export function isApprovedInPart({
-  state,
-  hold,
-  breaches,
-}: {
-  readonly state: RunSummary['state']
-  readonly hold: RunSummary['hold']
-  readonly breaches: readonly Pick<BreachView, 'decided'>[] | null
-}): boolean {
-  const isAnyApproved = breaches?.some(({ decided }) => decided === 'approved') ?? false
-  return state === 'held' && hold === 'rejected' && isAnyApproved
 }
 
 export function waitText({ at, why, answer }: Wait): string {

@@ -1,13 +1,11 @@
 import { cut } from '../base/wording.ts'
 import { DirsyncdError, sentence } from '../base/errors.ts'
-import { undecidedOf } from '../store/held-changes.ts'
-import { endedHolds } from '../store/holds.ts'
 import { listQuarantine, type QuarantinedRow, releaseQuarantine } from '../store/quarantine.ts'
 import { explainStoreError, isAway } from '../base/database/outage.ts'
 import { type Pause, pausesOf } from '../store/pause.ts'
-import { pausedSyncs, pauseOfSync, pauseSync } from '../store/paused-syncs.ts'
+import { pausedSyncs, pauseOfSync } from '../store/paused-syncs.ts'
 import { changesOf, countChanges, listChanges } from '../store/change-list.ts'
-import { applyingRun, approvalRunsOf, countApproved } from '../store/decisions.ts'
+import { decisionsAbout, openQuestionsOf } from '../store/ledgers.ts'
 import { countNotices, lastFailureOf, listNoticesOf, noticesOf, sameNotices } from '../store/plans.ts'
 import { addRun, findRun, type ListedRun, listRuns, outcomesSoFar, type RunRecord } from '../store/runs.ts'
 import type { Kysely } from 'kysely'
@@ -15,8 +13,8 @@ import type { Tables } from '../store/tables.ts'
 import {
   type ChangeView,
   type Control,
-  isApprovedInPart,
-  isPlanStillHeld,
+  type Decided,
+  type DecisionRequest,
   pauseText,
   type QuarantinedChange,
   type ReleaseRequest,
@@ -27,9 +25,9 @@ import {
   type Wait,
 } from './control.ts'
 import { pauseOperations, pauseView } from './paused.ts'
-import { type ApprovalDeps, approvePartOf, isExpired } from './approve-part.ts'
-import { decideOn } from './decide-on.ts'
+import { decide, type DecideDeps } from './decide.ts'
 import { type After, PART } from './parts.ts'
+import { shownReasonsOf } from './shown-reasons.ts'
 import { total } from './total.ts'
 import { addUndo, lostFor } from './undo.ts'
 
@@ -54,8 +52,8 @@ export function createLocalControl(deps: LocalControlDeps): LocalControl {
     return target
   }
 
-  function filterOf({ sync, only }: Omit<ReleaseRequest, 'by'>) {
-    return { targets: sync === undefined ? deps.targets : new Map([[sync, targetOf(sync)]]), only }
+  function filterOf({ sync, scope }: Omit<ReleaseRequest, 'by'>) {
+    return { targets: sync === undefined ? deps.targets : new Map([[sync, targetOf(sync)]]), scope }
   }
 
   async function request(
@@ -69,9 +67,9 @@ export function createLocalControl(deps: LocalControlDeps): LocalControl {
   }
 
   return explainingOutages({
-    requestRun: async ({ sync, mode, only }) => {
+    requestRun: async ({ sync, mode, scope }) => {
       if (mode === 'sync') await requireNoPause(db, sync)
-      return request(sync, { mode, trigger: 'demand', only })
+      return request(sync, { mode, trigger: 'demand', scope })
     },
     run: async (number, detail) => {
       const run = await findRun(db, number)
@@ -80,20 +78,8 @@ export function createLocalControl(deps: LocalControlDeps): LocalControl {
     changes: (number, place) => nextChanges(db, number, place),
     notices: (number, place) => listNoticesOf(db, number, { ...place, limit: PART }),
     runs: async (filter) => summaries(db, await listRuns(db, filter)),
-    approve: async (asked) => {
-      if (asked.part !== undefined)
-        return summary(db, await approvePartOf({ ...deps, request }, asked, asked.part))
-      const { run: number } = asked
-      const run = await decideOn(deps, number, { ...asked, decision: 'approved' })
-      if (!isPlanStillHeld(run)) await requestApproved({ db, request }, run, asked.by)
-      return summary(db, run)
-    },
-    reject: async (asked) => {
-      const run = await decideOn(deps, asked.run, { ...asked, decision: 'rejected' })
-      // Nothing was applied before all of the plan was decided.
-      if (isApprovedInPart(run)) await requestApproved({ db, request }, run, asked.by)
-      return summary(db, run)
-    },
+    approve: (asked) => decideAnd({ ...deps, request }, 'approve', asked),
+    reject: (asked) => decideAnd({ ...deps, request }, 'reject', asked),
     undo: async (asked) => {
       const { run, sync } = await addUndo(deps, asked)
       await deps.wake(sync, run)
@@ -105,17 +91,16 @@ export function createLocalControl(deps: LocalControlDeps): LocalControl {
   })
 }
 
-/** Pauses the sync for an undo, even if it was resumed since; any other run waits for the resumption. */
-async function requestApproved(
-  { db, request }: ApprovalDeps,
-  { run, sync, undo }: RunRecord,
-  by: string,
-): Promise<void> {
-  const approved = { mode: 'sync', trigger: 'approval', approvalOf: run } as const
-  if (undo !== null) {
-    await pauseSync(db, { sync, by, reason: `undo of run ${undo.run}` })
-    await request(sync, { ...approved, undo })
-  } else if ((await pauseOfSync(db, sync)) === undefined) await request(sync, approved)
+async function decideAnd(
+  deps: DecideDeps,
+  does: Parameters<typeof decide>[1],
+  asked: DecisionRequest,
+): Promise<Decided> {
+  const { run, decision } = await decide(deps, does, asked)
+  const { db } = deps
+  const pause = decision.started === null ? await pauseOfSync(db, run.sync) : undefined
+  const now = (await findRun(db, run.run)) ?? run
+  return { run: await summary(db, now), decision, paused: pause === undefined ? null : pauseView(pause) }
 }
 
 async function requireNoPause(db: Kysely<Tables>, sync: string): Promise<void> {
@@ -152,12 +137,11 @@ export function unknownSync(sync: string, known: readonly string[]): DirsyncdErr
 }
 
 async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<RunView> {
-  const shown = runWithChanges(run)
   return {
     ...(await detailOf(db, run)),
-    changes: await changesOf(db, shown, limit),
+    changes: await changesOf(db, run, limit),
     notices: await noticesOf(db, run.run, limit),
-    totalChanges: await countChanges(db, shown),
+    totalChanges: await countChanges(db, run),
     totalNotices: await countNotices(db, run.run),
     sameNotices: run.finished_at === null ? null : ((await sameNotices(db, run)) ?? null),
   }
@@ -166,9 +150,7 @@ async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<
 async function nextChanges(db: Kysely<Tables>, number: number, place: After): Promise<readonly ChangeView[]> {
   const run = await findRun(db, number)
   if (run === undefined) return []
-  const shown = { run: runWithChanges(run), state: run.state }
-  const { rows } = await listChanges(db, shown, {}, { ...place, limit: PART })
-  return rows.map(({ state, ...change }) => ({ ...change, state }))
+  return (await listChanges(db, run, {}, { ...place, limit: PART })).rows
 }
 
 export async function detailOf(db: Kysely<Tables>, run: RunRecord): Promise<RunDetail> {
@@ -181,21 +163,9 @@ export async function detailOf(db: Kysely<Tables>, run: RunRecord): Promise<RunD
     readAt: run.read_at?.toISOString() ?? null,
     applyingAt: run.applying_at?.toISOString() ?? null,
     evidence: run.evidence,
+    ...(await shownReasonsOf(db, run)),
     lost: lostFor(run),
-    approvalRuns: run.decisions.length === 0 ? [] : await approvalRunsOf(db, run.run),
-    approvedWaiting: await approvedWaiting(db, run),
   }
-}
-
-/** Changes that a run already applies, and those of an undo, cannot be taken back. */
-async function approvedWaiting(db: Kysely<Tables>, { run, hold, undo }: RunRecord): Promise<number> {
-  if (hold !== 'approved' || undo !== null || (await applyingRun(db, run)) !== undefined) return 0
-  return countApproved(db, run)
-}
-
-/** A plan that an earlier run holds is not stored again. */
-export function runWithChanges({ run, state, stored_changes: stored, hold_run: holder }: RunRecord): number {
-  return state === 'held' && stored === 0 ? (holder ?? run) : run
 }
 
 /** Reads the workers' counters, because counting many changes is slow. */
@@ -211,9 +181,9 @@ async function summary(db: Kysely<Tables>, run: ListedRun): Promise<RunSummary> 
 }
 
 async function summaries(db: Kysely<Tables>, runs: readonly ListedRun[]): Promise<readonly RunSummary[]> {
-  const holders = runs.flatMap(({ hold_run: holder }) => (holder === null ? [] : [holder]))
-  const undecided = await undecidedOf(db, [...new Set(holders)])
-  const ended = await endedHolds(db, [...new Set(holders)])
+  const numbers = runs.map(({ run }) => run)
+  const questions = await openQuestionsOf(db, numbers)
+  const decisions = await decisionsAbout(db, numbers)
   const paused = await pausedSyncs(db)
   const pauses = await pausesOf(db, [...new Set(runs.filter(asksApi).map(({ target }) => target))])
   const summarized = runs.map(async (run) => {
@@ -222,8 +192,10 @@ async function summaries(db: Kysely<Tables>, runs: readonly ListedRun[]): Promis
     const waits = wait && { ...wait, ...(answer !== undefined && { answer }) }
     const pause = paused.get(run.sync)
     return {
-      ...summarize(run, undecided.get(run.hold_run ?? run.run) ?? 0, waits),
-      ...(run.hold === null && { hold: ended.get(run.hold_run ?? run.run) ?? null }),
+      ...summarize(run),
+      questions: questions.get(run.run) ?? 0,
+      decisions: decisions.get(run.run) ?? [],
+      waitsUntil: waits,
       paused: pause === undefined ? null : pauseView(pause),
     }
   })
@@ -242,11 +214,7 @@ function waitOf(run: ListedRun, pause: Pause | undefined): Wait | null {
   return { at: pause.ends.toISOString(), why: pause.why }
 }
 
-function summarize(
-  run: ListedRun,
-  undecidedChanges: number,
-  waitsUntil: Wait | null,
-): Omit<RunSummary, 'paused'> {
+function summarize(run: ListedRun): Omit<RunSummary, 'questions' | 'decisions' | 'waitsUntil' | 'paused'> {
   return {
     run: run.run,
     sync: run.sync,
@@ -257,19 +225,11 @@ function summarize(
     startedAt: run.started_at?.toISOString() ?? null,
     finishedAt: run.finished_at?.toISOString() ?? null,
     counts: run.counts,
-    breaches: run.breaches ?? [],
-    undecidedChanges: run.hold === 'replaced' ? 0 : undecidedChanges,
-    hold: isExpired(run) ? 'expired' : run.hold,
-    holdRun: run.hold_run,
+    blocks: run.blocks ?? [],
     digest: run.digest,
-    approved: run.approved || run.trigger === 'approval',
     error: run.error,
-    waitsUntil,
+    scope: run.scope,
     undo: run.undo,
-    part: run.part,
-    approvalOf: run.approval_of,
-    decisions: run.decisions,
-    holdExpiresAt: run.hold_expires_at?.toISOString() ?? null,
   }
 }
 

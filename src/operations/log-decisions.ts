@@ -1,14 +1,16 @@
 import type { Log } from '../base/log/log.ts'
-import { earlierPauseText } from './control.ts'
+import { type Decided as Answer, earlierPauseText } from './control.ts'
 import type { LocalControl } from './local.ts'
 
 /** Without the reason, which may name entries. */
 interface Decided {
-  readonly decision: 'approve' | 'reject' | 'undo' | 'pause' | 'resume' | 'release'
+  readonly decision: 'approve' | 'reject' | 'withdraw' | 'undo' | 'pause' | 'resume' | 'release'
   readonly by: string
   readonly sync?: string | undefined
   readonly run?: number
   readonly changes?: number
+  /** How many values and memberships of entries. */
+  readonly keys?: number
 }
 
 /** Logs each decision with the operator's name, from commands and pages. */
@@ -26,8 +28,8 @@ export function loggingDecisions(control: LocalControl, log: Log): LocalControl 
     }
   return {
     ...control,
-    approve: logging(control.approve, (_, { sync, run }) => ({ decision: 'approve', sync, run })),
-    reject: logging(control.reject, (_, { sync, run }) => ({ decision: 'reject', sync, run })),
+    approve: logging(control.approve, (_, answer) => decidedAbout(answer)),
+    reject: logging(control.reject, (_, answer) => decidedAbout(answer)),
     undo: logging(control.undo, ({ mode, run }) => (mode === 'sync' ? { decision: 'undo', run } : undefined)),
     pause: logging(control.pause, (asked, { pause }) =>
       earlierPauseText(pause, asked) === undefined ? { decision: 'pause', sync: asked.sync } : undefined,
@@ -39,4 +41,8 @@ export function loggingDecisions(control: LocalControl, log: Log): LocalControl 
       changes === 0 ? undefined : { decision: 'release', sync, changes },
     ),
   }
+}
+
+function decidedAbout({ run: { sync, run }, decision: { does, keys } }: Answer): Omit<Decided, 'by'> {
+  return { decision: does, sync, run, keys }
 }

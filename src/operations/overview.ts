@@ -1,17 +1,17 @@
 import type { Kysely } from 'kysely'
-import { figuresOf, isPastDue, type SyncFigures, type WatchedSync } from '../store/figures.ts'
+import { type AskingRun, figuresOf, isPastDue, type SyncFigures, type WatchedSync } from '../store/figures.ts'
 import { pausedSyncs } from '../store/paused-syncs.ts'
 import { runsUnderWay } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
-import type { RunState, SyncPause, Wait } from './control.ts'
+import type { RunCounts, RunState, SyncPause, Wait } from './control.ts'
 import { pauseView } from './paused.ts'
 
 /**
- * The first that fits: nothing is written (`paused`), the last run failed (`failing`), a decision is needed (`held`),
+ * The first that fits: nothing is written (`paused`), the last run failed (`failing`), a question is open (`asking`),
  * an API pause (`waiting`), three scheduled runs were missed since the last success, decision or resumption (`late`),
- * no run has ended yet (`new`), or all is well (`ok`).
+ * no run has ended yet (`new`), changes are rejected (`rejected`), or all is well (`ok`).
  */
-export type SyncState = 'paused' | 'failing' | 'held' | 'waiting' | 'late' | 'new' | 'ok'
+export type SyncState = 'paused' | 'failing' | 'asking' | 'waiting' | 'late' | 'new' | 'rejected' | 'ok'
 
 /** Times are ISO 8601, UTC. */
 export interface SyncOverview {
@@ -29,19 +29,22 @@ export interface SyncOverview {
   /** Failed runs in a row, and the last error. */
   readonly failures: number
   readonly error: string | null
-  readonly hold: {
-    readonly run: number
-    /** `held` where the whole plan waits; another where the run left out some changes. */
-    readonly state: RunState
-    readonly changes: number
-    readonly expiresAt: string | null
-  } | null
+  /** The newest run with an open question. */
+  readonly asking: AskingRun | null
+  /** Changes that the last whole run left out, or the next one will, as an operator rejected them. */
+  readonly rejected: RejectedChanges | null
   readonly quarantined: number
   /** Changes of the present run without an outcome. */
   readonly pending: number
   readonly wait: Wait | null
   readonly paused: SyncPause | null
   readonly token: { readonly secondsLeft: number; readonly isSoon: boolean } | null
+}
+
+/** No `rejected`: the rejection is newer than the last run. */
+export interface RejectedChanges {
+  readonly rejected: RunCounts['rejected']
+  readonly lastRejection: NonNullable<RunCounts['lastRejection']>
 }
 
 export interface OverviewSync extends WatchedSync {
@@ -75,7 +78,7 @@ export async function overviewOf(
 }
 
 function ofFigures(figures: SyncFigures) {
-  const { lastAttempt, lastSuccess, lastFullRead, planned, hold, pause } = figures
+  const { lastAttempt, lastSuccess, lastFullRead, planned, pause } = figures
   return {
     lastAttempt: lastAttempt?.toISOString() ?? null,
     lastSuccess: lastSuccess?.toISOString() ?? null,
@@ -84,12 +87,8 @@ function ofFigures(figures: SyncFigures) {
     directory: planned && { users: planned.counts.directoryUsers, groups: planned.counts.directoryGroups },
     failures: figures.failures,
     error: figures.error,
-    hold: hold && {
-      run: hold.run,
-      state: hold.state,
-      changes: hold.undecided,
-      expiresAt: hold.expiresAt?.toISOString() ?? null,
-    },
+    asking: figures.asking,
+    rejected: rejectedOf(figures),
     quarantined: figures.quarantined,
     pending: figures.pending,
     wait: pause && { at: pause.ends.toISOString(), why: pause.why },
@@ -97,12 +96,19 @@ function ofFigures(figures: SyncFigures) {
   }
 }
 
+function rejectedOf({ planned, newRejection }: SyncFigures): RejectedChanges | null {
+  const { rejected = {}, lastRejection = null } = planned?.counts ?? {}
+  const last = newRejection ?? lastRejection
+  return last && { rejected, lastRejection: last }
+}
+
 function stateOf(figures: SyncFigures, due: Date | undefined): SyncState {
-  const { isPaused, failures, hold, pause, lastAttempt, lastSuccess } = figures
+  const { isPaused, failures, asking, pause, lastAttempt, lastSuccess } = figures
   if (isPaused) return 'paused'
   if (failures > 0) return 'failing'
-  if (hold !== null) return 'held'
+  if (asking !== null) return 'asking'
   if (pause !== null) return 'waiting'
   if (lastAttempt === null || lastSuccess === null) return 'new'
-  return isPastDue(figures, due) ? 'late' : 'ok'
+  if (isPastDue(figures, due)) return 'late'
+  return rejectedOf(figures) === null ? 'ok' : 'rejected'
 }

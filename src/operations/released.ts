@@ -4,11 +4,11 @@ import type { QuarantinedChange, ReleaseRequest } from './control.ts'
 
 /** The requested changes that were not released, as a sentence; `undefined` where there are none. */
 export function notReleasedText(
-  { sync, only }: Omit<ReleaseRequest, 'by'>,
+  { sync, scope }: Omit<ReleaseRequest, 'by'>,
   released: readonly QuarantinedChange[],
 ): string | undefined {
-  if (only === undefined) return undefined
-  const missing = [...notAmong(released, 'user', only.users), ...notAmong(released, 'group', only.groups)]
+  if (scope === undefined) return undefined
+  const missing = [...notAmong(released, 'user', scope.users), ...notAmong(released, 'group', scope.groups)]
   if (missing.length === 0) return undefined
   const where = sync === undefined ? '' : ` of ${sync}`
   return `Not in quarantine${where}: ${missing.join(', ')}; dirsyncd quarantine list shows what is.`

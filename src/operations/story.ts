@@ -1,11 +1,10 @@
 import type { Membership } from '../core/plan/policy.ts'
 import type { ConfigurationChange } from '../core/plan/configuration.ts'
 import type { DirectoryGroup, DirectoryUser, Kind } from '../core/entries/entry.ts'
-import type { BlockReason } from '../core/block.ts'
 import type { Faulty, Notice } from '../core/notice.ts'
 import type { Change, DeleteReason, Op } from '../core/plan/change.ts'
 import type { FieldTrace, FoundEntry } from '../source/source.ts'
-import type { WaitingMembership } from '../store/entry-history.ts'
+import type { ChangeReason } from '../store/change-list.ts'
 import type { RunState } from '../store/run-types.ts'
 import type { SyncPause } from './sync-pause.ts'
 
@@ -79,9 +78,17 @@ export interface Story {
   readonly source: SourceSide
   readonly directory: DirectorySide
   /** What would make the directory's entry equal to the source's, whether or not it may be done now. */
-  readonly change: Change | null
+  readonly difference: Change | null
+  /** What a run would plan from this entry alone. */
+  readonly planned: Change | null
+  /** Why the difference, or a part of it, is not made now. */
+  readonly reasons: readonly StoryReason[]
+  /** The run that asks an operator about the difference. */
+  readonly question: number | null
+  /** Changes of its memberships that the last run blocked; none of a group. */
+  readonly groups: readonly BlockedMembership[]
   readonly notices: readonly Notice[]
-  /** The newest run that read both sides, or changed the entry, and its notices. */
+  /** The newest run that read source and directory, or changed the entry, and its notices. */
   readonly lastRun: {
     readonly run: number
     readonly state: RunState
@@ -90,39 +97,30 @@ export interface Story {
   } | null
   /** The newest run of the whole sync, if it failed; one sentence says why. */
   readonly lastFailure: { readonly run: number; readonly at: string; readonly error: string } | null
-  readonly hold: StoryHold | null
-  readonly waitingMemberships: readonly WaitingMembership[]
   readonly paused: SyncPause | null
   /** The newest first. */
   readonly journal: readonly JournalEntry[]
-  /** What a run would plan from this entry alone. */
-  readonly planned: Change | undefined
   /** Whether a run has found the entry absent, so that its grace period has begun. */
   readonly isAbsenceKnown: boolean
   /** `off` also where the source has no members. */
   readonly membership: Membership
   /** Options changed since the last completed run. */
-  readonly configurationChange: ConfigurationChange | undefined
+  readonly configurationChange: ConfigurationChange | null
   readonly completedRun: number | null
-  /** Whether both sides of a group list the same members; null where `planned` does not come from the members. */
+  /** Whether source and directory list the same members of a group; null where only a run can compare them. */
   readonly sameMembers: boolean | null
   readonly sharesEmails: boolean
-  /** The run whose guards hold everything, until a decision or a later plan without violations. */
-  readonly heldRun: number | null
-  readonly heldUndo: HeldUndo | undefined
 }
 
-export interface HeldUndo {
-  readonly run: number
-  readonly undoes: number
-  readonly op: Op
-}
+/** `run`: that showed it; null where the entry alone shows it. */
+export type StoryReason = ChangeReason & { readonly run: number | null }
 
-export interface StoryHold {
+export interface BlockedMembership {
   readonly run: number
-  /** Guards hold the whole plan; otherwise the evidence of the read withholds this change. */
-  readonly isPlanHeld: boolean
-  readonly breaches: readonly BlockReason[]
+  /** The name. */
+  readonly group: string
+  readonly comes: boolean
+  readonly reasons: readonly ChangeReason[]
 }
 
 export interface SourceSide {

@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely'
 import { amount } from '../base/wording.ts'
 import { DirsyncdError } from '../base/errors.ts'
 import { leaseHolder } from '../store/lease-rows.ts'
-import { takeBackApprovals } from '../store/forget-decisions.ts'
-import { countEndedMemberships, countInPart } from '../store/part-decisions.ts'
+import { withdrawApprovals } from '../store/ledgers.ts'
+import { countEndedMemberships, countInPart } from '../store/undoable.ts'
 import { pauseSync } from '../store/paused-syncs.ts'
 import { countChanges } from '../store/change-list.ts'
 import { addRun, findRun, type RunRecord } from '../store/runs.ts'
@@ -46,7 +46,7 @@ export async function addUndo(
   const { sync, target } = run
   if (mode === 'sync') {
     await pauseSync(db, { sync, by, reason: `undo of run ${number}` })
-    await takeBackApprovals(db, run)
+    await withdrawApprovals(db, run, by)
   }
   const added = await addRun(db, { sync, target, mode, trigger: 'demand', undo: { run: number, part } })
   return { run: added, sync }
@@ -55,7 +55,9 @@ export async function addUndo(
 /** What recreated entries lose, because no request of the API can set it. */
 export function lostFor({ undo, counts }: Pick<RunRecord, 'undo' | 'counts'>): readonly string[] {
   if (undo === null) return []
-  const { 'create-user': users = 0, 'create-group': groups = 0 } = counts?.planned ?? {}
+  const count = (op: 'create-user' | 'create-group') =>
+    (counts?.planned[op] ?? 0) + (counts?.blocked[op] ?? 0)
+  const [users, groups] = [count('create-user'), count('create-group')]
   return [
     users > 0 &&
       `${amount(users, 'user')}: the numeric id (a new one is given), employee_id, subscriptions, and whatever else hung on the old account`,
@@ -63,13 +65,9 @@ export function lostFor({ undo, counts }: Pick<RunRecord, 'undo' | 'counts'>): r
   ].filter((line) => line !== false)
 }
 
-export function mayHaveChanged({
-  mode,
-  state,
-  counts,
-}: Pick<RunRecord, 'mode' | 'state' | 'counts'>): boolean {
+export function mayHaveChanged({ mode, counts }: Pick<RunRecord, 'mode' | 'counts'>): boolean {
   const { applied = 0, found = 0, unknown = 0 } = counts?.outcomes ?? {}
-  return mode === 'sync' && state !== 'held' && applied + found + unknown > 0
+  return mode === 'sync' && applied + found + unknown > 0
 }
 
 /** Throws where the run applied nothing, or where some of its changes are no longer stored. */
@@ -79,7 +77,7 @@ async function requireKeptChanges(db: Db, run: RunRecord): Promise<void> {
   const { planned = {} } = run.counts ?? {}
   if (!mayHaveChanged(run)) throw refusal(`Run ${run.run} changed nothing, so there is nothing to undo.`)
   const all = total(planned)
-  const kept = await countChanges(db, run.run)
+  const kept = await countChanges(db, { run: run.run, blocked_in: null })
   if (kept >= all) return
   throw refusal(
     `Run ${run.run} cannot be undone: of its ${amount(all, 'change')} only ${amount(kept, 'change')} are kept; ` +

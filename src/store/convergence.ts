@@ -1,17 +1,19 @@
-import type { NoticeParams } from '../core/notice.ts'
 import { type Kysely, sql } from 'kysely'
-import { forEachInSteps } from '../base/steps.ts'
-import { inTurns } from '../base/turns.ts'
+import type { KeyFacts } from '../core/block.ts'
+import type { Refusal } from '../core/checks/refusals.ts'
 import type { Op } from '../core/plan/change.ts'
 import { journalRows } from './of-entries.ts'
 import type { SyncTarget } from './run-types.ts'
+import { IS_OF_ALL } from './runs.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
-export interface Unconverged {
-  readonly fingerprint: string
-  readonly how: NoticeParams['does-not-converge']['how']
+/** A change that was sent. */
+export interface Write {
+  readonly op: Op
+  readonly id: string
+  readonly digest: string
 }
 
 /**
@@ -24,27 +26,26 @@ export async function unconverged(
   db: Db,
   of: SyncTarget,
   ids?: readonly string[],
-): Promise<readonly Unconverged[]> {
-  const { rows } =
-    await sql<Unconverged>`SELECT fingerprint, how FROM (${writtenTwice(of, ids)}) AS twice`.execute(db)
+): Promise<readonly Refusal[]> {
+  const { rows } = await sql<
+    Write & KeyFacts['not-persisted']
+  >`SELECT op, entry_id AS id, fingerprint AS digest, how
+    FROM (${writtenTwice(of, ids)}) AS twice`.execute(db)
+  return rows.map(({ how, ...write }) => ({ ...write, code: 'not-persisted', params: { how } }))
+}
+
+/** The writes that no run has seen in the directory yet. */
+export async function openWritesOf(db: Db, of: SyncTarget): Promise<readonly Write[]> {
+  const { rows } = await sql<Write>`SELECT DISTINCT op, entry_id AS id, fingerprint AS digest
+    FROM (${openWrites(of)}) AS open`.execute(db)
   return rows
 }
 
-/** The fingerprints of the writes that no run has seen in the directory yet. */
-export async function openWritesOf(db: Db, of: SyncTarget): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{
-    fingerprint: string
-  }>`SELECT DISTINCT fingerprint FROM (${openWrites(of)}) AS open`.execute(db)
-  const open = new Set<string>()
-  await inTurns(forEachInSteps(rows, ({ fingerprint }) => open.add(fingerprint)))
-  return open
-}
-
 /**
- * After a read of both sides: a write whose change is no longer wanted had its effect. It counts no more, even if
+ * After a read of source and directory: a write whose change is no longer wanted had its effect. It counts no more, even if
  * somebody else changes the entry later.
  *
- * @param wanted the open writes whose change the sides still differ by, also where it waits
+ * @param wanted the digests of the open writes whose change is still a difference, also where it is blocked
  */
 export async function settleWrites(db: Db, of: SyncTarget, wanted: readonly string[]): Promise<void> {
   await sql`UPDATE dirsyncd.journal SET settled = true
@@ -72,7 +73,7 @@ export async function noteMissedCreates(
   await sql`SET LOCAL enable_nestloop = off`.execute(db)
   const { rows } = await sql`WITH missed AS MATERIALIZED (
       SELECT j.id, j.run >= (SELECT max(run) FROM dirsyncd.runs
-        WHERE sync = ${sync} AND target = ${target} AND run < ${run} AND mode = 'sync' AND only_entries IS NULL
+        WHERE sync = ${sync} AND target = ${target} AND run < ${run} AND mode = 'sync' AND ${IS_OF_ALL}
           AND counts IS NOT NULL) AS "isRecent"
       FROM dirsyncd.changes AS c JOIN dirsyncd.journal AS j ON j.op = c.op AND j.entry_id = c.entry_id
       WHERE c.run = ${run} AND c.op LIKE 'create-%'
@@ -105,22 +106,22 @@ export async function forgetWrites(db: Db, run: number, op: Op): Promise<void> {
     .execute()
 }
 
-/** Puts withheld changes that do not converge into quarantine. Only later writes of them count again. */
+/** Puts changes that are not persisted into quarantine. Only later writes of them count again. */
 export async function quarantineUnconverged(
   db: Db,
   { sync, target }: SyncTarget,
-  withheld: readonly string[],
+  digests: readonly string[],
 ): Promise<void> {
-  if (withheld.length === 0) return
+  if (digests.length === 0) return
   await sql`
     WITH twice AS (
-      SELECT * FROM (${writtenTwice({ sync, target })}) AS twice WHERE fingerprint = ANY(${withheld}::text[])
+      SELECT * FROM (${writtenTwice({ sync, target })}) AS twice WHERE fingerprint = ANY(${digests}::text[])
     ), settled AS (
       UPDATE dirsyncd.journal SET settled = true
       WHERE sync = ${sync} AND target = ${target} AND fingerprint IN (SELECT fingerprint FROM twice)
     )
     INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, code, params, tried_at)
-    SELECT ${sync}, ${target}, fingerprint, op, entry_id, 'does-not-converge', jsonb_build_object('how', how), tried_at
+    SELECT ${sync}, ${target}, fingerprint, op, entry_id, 'not-persisted', jsonb_build_object('how', how), tried_at
     FROM twice
     ON CONFLICT (sync, target, fingerprint) DO UPDATE
     SET code = EXCLUDED.code, params = EXCLUDED.params, tried_at = EXCLUDED.tried_at`.execute(db)

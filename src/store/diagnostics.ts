@@ -34,18 +34,14 @@ export function partsOf(runs: readonly number[]): Readonly<Record<string, RawBui
     paused: sql`SELECT sync, since FROM dirsyncd.paused_syncs ORDER BY sync`,
     tokens: sql`SELECT longest_seconds, expires_at, warned_at FROM dirsyncd.token_lives ORDER BY expires_at`,
     refusedLogins: sql`SELECT message, times, secrets, at FROM dirsyncd.refused_logins ORDER BY at`,
-    lastGood: sql`SELECT sync, target, run, source_users, source_groups, groups_with_members,
-        jsonb_array_length(waiting_groups) AS waiting_groups, server IS NOT NULL AS has_server,
-        (SELECT count(*)::integer FROM jsonb_object_keys(nested_groups)) AS nested_groups,
-        (server->>'notNewerSince')::timestamptz AS not_newer_since
-      FROM dirsyncd.last_good ORDER BY sync, target`,
+    states: sql`SELECT sync, target, name AS state, octet_length(bytes) AS bytes, (value ->> 'users')::integer AS users,
+        (value ->> 'groups')::integer AS groups, (value ->> 'notNewerSince')::timestamptz AS not_newer_since
+      FROM dirsyncd.check_states ORDER BY sync, target, name`,
     verifications: sql`SELECT sync, target, op, in_batches, verdict, run, judged_at FROM dirsyncd.verifications
       ORDER BY sync, target, op, in_batches`,
-    absences: sql`SELECT sync, target, kind, count(*)::integer AS count, min(since) AS oldest,
-        max(reads)::integer AS most_reads
-      FROM dirsyncd.absences GROUP BY sync, target, kind ORDER BY sync, target, kind`,
-    decisions: sql`SELECT sync, target, run, decision, count(*)::integer AS count, max(decided_at) AS newest
-      FROM dirsyncd.decisions GROUP BY sync, target, run, decision ORDER BY run DESC, sync, decision`,
+    questions: sql`SELECT sync, target, origin, open, asked_in FROM dirsyncd.ledgers ORDER BY sync, target, origin`,
+    decisions: sql`SELECT sync, target, origin, run, does, keys, started, decided_at
+      FROM dirsyncd.decisions ORDER BY decision DESC LIMIT 100`,
     quarantine: sql`SELECT * FROM (SELECT q.sync, q.target, q.op, q.code, j.status, (count(*) OVER of_kind)::integer AS count,
         q.entry_id, q.params, q.since, q.tried_at, (row_number() OVER (of_kind ORDER BY q.tried_at DESC))::integer AS place
       FROM dirsyncd.quarantine AS q LEFT JOIN (SELECT DISTINCT ON (sync, target, fingerprint) sync, target, fingerprint,

@@ -3,12 +3,11 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
 import { canonicalEmail } from '../core/entries/normalize.ts'
 import type { Notice } from '../core/notice.ts'
-import { type Change, type DeleteReason, memberFingerprint, type Op } from '../core/plan/change.ts'
-import type { BreachSummary } from '../core/plan/decide.ts'
-import { decisionsOf } from './decisions.ts'
+import type { DeleteReason, Op } from '../core/plan/change.ts'
+import { type ChangeRecord, changesWhere, type ShownRun } from './change-list.ts'
 import { journalRows } from './of-entries.ts'
 import type { RunState, SyncTarget } from './run-types.ts'
-import type { RunRecord } from './runs.ts'
+import { IS_OF_ALL } from './runs.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
@@ -80,12 +79,12 @@ export async function lastRunAbout(
   changedIn: readonly number[],
 ): Promise<RunFacts | undefined> {
   const isLimitedToIt =
-    key === undefined ? sql<boolean>`false` : sql<boolean>`only_entries->${`${key.kind}s`} ? ${key.id}`
+    key === undefined ? sql<boolean>`false` : sql<boolean>`scope->${`${key.kind}s`} ? ${key.id}`
   const { rows } = await sql<
     Omit<RunFacts, 'notices'>
   >`SELECT run, state, finished_at AS at FROM dirsyncd.runs
     WHERE sync = ${sync} AND target = ${target} AND state IN ('done', 'held', 'planned') AND finished_at IS NOT NULL
-      AND (only_entries IS NULL OR ${isLimitedToIt} OR run = ANY(${changedIn}::integer[]))
+      AND (${IS_OF_ALL} OR ${isLimitedToIt} OR run = ANY(${changedIn}::integer[]))
     ORDER BY run DESC LIMIT 1`.execute(db)
   const [last] = rows
   if (last === undefined) return undefined
@@ -109,92 +108,44 @@ export async function lastFailureOfSync(
 ): Promise<{ readonly run: number; readonly at: Date; readonly error: string } | undefined> {
   const { rows } = await sql<{ run: number; state: RunState; at: Date; error: string | null }>`
     SELECT run, state, finished_at AS at, error FROM dirsyncd.runs
-    WHERE sync = ${sync} AND target = ${target} AND finished_at IS NOT NULL AND only_entries IS NULL
+    WHERE sync = ${sync} AND target = ${target} AND finished_at IS NOT NULL AND ${IS_OF_ALL}
     ORDER BY run DESC LIMIT 1`.execute(db)
   const [last] = rows
   if (last?.state !== 'failed') return undefined
   return { run: last.run, at: last.at, error: last.error ?? 'it was interrupted' }
 }
 
-/** The run of the sync whose hold is open. */
-export async function openHoldOf(
+/** What a run did or blocks of an entry and of the members of a group, as its report shows it. */
+export async function changesOfEntry(
   db: Db,
-  { sync, target }: SyncTarget,
-): Promise<
-  (Pick<RunRecord, 'run' | 'state' | 'undo'> & { readonly breaches: readonly BreachSummary[] }) | undefined
-> {
-  const row = await db
-    .selectFrom('dirsyncd.runs')
-    .select(['run', 'state', 'undo', 'breaches'])
-    .where('sync', '=', sync)
-    .where('target', '=', target)
-    .where('hold', '=', 'open')
-    .executeTakeFirst()
-  return row && { ...row, breaches: row.breaches ?? [] }
-}
-
-/** What the plan of this run does to an entry, and to the members of a group. */
-export async function plannedChanges(
-  db: Db,
-  run: number,
+  run: ShownRun,
   { kind, id }: EntryKey,
-): Promise<
-  readonly { readonly fingerprint: string; readonly wish: string | null; readonly change: Change }[]
-> {
-  return db
-    .selectFrom('dirsyncd.changes')
-    .select(['fingerprint', 'wish', 'change'])
-    .where('run', '=', run)
-    .where('entry_id', '=', id)
-    .where(isOf(kind, sql`op`))
-    .orderBy('number')
-    .execute()
+): Promise<readonly ChangeRecord[]> {
+  return changesWhere(db, run, sql`c.entry_id = ${id} AND ${isOf(kind, sql`c.op`)}`)
 }
 
-/** A user comes into a group, or leaves it, when somebody approves it. */
-export interface WaitingMembership {
-  readonly run: number
-  readonly group: string
-  readonly comes: boolean
-  /** A person rejected it; otherwise it waits with the plan of the run, for all of which somebody has to decide. */
-  readonly isRejected: boolean
-}
-
-/** The memberships of a user that wait for a person, by group. */
-export async function waitingMembershipsOf(
+/** The member changes of a run, also blocked ones, that a user is in. */
+export async function membershipsOfUser(
   db: Db,
-  { sync, target }: SyncTarget,
+  run: ShownRun,
   user: string,
-): Promise<readonly WaitingMembership[]> {
-  const rejections = sql`SELECT FROM dirsyncd.decisions AS d WHERE d.sync = r.sync AND d.target = r.target
-    AND d.run = r.run AND d.decision = 'rejected'`
-  const isRejected = sql<boolean>`EXISTS (${rejections} AND d.fingerprint = c.fingerprint)`
-  const { rows } =
-    await sql<WaitingMembership>`SELECT c.run, c.entry_id AS "group", c.change->'want' ? ${user} AS comes,
-      ${isRejected} AS "isRejected"
-    FROM dirsyncd.runs AS r JOIN dirsyncd.changes AS c ON c.run = r.run
-    WHERE r.sync = ${sync} AND r.target = ${target} AND r.state = 'held' AND r.undo IS NULL
-      AND (r.hold = 'open' OR EXISTS (${rejections}))
-      AND c.op = 'set-members' AND (c.change->'want' ? ${user}) <> (c.change->'have' ? ${user})
-      AND (r.hold = 'open' OR ${isRejected})
-    ORDER BY c.run, c.entry_id`.execute(db)
-  const { rejected } = await decisionsOf(db, { sync, target, isUndo: false })
-  // Others of the same change may be rejected still.
-  return rows.filter(
-    ({ group, comes, isRejected: is }) =>
-      !is || rejected.has(memberFingerprint(group, comes ? 'added' : 'removed', user)),
+): Promise<readonly ChangeRecord[]> {
+  return changesWhere(
+    db,
+    run,
+    sql`c.op = 'set-members' AND (c.change->'want' ? ${user}) <> (c.change->'have' ? ${user})`,
   )
 }
 
-/** Somebody whom earlier runs saw. */
+/** An entry that earlier runs saw. */
 export interface KnownEntry extends EntryKey {
   readonly name: string | null
   readonly email: string | null
 }
 
 /**
- * Whom earlier runs changed, or were to change, under this id, e-mail or name, as far as the store still has it. Reads
- * all kept changes of the sync, so ask only when the source has nobody.
+ * The entries that earlier runs changed, or were to change, under this id, e-mail or name, as far as the store still has it. Reads
+ * all kept changes of the sync, so ask only when the source has none.
  */
 export async function knownEntries(
   db: Db,
@@ -217,8 +168,6 @@ export async function knownEntries(
       WHERE sync = ${sync} AND target = ${target} AND op <> 'set-members'
         AND (entry_id = ${who} OR ${isNamed(sql`before`)})
     UNION ALL SELECT op, entry_id, NULL FROM dirsyncd.quarantine
-      WHERE sync = ${sync} AND target = ${target} AND entry_id = ${who}
-    UNION ALL SELECT 'delete-' || kind, entry_id, NULL FROM dirsyncd.absences
       WHERE sync = ${sync} AND target = ${target} AND entry_id = ${who}`.execute(db)
   const known = new Map<string, KnownEntry>()
   for (const { op, id, values } of rows) {

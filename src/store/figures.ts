@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
-import { type BreachSummary, countUndecided, type HeldGroup } from '../core/plan/decide.ts'
+import type { KeyFacts } from '../core/block.ts'
 import { type Pause, pausesOf } from './pause.ts'
-import type { RunCounts, RunState } from './run-types.ts'
+import type { RunCounts, RunState, StoredBlock, Undo } from './run-types.ts'
 import type { Tables } from './tables.ts'
 import { isSoon, type TokenPlace } from './token-watch.ts'
 
@@ -23,15 +23,17 @@ export interface SyncFigures {
   readonly lastFullRead: Date | null
   /** When a run of the whole sync last ended as done. */
   readonly lastSuccess: Date | null
-  /** When a person last resumed the sync or decided about a hold, also that of an undo. */
+  /** When an operator last resumed the sync or decided, also about an undo. */
   readonly lastDecision: Date | null
   /** How many runs in a row have failed, and why the last of them. */
   readonly failures: number
   readonly error: string | null
   /** Of the newest run of the whole sync that had a plan. */
   readonly planned: PlannedRun | null
-  /** The open hold. */
-  readonly hold: OpenHold | null
+  /** The newest rejection that no run has taken in yet. */
+  readonly newRejection: KeyFacts['rejected'] | null
+  /** The newest run with a question that no operator has decided. */
+  readonly asking: AskingRun | null
   readonly isPaused: boolean
   /** A run has begun and not ended. */
   readonly isUnderWay: boolean
@@ -51,16 +53,13 @@ export interface PlannedRun {
   readonly run: number
   readonly state: RunState
   readonly counts: RunCounts
-  readonly breaches: readonly BreachSummary[]
+  readonly blocks: readonly StoredBlock[]
 }
 
-export interface OpenHold {
-  readonly run: number
-  readonly state: RunState
-  readonly breaches: readonly BreachSummary[]
-  readonly expiresAt: Date | null
-  /** How many changes nobody has decided on yet. */
-  readonly undecided: number
+export interface AskingRun extends PlannedRun {
+  readonly undo: Undo | null
+  /** How many questions are open now. */
+  readonly questions: number
 }
 
 export interface TokenLife {
@@ -76,15 +75,8 @@ export async function figuresOf(db: Db, syncs: readonly WatchedSync[]): Promise<
     db,
     syncs.map(({ target }) => target),
   )
-  return rows.map(({ hold, target, tokenSeconds, tokenLongest, ...row }) => ({
+  return rows.map(({ target, tokenSeconds, tokenLongest, ...row }) => ({
     ...row,
-    hold: hold && {
-      run: hold.run,
-      state: hold.state,
-      breaches: hold.breaches,
-      expiresAt: hold.expiresAt === null ? null : new Date(hold.expiresAt),
-      undecided: countUndecided(hold, hold.groups),
-    },
     pause: pauses.get(target) ?? null,
     token:
       tokenSeconds === null
@@ -94,15 +86,15 @@ export async function figuresOf(db: Db, syncs: readonly WatchedSync[]): Promise<
 }
 
 /**
- * Whether the schedule has called for the sync three times, the first time at `due`, since it last succeeded or a person
- * last decided about it or resumed it: it cannot succeed before the next run.
+ * Whether the schedule has called for the sync three times, the first time at `due`, since it last succeeded or an
+ * operator last decided about it or resumed it: it cannot succeed before the next run.
  */
 export function isPastDue(figures: SyncFigures, due: Date | undefined): boolean {
   const success = figures.lastSuccess?.getTime() ?? 0
   return due !== undefined && success < due.getTime() && !hasTimeAgain(figures, due)
 }
 
-/** Whether a person has decided about the sync or resumed it since `due`. */
+/** Whether an operator has decided about the sync or resumed it since `due`. */
 export function hasTimeAgain({ lastDecision }: SyncFigures, due: Date): boolean {
   return lastDecision !== null && lastDecision >= due
 }
@@ -115,16 +107,10 @@ export async function storeBytes(db: Db): Promise<number> {
   return Number(rows[0]?.bytes ?? 0)
 }
 
-interface Row extends Omit<SyncFigures, 'hold' | 'pause' | 'token'> {
+interface Row extends Omit<SyncFigures, 'pause' | 'token'> {
   readonly target: string
-  readonly hold: HoldRow | null
   readonly tokenSeconds: number | null
   readonly tokenLongest: number | null
-}
-
-interface HoldRow extends Omit<OpenHold, 'undecided' | 'expiresAt'> {
-  readonly expiresAt: string | null
-  readonly groups: readonly HeldGroup[]
 }
 
 /** Each subquery takes the first row of an index, however many runs there are. */
@@ -140,28 +126,30 @@ function select(syncs: readonly WatchedSync[]) {
   return sql<Row>`SELECT w.sync, w.target,
       ${newest(sql`r.started_at`, sql`r.started_at IS NOT NULL`)} AS "lastAttempt",
       ${newest(sql`r.read_at`, sql`r.read_at IS NOT NULL`)} AS "lastFullRead",
-      ${newest(sql`r.finished_at`, sql`r.state = 'done' AND r.only_entries IS NULL`)} AS "lastSuccess",
+      ${newest(sql`r.finished_at`, sql`r.state = 'done' AND r.scope IS NULL`)} AS "lastSuccess",
       greatest((SELECT at FROM dirsyncd.resumed_syncs AS s WHERE s.sync = w.sync),
-        (SELECT max((d->>'at')::timestamptz) FROM dirsyncd.runs AS r, jsonb_array_elements(r.decisions) AS d
-        WHERE r.sync = w.sync AND r.target = w.target AND r.decisions <> '[]'::jsonb)) AS "lastDecision",
+        (SELECT max(decided_at) FROM dirsyncd.decisions AS d WHERE d.sync = w.sync AND d.target = w.target)) AS "lastDecision",
       (SELECT count(*)::int FROM dirsyncd.runs AS r WHERE ${ofSync} AND r.state = 'failed' AND r.started_at IS NOT NULL
         AND NOT r.left_orderly AND r.stop_code IS DISTINCT FROM 'sync-paused'
         AND r.run > COALESCE(${newest(sql`r.run`, sql`r.state IN ('done', 'held')`)}, 0)) AS failures,
       ${newest(sql`CASE WHEN r.state = 'failed' THEN r.error END`, sql`r.started_at IS NOT NULL AND r.finished_at IS NOT NULL`)} AS error,
       ${newest(
-        sql`json_build_object('run', r.run, 'state', r.state, 'counts', r.counts, 'breaches', COALESCE(r.breaches, '[]'))`,
-        sql`r.counts IS NOT NULL AND r.only_entries IS NULL`,
+        sql`json_build_object('run', r.run, 'state', r.state, 'counts', r.counts, 'blocks', COALESCE(r.blocks, '[]'))`,
+        sql`r.counts IS NOT NULL AND r.scope IS NULL`,
       )} AS planned,
-      (SELECT json_build_object('run', r.run, 'state', r.state, 'breaches', COALESCE(r.breaches, '[]'),
-          'expiresAt', r.hold_expires_at, 'groups', COALESCE((SELECT json_agg(json_build_object('breaches', h.breaches,
-            'count', h.count)) FROM dirsyncd.held_changes AS h WHERE h.run = r.run), '[]'))
-        FROM dirsyncd.runs AS r WHERE r.sync = w.sync AND r.target = w.target AND r.hold = 'open'
-          AND COALESCE(r.hold_expires_at > now(), true)) AS hold,
+      (SELECT json_build_object('run', r.run, 'state', r.state, 'counts', r.counts, 'blocks', COALESCE(r.blocks, '[]'),
+          'undo', r.undo, 'questions', l.open)
+        FROM dirsyncd.ledgers AS l JOIN dirsyncd.runs AS r ON r.run = l.asked_in
+        WHERE l.sync = w.sync AND l.target = w.target AND l.open > 0 ORDER BY r.run DESC LIMIT 1) AS asking,
+      (SELECT json_build_object('run', d.run, 'by', d.decided_by, 'at', d.decided_at, 'reason', d.reason)
+        FROM dirsyncd.ledgers AS l JOIN dirsyncd.decisions AS d USING (sync, target, origin)
+        WHERE l.sync = w.sync AND l.target = w.target AND l.origin = 'sync' AND d.decision > l.folded AND d.does = 'reject'
+        ORDER BY d.decision DESC LIMIT 1) AS "newRejection",
       EXISTS (SELECT FROM dirsyncd.paused_syncs AS p WHERE p.sync = w.sync) AS "isPaused",
       EXISTS (SELECT FROM dirsyncd.runs AS r WHERE ${ofSync} AND r.finished_at IS NULL AND r.started_at IS NOT NULL)
         AS "isUnderWay",
       (SELECT count(*)::int FROM dirsyncd.quarantine AS q WHERE q.sync = w.sync AND q.target = w.target
-        AND q.code = 'quarantined') AS quarantined,
+        AND q.code = 'quarantine') AS quarantined,
       COALESCE((SELECT sum(${withoutOutcome}) FROM dirsyncd.runs AS r WHERE ${applying}), 0)::int AS pending,
       COALESCE((SELECT max(extract(epoch FROM now() - r.applying_at))::float8 FROM dirsyncd.runs AS r
         WHERE ${applying} AND ${withoutOutcome} > 0), 0) AS "pendingSeconds",

@@ -2,7 +2,7 @@ import type { Guarded } from '../core/block.ts'
 import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
 import type { Op } from '../core/plan/change.ts'
-import { GUARDED } from '../core/plan/guards.ts'
+import { guardedBy } from '../core/checks/tally.ts'
 import { journalRows } from './of-entries.ts'
 import type { SyncTarget } from './run-types.ts'
 import type { Tables } from './tables.ts'
@@ -26,7 +26,7 @@ export async function deletedLastDay(
           AND later.outcome IN ('applied', 'found', 'unknown') AND later.intent_at > j.intent_at))
     GROUP BY op`.execute(db)
   const counts = { users: 0, groups: 0, memberships: 0 }
-  for (const row of rows) counts[GUARDED[row.op]] += Number(row.removes)
+  for (const row of rows) counts[guardedBy(row.op)] += Number(row.removes)
   return counts
 }
 

@@ -1,4 +1,5 @@
 import { type Insertable, type Kysely, type RawBuilder, sql } from 'kysely'
+import { type DecisionRow, recordedDecision } from './ledgers.ts'
 import type { RecordedDecision } from './run-types.ts'
 import { storable } from './storable.ts'
 import type { ConditionsTable, Tables } from './tables.ts'
@@ -19,7 +20,7 @@ export interface StoredCondition {
   readonly since: Date
   readonly amount: number
   readonly toldAt: Date
-  /** Of a hold, when nobody can decide any more; of runs that failed, since when they do not fail any more. */
+  /** Of runs that failed, since when they do not fail any more. */
   readonly endsAt: Date | null
 }
 
@@ -81,27 +82,19 @@ async function lookBack(trx: Db, syncs: readonly string[]): Promise<Seen> {
   }))
   const { rows: clock } = await sql<{ now: Date }>`SELECT now() AS now`.execute(trx)
   const { now } = clock[0]!
-  // What was decided before somebody wanted to be told is no news.
+  // What was decided before notifications were wanted is no news.
   await sql`INSERT INTO dirsyncd.settings (name, value)
-    SELECT ${toldDecisions(sql.ref('w.sync'))}, ${now.toISOString()} FROM unnest(${syncs}::text[]) AS w (sync)
-    ON CONFLICT DO NOTHING`.execute(trx)
-  const { rows: decisions } =
-    await sql<DecisionOfRun>`SELECT r.sync, r.run, d.decision, d."by", d.at, d.reason, d."only", d.part
-    FROM dirsyncd.runs AS r
-    JOIN dirsyncd.settings AS told ON told.name = ${toldDecisions(sql.ref('r.sync'))}, jsonb_to_recordset(r.decisions)
-      AS d(decision text, "by" text, at text, reason text, "only" jsonb, part jsonb)
-    WHERE r.decisions <> '[]'::jsonb AND r.sync = ANY(${syncs}::text[])
-      AND r.finished_at > told.value::timestamptz - interval '100 days' AND d.at > told.value
-    ORDER BY d.at`.execute(trx)
-  for (const { sync, at } of decisions)
-    await sql`UPDATE dirsyncd.settings SET value = ${at} WHERE name = ${toldDecisions(sql.val(sync))}`.execute(
+    SELECT ${toldDecisions(sql.ref('w.sync'))}, COALESCE((SELECT max(decision) FROM dirsyncd.decisions), 0)::text
+    FROM unnest(${syncs}::text[]) AS w (sync) ON CONFLICT DO NOTHING`.execute(trx)
+  const { rows: decisions } = await sql<DecisionRow>`SELECT d.* FROM dirsyncd.decisions AS d
+    JOIN dirsyncd.settings AS told ON told.name = ${toldDecisions(sql.ref('d.sync'))}
+    WHERE d.sync = ANY(${syncs}::text[]) AND d.decision > told.value::bigint ORDER BY d.decision`.execute(trx)
+  for (const { sync, decision } of decisions)
+    await sql`UPDATE dirsyncd.settings SET value = ${decision} WHERE name = ${toldDecisions(sql.val(sync))}`.execute(
       trx,
     )
-  return { conditions, decisions: decisions.map(withoutNulls), now }
-}
-
-function withoutNulls({ reason, only, part, ...decision }: DecisionOfRun): DecisionOfRun {
-  return { ...decision, reason: reason ?? undefined, only: only ?? undefined, part: part ?? undefined }
+  const recorded = decisions.map((row) => ({ sync: row.sync, run: row.run, ...recordedDecision(row) }))
+  return { conditions, decisions: recorded, now }
 }
 
 async function add(trx: Db, notification: NewNotification, channels: readonly string[]): Promise<void> {

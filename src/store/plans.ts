@@ -3,53 +3,43 @@ import { type Kysely, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
 import type { NoticeCode } from '../core/notice.ts'
 import type { Notice } from '../core/notice.ts'
+import type { Reason } from '../core/blocked.ts'
 import type { Change, Op } from '../core/plan/change.ts'
 import type { PlannedChange } from '../core/plan/changes.ts'
 import type { LaterAttempt } from '../core/plan/undo/later-attempts.ts'
 import type { Fenced, FencedRun } from './fenced-run.ts'
-import { STATE_AT_END } from './change-list.ts'
+import { FIRST_BLOCKED, STATE_AT_END } from './change-list.ts'
 import { type ChangeTexts, storeTexts, textsOf } from './change-texts.ts'
-import { isOfEntries } from './of-entries.ts'
-import type { ChangeState, SyncTarget } from './run-types.ts'
-import type { RunRecord } from './runs.ts'
+import type { ChangeState } from './run-types.ts'
+import { IS_OF_ALL, type RunRecord } from './runs.ts'
 import { storableJson } from './storable.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
-type Changes = Iterable<PlannedChange> & { readonly length: number }
+/** A change of a plan, or one that is blocked. */
+export interface RowOfChange {
+  readonly planned: PlannedChange
+  /** The operator who approved it. */
+  readonly approvedBy?: string | undefined
+  /** Set for a blocked change. */
+  readonly reasons?: readonly Reason[]
+}
 
 /** An embedded store blocks the process for each statement: 30 ms for 1,000 rows, 200 ms for 5,000. */
 const ROWS_PER_STATEMENT = 1000
 
 /**
- * Stores a plan's changes, numbered from 1 in their order, and its notices. Marks as unsure the changes of entries that
- * an earlier run may have changed: these are looked up before anything is sent.
- *
- * @param approved the fingerprints of the changes that a person approved
+ * Stores a plan's changes, numbered from 1 in their order. Marks as unsure the changes of entries that an earlier run
+ * may have changed: these are looked up before anything is sent.
  */
 export async function storePlan(
   fenced: FencedRun,
-  { changes, notices }: { readonly changes: Changes; readonly notices: readonly Notice[] },
-  approved: ReadonlySet<string>,
+  changes: Iterable<RowOfChange>,
+  count: number,
 ): Promise<void> {
-  await fenced.write((trx) => countStored(trx, fenced.run, 'stored_changes', changes.length))
-  const parts = inParts(changes, approved)
-  for (let part = parts.next(); part.done !== true;) {
-    const together = part.value
-    // While the store writes some, the next ones are made.
-    const makeNext = async () => {
-      await setImmediate()
-      part = parts.next()
-    }
-    await fenced.write((trx, run) =>
-      Promise.all([insertChanges(trx, { ...run, run: fenced.run }, together), makeNext()]),
-    )
-  }
-  for (let start = 0; start < notices.length; start += ROWS_PER_STATEMENT) {
-    const some = notices.slice(start, start + ROWS_PER_STATEMENT)
-    await fenced.write((trx) => storeNotices(trx, fenced.run, some, start))
-  }
+  await fenced.write((trx) => countStored(trx, fenced.run, 'stored_changes', count))
+  await storeRows(fenced, changes, 1)
   await fenced.write(async (trx, run) => {
     // Nothing is known yet of rows that have just been stored. Taken for few, they would each be looked for in the whole
     // journal: minutes for fifty thousand.
@@ -57,9 +47,39 @@ export async function storePlan(
     await sql`UPDATE dirsyncd.changes AS c SET unsure = true FROM dirsyncd.journal AS j
       WHERE j.sync = ${run.sync} AND j.target = ${run.target} AND j.outcome = 'unknown'
         AND j.intent_at > now() - interval '24 hours'
-        AND c.run = ${fenced.run} AND c.entry_id = j.entry_id
+        AND c.run = ${fenced.run} AND c.state = 'pending' AND c.entry_id = j.entry_id
         AND (c.op LIKE '%-user') = (j.op LIKE '%-user')`.execute(trx)
   })
+}
+
+/** Stores what a run blocks, so that an operator can see it as other changes. */
+export async function storeBlocked(
+  fenced: FencedRun,
+  changes: Iterable<RowOfChange>,
+  count: number,
+): Promise<void> {
+  await fenced.write((trx) => countStored(trx, fenced.run, 'stored_blocked', count))
+  await storeRows(fenced, changes, FIRST_BLOCKED)
+}
+
+export async function storeAllNotices(fenced: FencedRun, notices: readonly Notice[]): Promise<void> {
+  for (let start = 0; start < notices.length; start += ROWS_PER_STATEMENT) {
+    const some = notices.slice(start, start + ROWS_PER_STATEMENT)
+    await fenced.write((trx) => storeNotices(trx, fenced.run, some, start))
+  }
+}
+
+async function storeRows(fenced: FencedRun, changes: Iterable<RowOfChange>, first: number): Promise<void> {
+  const parts = inParts(changes, first)
+  for (let part = parts.next(); part.done !== true;) {
+    const together = part.value
+    // While the store writes some, the next ones are made.
+    const makeNext = async () => {
+      await setImmediate()
+      part = parts.next()
+    }
+    await fenced.write((trx) => Promise.all([insertChanges(trx, fenced.run, together), makeNext()]))
+  }
 }
 
 /** Rows of the table `changes`, as many as one statement stores, and what is searched in them. */
@@ -68,70 +88,40 @@ interface StoredTogether {
   readonly texts: ChangeTexts
 }
 
-function* inParts(changes: Changes, approved: ReadonlySet<string>): Generator<StoredTogether, void> {
-  let some: PlannedChange[] = []
-  let first = 1
-  for (const planned of changes) {
-    some.push(planned)
+function* inParts(changes: Iterable<RowOfChange>, first: number): Generator<StoredTogether, void> {
+  let some: RowOfChange[] = []
+  let at = first
+  for (const row of changes) {
+    some.push(row)
     if (some.length < ROWS_PER_STATEMENT) continue
-    yield storedTogether(some, first, approved)
-    first += some.length
+    yield storedTogether(some, at)
+    at += some.length
     some = []
   }
-  if (some.length > 0) yield storedTogether(some, first, approved)
+  if (some.length > 0) yield storedTogether(some, at)
 }
 
-function storedTogether(
-  some: readonly PlannedChange[],
-  first: number,
-  approved: ReadonlySet<string>,
-): StoredTogether {
-  const rows = some.map((planned, place) => {
+function storedTogether(some: readonly RowOfChange[], first: number): StoredTogether {
+  const rows = some.map(({ planned, approvedBy = null, reasons }, place) => {
     const { op, id } = planned.change
-    const isApproved = approved.has(planned.fingerprint)
-    return { ...planned, number: first + place, op, entry_id: id, approved: isApproved }
+    const state = reasons === undefined ? 'pending' : 'blocked'
+    return { ...planned, number: first + place, op, entry_id: id, approved_by: approvedBy, state, reasons }
   })
   const texts = textsOf(
-    some.map(({ change }) => change),
+    some.map(({ planned }) => planned.change),
     first,
   )
   return { json: storableJson(rows), texts }
 }
 
-async function insertChanges(
-  trx: Fenced,
-  { run, sync, target }: SyncTarget & { readonly run: number },
-  { json, texts }: StoredTogether,
-): Promise<void> {
+async function insertChanges(trx: Fenced, run: number, { json, texts }: StoredTogether): Promise<void> {
   await sql`INSERT INTO dirsyncd.changes
-      (run, number, phase, op, entry_id, fingerprint, wish, change, removes, approved, approved_by)
-    SELECT ${run}, number, phase, op, entry_id, fingerprint, wish, change, removes, approved,
-      CASE WHEN approved THEN (SELECT decided_by FROM dirsyncd.decisions AS d WHERE d.sync = ${sync}
-        AND d.target = ${target} AND d.fingerprint = row.fingerprint AND d.decision = 'approved') END
+      (run, number, phase, op, entry_id, fingerprint, change, removes, state, reasons, approved, approved_by)
+    SELECT ${run}, number, phase, op, entry_id, fingerprint, change, removes, state, reasons,
+      approved_by IS NOT NULL, approved_by
     FROM jsonb_to_recordset(${json}::jsonb) AS row(number int, phase text, op text, entry_id text,
-      fingerprint text, wish text, change jsonb, removes int, approved boolean)`.execute(trx)
+      fingerprint text, change jsonb, removes int, state text, reasons jsonb, approved_by text)`.execute(trx)
   await storeTexts(trx, run, texts)
-}
-
-/**
- * The users whose change the service refused in the last whole run, which ended without a decision why.
- *
- * @param ids the only ones that are asked about
- */
-export async function refusedInLastRun(
-  db: Db,
-  { sync, target }: SyncTarget,
-  ids?: readonly string[],
-): Promise<ReadonlySet<string>> {
-  // An index has the changes of each state; none has those of both.
-  const ofState = (state: ChangeState) => sql`SELECT entry_id AS id FROM dirsyncd.changes
-    WHERE run = (SELECT run FROM last) AND ${isOfEntries(ids)} AND state = ${sql.lit(state)}
-      AND refusals > 0 AND op IN ('update-user', 'delete-user')`
-  const { rows } = await sql<{ id: string }>`WITH last AS MATERIALIZED (
-      SELECT max(run) AS run FROM dirsyncd.runs WHERE sync = ${sync} AND target = ${target} AND mode = 'sync'
-        AND only_entries IS NULL AND state IN ('done', 'failed') AND stored_changes > 0
-    ) ${ofState('pending')} UNION ALL ${ofState('unknown')}`.execute(db)
-  return new Set(rows.map(({ id }) => id))
 }
 
 /** Stores notices under the numbers after `start`: a negative one puts them before those of the plan. */
@@ -196,7 +186,7 @@ export function noticeOf({ kind, entry_id: id, code, params }: NoticeRow): Notic
 async function countStored(
   db: Db,
   run: number,
-  column: 'stored_changes' | 'stored_notices',
+  column: 'stored_changes' | 'stored_blocked' | 'stored_notices',
   count: number,
 ): Promise<void> {
   if (count === 0) return
@@ -231,9 +221,9 @@ export interface SameNotices {
 /** What a run of a whole sync notices as the last one before it did; `undefined` where there is none. */
 export async function sameNotices(
   db: Db,
-  { run, sync, target, only_entries: only }: Pick<RunRecord, 'run' | 'sync' | 'target' | 'only_entries'>,
+  { run, sync, target, scope, undo }: Pick<RunRecord, 'run' | 'sync' | 'target' | 'scope' | 'undo'>,
 ): Promise<SameNotices | undefined> {
-  if (only !== null) return undefined
+  if (scope !== null || undo !== null) return undefined
   const before = await db
     .selectFrom('dirsyncd.runs')
     .select('run')
@@ -241,7 +231,7 @@ export async function sameNotices(
     .where('target', '=', target)
     .where('run', '<', run)
     .where('mode', '=', 'sync')
-    .where('only_entries', 'is', null)
+    .where(IS_OF_ALL)
     .where('finished_at', 'is not', null)
     .orderBy('run', 'desc')
     .limit(1)
@@ -274,7 +264,7 @@ export async function unfinishedChanges(
     .selectFrom('dirsyncd.changes')
     .select(['op', 'entry_id as id', 'fingerprint'])
     .where('run', '=', run)
-    .where('state', 'not in', ['applied', 'found', 'already'])
+    .where('state', 'not in', ['applied', 'found', 'already', 'blocked'])
     .execute()
 }
 
@@ -282,7 +272,7 @@ export async function unfinishedChanges(
 export async function outcomesAtEnd(db: Db, run: number): Promise<Partial<Record<ChangeState, number>>> {
   const { rows } = await sql<{ state: ChangeState; count: number }>`
     SELECT ${STATE_AT_END} AS state, count(*)::integer AS count FROM dirsyncd.changes AS c
-    WHERE run = ${run} GROUP BY 1`.execute(db)
+    WHERE run = ${run} AND state <> 'blocked' GROUP BY 1`.execute(db)
   return Object.fromEntries(rows.map(({ state, count }) => [state, count]))
 }
 

@@ -1,12 +1,14 @@
 import { type Kysely, sql } from 'kysely'
 import type { Op } from '../core/plan/change.ts'
-import type { Only, Refusal } from '../core/plan/inputs.ts'
+import type { Refusal, RefusalReason } from '../core/checks/refusals.ts'
+import type { Scope } from '../core/within.ts'
 import type { SyncTarget } from './run-types.ts'
+import type { Write } from './convergence.ts'
 import type { Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
-/** Whom a row of `changes` concerns, for people. */
+/** The name of the entry of a row of `changes`. */
 export const NAME_OF_CHANGE = sql<string | null>`coalesce(change #>> '{want,name}', change ->> 'name',
   change #>> '{have,name}')`
 
@@ -17,37 +19,32 @@ export async function quarantinedOf(
   fingerprints: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ fingerprint: string }>`SELECT fingerprint FROM dirsyncd.quarantine
-    WHERE sync = ${sync} AND target = ${target} AND code = 'quarantined'
+    WHERE sync = ${sync} AND target = ${target} AND code = 'quarantine'
       AND fingerprint = ANY(${fingerprints}::text[])`.execute(db)
   return new Set(rows.map(({ fingerprint }) => fingerprint))
 }
 
 /** The quarantined changes that were tried within the last day, and why they are not tried now. */
-export async function quarantined(
-  db: Db,
-  sync: string,
-  target: string,
-): Promise<readonly (Refusal & { readonly fingerprint: string })[]> {
+export async function quarantined(db: Db, sync: string, target: string): Promise<readonly Refusal[]> {
   const rows = await db
     .selectFrom('dirsyncd.quarantine')
-    .select(['fingerprint', 'code', 'params'])
+    .select(['fingerprint as digest', 'op', 'entry_id as id', 'code', 'params'])
     .where('sync', '=', sync)
     .where('target', '=', target)
     .where(sql<boolean>`tried_at > now() - interval '24 hours'`)
     .execute()
   // The parameters are those of the code.
-  return rows as readonly (Refusal & { readonly fingerprint: string })[]
+  return rows as readonly Refusal[]
 }
 
-/** The fingerprints of all changes in quarantine, however long ago they were tried. */
-export async function allQuarantined(db: Db, { sync, target }: SyncTarget): Promise<readonly string[]> {
-  const rows = await db
+/** All changes in quarantine, however long ago they were tried. */
+export async function allQuarantined(db: Db, { sync, target }: SyncTarget): Promise<readonly Write[]> {
+  return db
     .selectFrom('dirsyncd.quarantine')
-    .select('fingerprint')
+    .select(['fingerprint as digest', 'op', 'entry_id as id'])
     .where('sync', '=', sync)
     .where('target', '=', target)
     .execute()
-  return rows.map(({ fingerprint }) => fingerprint)
 }
 
 /** Forgets changes that were applied after all, or that no plan wants any more. */
@@ -63,7 +60,7 @@ export async function forgetQuarantined(
 export interface QuarantineFilter {
   /** What each of the syncs writes to; only what these targets refused is listed or released. */
   readonly targets: ReadonlyMap<string, string>
-  readonly only?: Only | undefined
+  readonly scope?: Scope | undefined
 }
 
 export interface QuarantinedRow {
@@ -72,7 +69,7 @@ export interface QuarantinedRow {
   readonly op: Op
   readonly entry_id: string
   readonly name: string | null
-  readonly refusal: Refusal
+  readonly refusal: RefusalReason
   readonly since: Date
   readonly tried_at: Date
   readonly tried_again_at: Date
@@ -99,10 +96,10 @@ export async function releaseQuarantine(
   return rows
 }
 
-function matches({ targets, only }: QuarantineFilter) {
+function matches({ targets, scope }: QuarantineFilter) {
   const ofTargets = sql<boolean>`(sync, target) IN (
     SELECT * FROM unnest(${[...targets.keys()]}::text[], ${[...targets.values()]}::text[]))`
-  if (only === undefined) return ofTargets
-  return sql<boolean>`${ofTargets} AND (op LIKE '%-user' AND entry_id = ANY(${only.users}::text[])
-    OR op NOT LIKE '%-user' AND entry_id = ANY(${only.groups}::text[]))`
+  if (scope === undefined) return ofTargets
+  return sql<boolean>`${ofTargets} AND (op LIKE '%-user' AND entry_id = ANY(${scope.users}::text[])
+    OR op NOT LIKE '%-user' AND entry_id = ANY(${scope.groups}::text[]))`
 }

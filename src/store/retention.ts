@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Lease, Leases, LeaseTimes } from './lease.ts'
+import { FIRST_BLOCKED } from './change-list.ts'
 import type { Tables } from './tables.ts'
 import { vacuumEmbedded } from './vacuum.ts'
 
@@ -31,11 +32,8 @@ const ROWS_PER_STATEMENT = 5000
 /** Guards and evidence count the deletes of the last day, so a little more than a day is kept, whatever its size. */
 const SHORTEST_MS = 25 * 60 * 60 * 1000
 
-/** The newest runs of a sync keep their notices, and the changes that were planned and never decided on. */
+/** The newest runs of a sync keep their notices, and the changes that were planned and never made. */
 const RUNS_WITH_NOTICES = 20
-
-/** How long an absence is kept that no read counts any more: the directory may show the entry again. */
-const ABSENCE_DAYS = 90
 
 /**
  * Removes, after a run of a sync, what no command shows any more, and then what is older than the retention. Call it
@@ -66,11 +64,7 @@ async function pruneAfter(work: Work, deps: Required<PruneDeps>, sync: string): 
   const before = await findCutoff(deps, retention)
   await pruneRuns(work, sync, before)
   await pruneAll(work, 'journal', journalBefore(sync, before))
-  await pruneAll(
-    work,
-    'absences',
-    sql`sync = ${sync} AND counted_at < now() - make_interval(days => ${ABSENCE_DAYS})`,
-  )
+  await pruneDecisions(work, sync, before)
   for (const removed of await removedSyncs(deps, retention)) await pruneSync(work, deps, removed, retention)
 }
 
@@ -111,20 +105,47 @@ function newestBeyond(syncs: readonly string[], most: number): RawBuilder<unknow
   ) AS counted WHERE rows > ${most})`
 }
 
-/** Removes from all but the newest runs what every run repeats: notices, and plans that nobody decided on. */
+/** Removes from all but the newest runs what every run repeats: notices, blocked changes, and plans that nobody approved. */
 async function trimPlans(work: Work, sync: string): Promise<void> {
-  const undecided = sql`state IN ('held', 'planned') AND (hold IS NULL OR hold IN ('replaced', 'closed'))`
-  const { rows } = await sql<{ run: number; undecided: boolean }>`SELECT run, ${undecided} AS undecided
-    FROM dirsyncd.runs
-    WHERE sync = ${sync} AND finished_at IS NOT NULL AND (stored_notices > 0 OR stored_changes > 0 AND ${undecided})
+  const isUnused = sql`state IN ('held', 'planned') AND applying_at IS NULL`
+  const { rows } = await sql<{ run: number; isUnused: boolean }>`SELECT run, ${isUnused} AS "isUnused"
+    FROM dirsyncd.runs AS r
+    WHERE sync = ${sync} AND finished_at IS NOT NULL
+      AND (stored_notices > 0 OR stored_blocked > 0 OR stored_changes > 0 AND ${isUnused})
       AND run <= (SELECT run FROM dirsyncd.runs WHERE sync = ${sync} ORDER BY run DESC OFFSET ${RUNS_WITH_NOTICES} LIMIT 1)
+      AND NOT EXISTS (SELECT FROM dirsyncd.runs AS same WHERE same.blocked_in = r.run AND same.run > (
+        SELECT run FROM dirsyncd.runs WHERE sync = ${sync} ORDER BY run DESC OFFSET ${RUNS_WITH_NOTICES} LIMIT 1))
     ORDER BY run`.execute(work.db)
-  for (const { run, undecided: isUndecided } of rows) {
+  for (const { run, isUnused: isPlanUnused } of rows) {
     await pruneAll(work, 'notices', sql`run = ${run}`)
-    if (isUndecided) await pruneChanges(work, sql`run = ${run}`)
-    await sql`UPDATE dirsyncd.runs SET stored_notices = 0, stored_changes = CASE WHEN ${isUndecided} THEN 0 ELSE stored_changes END
-      WHERE run = ${run}`.execute(work.db)
+    await pruneChanges(work, sql`run = ${run}`, isPlanUnused ? 0 : FIRST_BLOCKED)
+    await sql`UPDATE dirsyncd.runs SET stored_notices = 0, stored_blocked = 0,
+      stored_changes = CASE WHEN ${isPlanUnused} THEN 0 ELSE stored_changes END WHERE run = ${run}`.execute(
+      work.db,
+    )
   }
+}
+
+/** Decisions that a run has taken in, and key sets that nothing refers to. */
+async function pruneDecisions(work: Work, sync: string, before: string): Promise<void> {
+  await pruneAll(
+    work,
+    'decisions',
+    sql`sync = ${sync} AND decided_at <= ${before}::timestamptz AND decision <= COALESCE((SELECT folded
+      FROM dirsyncd.ledgers AS l WHERE (l.sync, l.target, l.origin) = (decisions.sync, decisions.target, decisions.origin)), 0)`,
+  )
+  await pruneAll(
+    work,
+    'ledgers',
+    sql`sync = ${sync} AND origin LIKE 'undo %' AND NOT EXISTS (SELECT FROM dirsyncd.runs AS r
+      WHERE r.sync = ${sync} AND r.undo IS NOT NULL AND 'undo ' || (r.undo ->> 'run') = origin)`,
+  )
+  await pruneAll(
+    work,
+    'key_sets',
+    sql`NOT EXISTS (SELECT FROM dirsyncd.ledgers WHERE key_set = digest)
+      AND NOT EXISTS (SELECT FROM dirsyncd.shown_keys WHERE key_set = digest)`,
+  )
 }
 
 const RUNS_PER_STATEMENT = 100
@@ -143,23 +164,23 @@ async function pruneRuns(work: Work, sync: string, before: string): Promise<void
 
 async function removeRuns(work: Work, runs: readonly number[]): Promise<void> {
   const ofRuns = sql`run = ANY(${runs}::integer[])`
-  await pruneChanges(work, ofRuns)
-  for (const table of ['notices', 'held_changes'] as const) await pruneAll(work, table, ofRuns)
+  await pruneChanges(work, ofRuns, 0)
+  await pruneAll(work, 'notices', ofRuns)
   await pruneAll(work, 'runs', ofRuns)
 }
 
 /**
- * Whether nothing needs a run: no open hold or decision, not the last good or newest run, no chunk, no later run that
- * shows its plan.
+ * Whether nothing needs a run: it is not the newest one, nor the last complete one, nor the newest one that asked; it has
+ * no chunk, and no later run shows what it blocked.
  */
 function isDispensable(before: string): RawBuilder<boolean> {
-  return sql`r.hold IS DISTINCT FROM 'open'
-    AND r.run < (SELECT max(run) FROM dirsyncd.runs AS newest WHERE newest.sync = r.sync)
-    AND NOT EXISTS (SELECT FROM dirsyncd.last_good AS good WHERE good.run = r.run)
-    AND NOT EXISTS (SELECT FROM dirsyncd.decisions AS decision WHERE decision.run = r.run)
+  return sql`r.run < (SELECT max(run) FROM dirsyncd.runs AS newest WHERE newest.sync = r.sync)
+    AND NOT EXISTS (SELECT FROM dirsyncd.check_states AS states WHERE states.sync = r.sync
+      AND states.name = 'configuration' AND (states.value ->> 'run')::integer = r.run)
+    AND NOT EXISTS (SELECT FROM dirsyncd.ledgers AS l WHERE l.asked_in = r.run AND l.open > 0)
     AND NOT EXISTS (SELECT FROM dirsyncd.chunks AS open WHERE open.run = r.run)
     AND NOT EXISTS (SELECT FROM dirsyncd.runs AS same
-      WHERE same.hold_run = r.run AND same.run <> r.run AND same.finished_at > ${before}::timestamptz)`
+      WHERE same.blocked_in = r.run AND same.run <> r.run AND same.finished_at > ${before}::timestamptz)`
 }
 
 function journalBefore(sync: string, before: string): RawBuilder<boolean> {
@@ -169,11 +190,10 @@ function journalBefore(sync: string, before: string): RawBuilder<boolean> {
 
 const OF_SYNC = [
   'journal',
-  'absences',
   'quarantine',
   'decisions',
-  'baselines',
-  'last_good',
+  'ledgers',
+  'check_states',
   'verifications',
   'paused_syncs',
   'resumed_syncs',
@@ -186,10 +206,12 @@ type Prunable =
   | 'changes'
   | 'change_texts'
   | 'notices'
-  | 'held_changes'
+  | 'key_sets'
 
-async function pruneChanges(work: Work, ofRuns: RawBuilder<unknown>): Promise<void> {
-  for (const table of ['changes', 'change_texts'] as const) await pruneAll(work, table, ofRuns)
+/** @param from the number of the first change */
+async function pruneChanges(work: Work, ofRuns: RawBuilder<unknown>, from: number): Promise<void> {
+  await pruneAll(work, 'changes', sql`${ofRuns} AND number >= ${from}`)
+  await pruneAll(work, 'change_texts', sql`${ofRuns} AND first >= ${from}`)
 }
 
 /** Deletes these rows, some in each statement. */

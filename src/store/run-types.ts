@@ -1,7 +1,9 @@
-import type { ServerState } from '../core/block.ts'
+import type { BlockReason, KeyFacts, ServerState } from '../core/block.ts'
+import type { Until } from '../core/block.ts'
+import type { Decision, Selection } from '../core/decide.ts'
+import type { FactKey } from '../core/keys.ts'
 import type { NoticeCode } from '../core/notice.ts'
 import type { Op } from '../core/plan/change.ts'
-import type { Decision } from '../core/plan/decide.ts'
 import type { Part } from '../core/plan/part/part.ts'
 
 /** `sync` reads, plans and applies; `plan` stops before anything is written. */
@@ -42,28 +44,35 @@ export type RunState =
   | 'done'
   | 'failed'
 
-/**
- * What became of a hold: `replaced` by a newer run's hold, `closed` because a newer run had nothing to hold, or `expired`
- * because nobody decided in time.
- */
-export type HoldState = 'open' | 'approved' | 'rejected' | 'replaced' | 'closed' | 'expired'
+/** A block as its run keeps it, with the number of stored changes that it names. */
+export type StoredBlock = BlockReason & {
+  readonly until: Until
+  /** The whole plan stops. */
+  readonly stops: boolean
+  /** The fact that the operator is asked about, where it is not the changes. */
+  readonly asks: FactKey | null
+  readonly changes: number
+}
 
-/** What a person decided about a hold. */
+/** What an operator decided about a run. */
 export interface RecordedDecision {
-  readonly decision: Decision
+  readonly decision: number
+  readonly does: Decision['does']
   readonly by: string
   /** ISO 8601, UTC. */
   readonly at: string
-  readonly reason?: string | undefined
-  /** The guards and findings, or the part of the changes, that it was about; left out where it was about all. */
-  readonly only?: readonly string[] | undefined
-  readonly part?: Part | undefined
+  readonly reason: string
+  readonly selection: Selection
+  /** How many keys it was about. */
+  readonly keys: number
+  /** The run that it started. */
+  readonly started: number | null
 }
 
 /**
  * What became of one change. `applied`: the API did it. `found`: it was so before anything was sent. `already`: there
  * was nothing left to delete. `missing`: there was nothing to update, the next run creates it. `dropped`: the run ended
- * first. `unknown`: the run ended before its answer came; the next plan has it looked up.
+ * first. `unknown`: the run ended before its answer came; the next plan has it looked up. `blocked`: no part of the plan.
  */
 export type ChangeState = (typeof CHANGE_STATES)[number]
 
@@ -77,6 +86,7 @@ export const CHANGE_STATES = [
   'failed',
   'dropped',
   'unknown',
+  'blocked',
 ] as const
 
 /** What a run found out about its two reads, besides what is in them. */
@@ -101,6 +111,12 @@ export interface RunCounts {
   /** Users and groups of the directory that the plan leaves as they are; groups only where nothing differs. */
   readonly unchanged: number
   readonly planned: Partial<Record<Op, number>>
+  readonly blocked: Partial<Record<Op, number>>
+  /** Of the blocked ones: those with a question that no operator has decided. */
+  readonly asking: Partial<Record<Op, number>>
+  /** Of the blocked ones: those that an operator rejected, and the newest of these rejections. */
+  readonly rejected: Partial<Record<Op, number>>
+  readonly lastRejection: KeyFacts['rejected'] | null
   readonly outcomes: Partial<Record<ChangeState, number>>
   readonly notices: Partial<Record<NoticeCode, number>>
 }

@@ -2,12 +2,17 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import type { ErrorCode } from '../base/errors.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import type { ConfigurationChange } from '../core/plan/configuration.ts'
-import type { Breach } from '../core/plan/guards.ts'
-import type { Only } from '../core/plan/inputs.ts'
-import type { Part } from '../core/plan/part/part.ts'
+import type { Scope } from '../core/within.ts'
 import { type Fenced, Overtaken } from './fenced-run.ts'
-import { summaries } from './held-changes.ts'
-import type { ReadEvidence, RunCounts, RunMode, RunState, RunTrigger, Undo } from './run-types.ts'
+import type {
+  ReadEvidence,
+  RunCounts,
+  RunMode,
+  RunState,
+  RunTrigger,
+  StoredBlock,
+  Undo,
+} from './run-types.ts'
 import { storable, storableJson } from './storable.ts'
 import type { RunsTable, Tables } from './tables.ts'
 
@@ -20,21 +25,14 @@ export interface NewRun {
   readonly target: string
   readonly mode: RunMode
   readonly trigger: RunTrigger
-  readonly only?: Only | undefined
+  /** Set where the run changes these entries only. */
+  readonly scope?: Scope | undefined
   /** Set where the run undoes another one. */
   readonly undo?: Undo | undefined
-  /** Set where the run applies a part of its plan only. */
-  readonly part?: Part | undefined
-  /** The run whose hold was approved, where this one is to apply that. */
-  readonly approvalOf?: number | undefined
 }
 
-const NO_ENTRIES: Only = { users: [], groups: [] }
-
-/** Adds a run that waits for somebody to take it, and returns its number. */
+/** Adds a run that waits for a process to take it, and returns its number. */
 export async function addRun(db: Db, run: NewRun): Promise<number> {
-  const isWhole = run.undo === undefined && run.part === undefined
-  const only = isWhole ? run.only : NO_ENTRIES
   const row = await db
     .insertInto('dirsyncd.runs')
     .values({
@@ -42,16 +40,17 @@ export async function addRun(db: Db, run: NewRun): Promise<number> {
       target: run.target,
       mode: run.mode,
       trigger: run.trigger,
-      only_entries: jsonOrNull(only),
+      scope: jsonOrNull(run.scope),
       undo: jsonOrNull(run.undo),
-      part: jsonOrNull(run.part),
-      approval_of: run.approvalOf ?? null,
       state: 'waiting',
     })
     .returning('run')
     .executeTakeFirstOrThrow()
   return row.run
 }
+
+/** Whether a run is of all entries of its sync. */
+export const IS_OF_ALL = sql<boolean>`(scope IS NULL AND undo IS NULL)`
 
 function jsonOrNull(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value)
@@ -88,7 +87,7 @@ export async function cancelRun(db: Db, run: number): Promise<void> {
 /** The run that waits to apply all changes of the sync, be it that it may not begin yet. */
 export async function waitingWholeRun(db: Db, sync: string): Promise<number | undefined> {
   const query = waitingRuns(db, sync).select('run').where('mode', '=', 'sync')
-  return (await query.where('only_entries', 'is', null).orderBy('run').limit(1).executeTakeFirst())?.run
+  return (await query.where(IS_OF_ALL).orderBy('run').limit(1).executeTakeFirst())?.run
 }
 
 function waitingRuns(db: Db, sync: string) {
@@ -173,11 +172,10 @@ export async function setRunState(
   more: {
     directoryMoved?: boolean
     lookFirst?: readonly Kind[]
-    approved?: boolean
     counts?: RunCounts
     evidence?: ReadEvidence
     digest?: string
-    breaches?: readonly Breach[]
+    blocks?: readonly StoredBlock[]
     configurationChange?: ConfigurationChange | undefined
   } = {},
 ): Promise<void> {
@@ -189,11 +187,10 @@ export async function setRunState(
       ...(state === 'applying' && { applying_at: sql<Date>`COALESCE(applying_at, now())` }),
       ...(more.directoryMoved !== undefined && { directory_moved: more.directoryMoved }),
       ...(more.lookFirst !== undefined && { look_first: more.lookFirst }),
-      ...(more.approved !== undefined && { approved: more.approved }),
       ...(more.counts !== undefined && { counts: JSON.stringify(more.counts) }),
       ...(more.evidence !== undefined && { evidence: storableJson(more.evidence) }),
       ...(more.digest !== undefined && { digest: more.digest }),
-      ...(more.breaches !== undefined && { breaches: JSON.stringify(summaries(more.breaches)) }),
+      ...(more.blocks !== undefined && { blocks: storableJson(more.blocks) }),
       ...(more.configurationChange !== undefined && {
         configuration_change: JSON.stringify(more.configurationChange),
       }),
@@ -215,6 +212,40 @@ export async function outcomesSoFar(db: Db, run: number): Promise<RunCounts['out
     .where('run', '=', run)
     .executeTakeFirst()
   return row?.outcomes ?? {}
+}
+
+/** The run whose blocked changes are stored under this digest: an earlier one of the same sync and origin. */
+export async function blockedBefore(
+  db: Db,
+  { run, sync, target }: Pick<RunRecord, 'run' | 'sync' | 'target'>,
+  digest: string,
+): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('dirsyncd.runs')
+    .select('blocked_in')
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .where('run', '<', run)
+    .where('blocked_digest', '=', digest)
+    .where(sql<boolean>`EXISTS (SELECT FROM dirsyncd.runs AS stored
+      WHERE stored.run = runs.blocked_in AND stored.stored_blocked > 0)`)
+    .orderBy('run', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.blocked_in ?? undefined
+}
+
+export async function setBlocked(
+  trx: Fenced,
+  run: number,
+  blocked: { readonly run: number; readonly digest: string } | undefined,
+): Promise<void> {
+  if (blocked === undefined) return
+  await trx
+    .updateTable('dirsyncd.runs')
+    .set({ blocked_in: blocked.run, blocked_digest: blocked.digest })
+    .where('run', '=', run)
+    .execute()
 }
 
 /** Ends a run. */
@@ -261,17 +292,11 @@ const LISTED = [
   'started_at',
   'finished_at',
   'counts',
-  'breaches',
-  'hold',
-  'hold_run',
+  'blocks',
   'digest',
-  'approved',
   'error',
+  'scope',
   'undo',
-  'part',
-  'approval_of',
-  'decisions',
-  'hold_expires_at',
 ] as const
 
 export type ListedRun = Pick<RunRecord, (typeof LISTED)[number]>

@@ -1,24 +1,22 @@
-import type { NoticeParams } from '../core/notice.ts'
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+import type { Reason } from '../core/blocked.ts'
+import type { RefusalReason } from '../core/checks/refusals.ts'
+import type { Decision, Selection } from '../core/decide.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import type { NoticeCode } from '../core/notice.ts'
 import type { ErrorCode } from '../base/errors.ts'
 import type { Change, Op } from '../core/plan/change.ts'
-import type { ConfigurationChange, Options } from '../core/plan/configuration.ts'
-import type { BreachSummary } from '../core/plan/decide.ts'
-import type { Only } from '../core/plan/inputs.ts'
-import type { Part } from '../core/plan/part/part.ts'
+import type { ConfigurationChange } from '../core/plan/configuration.ts'
 import type { Phase } from '../core/plan/changes.ts'
-import type { ServerMemory } from '../core/plan/server.ts'
+import type { Scope } from '../core/within.ts'
 import type {
   ChangeState,
-  HoldState,
   ReadEvidence,
-  RecordedDecision,
   RunCounts,
   RunMode,
   RunState,
   RunTrigger,
+  StoredBlock,
   Undo,
 } from './run-types.ts'
 
@@ -41,16 +39,8 @@ export interface RunsTable {
   target: string
   mode: RunMode
   trigger: RunTrigger
-  /** With empty lists for an undo and for a part of a plan, which are no runs of the whole sync either. */
-  only_entries: JSONColumnType<Only> | null
-  /** What people decided about its hold, the earliest first. */
-  decisions: ColumnType<readonly RecordedDecision[], string | undefined, string>
-  /** When its hold is no longer to be decided about. */
-  hold_expires_at: NullableTimestamp
-  /** The run whose hold was approved, where this one applies that. */
-  approval_of: number | null
-  /** Set where the run applies a part of its plan only. */
-  part: JSONColumnType<Part> | null
+  /** Limits what the run changes; null where it is of all entries. */
+  scope: JSONColumnType<Scope> | null
   /** Set where the run puts back what another one did. */
   undo: JSONColumnType<Undo> | null
   state: RunState
@@ -58,15 +48,13 @@ export interface RunsTable {
   directory_moved: Generated<boolean>
   /** The kinds whose creates are looked up before they are sent. */
   look_first: ColumnType<readonly Kind[], readonly Kind[] | undefined, readonly Kind[]>
-  approved: Generated<boolean>
   counts: JSONColumnType<RunCounts> | null
-  /** Null where both sides were not read. */
+  /** Null where source and directory were not read. */
   evidence: JSONColumnType<ReadEvidence> | null
-  /** Without the lists of their changes, which `held_changes` has while a person may decide about them. */
-  breaches: JSONColumnType<readonly BreachSummary[]> | null
-  hold: HoldState | null
-  /** The run whose hold this run waits for; its own number, or an older one that holds the same changes. */
-  hold_run: number | null
+  blocks: JSONColumnType<readonly StoredBlock[]> | null
+  /** The run with the rows of the changes that this run blocks: its own number, or that of one that blocked the same. */
+  blocked_in: number | null
+  blocked_digest: string | null
   digest: string | null
   /** Which options are not as in the last good run. */
   configuration_change: JSONColumnType<ConfigurationChange> | null
@@ -82,6 +70,7 @@ export interface RunsTable {
   begin_after: NullableTimestamp
   /** How many rows of `changes` and `notices` the run still has. */
   stored_changes: Generated<number>
+  stored_blocked: Generated<number>
   stored_notices: Generated<number>
   requested_at: Timestamp
   started_at: NullableTimestamp
@@ -99,8 +88,6 @@ export interface ChangesTable {
   op: Op
   entry_id: string
   fingerprint: string
-  /** The fingerprint of what the source wants, whoever has the e-mail; null where it is the same. */
-  wish: string | null
   change: JSONColumnType<Change>
   /** How many deletes the change counts as: one for an entry, for a group's members those taken out. */
   removes: number
@@ -121,6 +108,8 @@ export interface ChangesTable {
   status: number | null
   /** A create that found its entry, and not because an earlier request of this program had created it. */
   was_there: Generated<boolean>
+  /** Why it is blocked. */
+  reasons: JSONColumnType<readonly Reason[]> | null
   /** An operator approved it. */
   approved: Generated<boolean>
   /** The operator who approved it. */
@@ -205,16 +194,6 @@ export interface NoticesTable {
   params: JSONColumnType<object>
 }
 
-/** What a hold waits for: parts of its changes, each change once. */
-export interface HeldChangesTable {
-  run: number
-  part: number
-  /** The places, from 0, of the run's breaches that name these changes. */
-  breaches: number[]
-  count: number
-  fingerprints: string[]
-}
-
 /** What is searched in the changes of a run, some in each row; see `change-texts.ts`. */
 export interface ChangeTextsTable {
   run: number
@@ -234,52 +213,60 @@ export interface QuarantineTable {
   /** Null also where only the journal knew the change. */
   name: string | null
   /** Refused by the service, or applied twice without effect. */
-  code: Generated<'quarantined' | 'does-not-converge'>
-  params: JSONColumnType<NoticeParams['quarantined'] | NoticeParams['does-not-converge']>
+  code: Generated<RefusalReason['code']>
+  params: JSONColumnType<RefusalReason['params']>
   since: Timestamp
   tried_at: Timestamp
 }
 
-export interface DecisionsTable {
+/** What a check keeps for the next run. */
+export interface CheckStatesTable {
   sync: string
   target: string
-  fingerprint: string
-  /** `left-out`: a person approved other changes of the plan, and this one waits for a decision. */
-  decision: 'approved' | 'rejected' | 'left-out'
+  name: string
+  value: JSONColumnType<object>
+  bytes: Buffer | null
+}
+
+/** Keys with what is true of them, packed. */
+export interface KeySetsTable {
+  digest: string
+  packed: Buffer
+}
+
+/** The questions and decisions of a sync, a target and an origin. */
+export interface LedgersTable {
+  sync: string
+  target: string
+  origin: string
+  /** The decisions up to this one are in it. */
+  folded: BigInt
+  key_set: string | null
+  /** How many of its questions no operator has decided. */
+  open: Generated<number>
+  /** The newest run that asked. */
+  asked_in: number | null
+}
+
+export interface DecisionsTable {
+  decision: Generated<string>
+  sync: string
+  target: string
+  origin: string
   run: number
+  does: Decision['does']
+  selection: JSONColumnType<Selection>
+  keys: number
+  started: number | null
   decided_by: string
+  reason: string
   decided_at: Timestamp
 }
 
-export interface LastGoodTable {
-  sync: string
-  target: string
+/** What a run put before the operator. */
+export interface ShownKeysTable {
   run: number
-  source_users: number
-  source_groups: number
-  groups_with_members: number | null
-  /** By DN in its normal form. */
-  nested_groups: ColumnType<Readonly<Record<string, string>>, string | undefined, string>
-  /** By id, or by DN in its normal form. */
-  nested_strangers: ColumnType<Readonly<Record<string, string>>, string | undefined, string>
-  /** By id, or by DN in its normal form. */
-  member_lists: ColumnType<Readonly<Record<string, readonly string[]>>, string | undefined, string>
-  waiting_groups: ColumnType<readonly string[], string | undefined, string>
-  server: JSONColumnType<ServerMemory> | null
-  /** Hashes of the options that decide who is in. */
-  options: JSONColumnType<Options>
-}
-
-export interface BaselinesTable {
-  sync: string
-  target: string
-  kind: Kind
-  /** SHA-256 of the rest, because most runs have nothing new to write. */
-  digest: string
-  depth: number
-  containers: JSONColumnType<readonly string[]>
-  entries: Buffer
-  emptied: JSONColumnType<readonly string[]>
+  key_set: string
 }
 
 /** What came of reading back the first changes of an operation from a target. */
@@ -292,18 +279,6 @@ export interface VerificationsTable {
   verdict: 'passed' | 'failed'
   run: number
   judged_at: Timestamp
-}
-
-export interface AbsencesTable {
-  sync: string
-  target: string
-  kind: Kind
-  entry_id: string
-  since: Timestamp
-  /** In how many good reads. */
-  reads: number
-  /** When the last of these reads was. */
-  counted_at: Timestamp
 }
 
 export interface PausedSyncsTable {
@@ -386,13 +361,13 @@ export interface Tables {
   'dirsyncd.targets': TargetsTable
   'dirsyncd.journal': JournalTable
   'dirsyncd.notices': NoticesTable
-  'dirsyncd.held_changes': HeldChangesTable
   'dirsyncd.quarantine': QuarantineTable
+  'dirsyncd.check_states': CheckStatesTable
+  'dirsyncd.key_sets': KeySetsTable
+  'dirsyncd.ledgers': LedgersTable
   'dirsyncd.decisions': DecisionsTable
-  'dirsyncd.last_good': LastGoodTable
-  'dirsyncd.baselines': BaselinesTable
+  'dirsyncd.shown_keys': ShownKeysTable
   'dirsyncd.verifications': VerificationsTable
-  'dirsyncd.absences': AbsencesTable
   'dirsyncd.paused_syncs': PausedSyncsTable
   'dirsyncd.resumed_syncs': ResumedSyncsTable
   'dirsyncd.settings': SettingsTable

@@ -1,5 +1,8 @@
 import { DirsyncdError, sentence } from '../base/errors.ts'
 import type { Log } from '../base/log/log.ts'
+import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
+import type { UserTable } from '../core/entries/user-table.ts'
+import type { Membership } from '../core/plan/policy.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import { FencedRun, Overtaken } from '../store/fenced-run.ts'
 import type { Lease, Leases } from '../store/lease.ts'
@@ -17,11 +20,15 @@ import {
   waitingWholeRun,
   withLease,
 } from '../store/runs.ts'
-import { Pass, type PassDeps, type SyncSetup } from './pass.ts'
-import { type RunEnd, runSync } from './run.ts'
-import { runUndo } from './undo.ts'
+import { idsOf } from '../core/within.ts'
+import { doneChanges, laterAttempts } from '../store/plans.ts'
+import { type Origin, SyncOrigin } from './origin.ts'
+import { finish, run as makeRun } from './run.ts'
+import type { Job, RunEnd } from './run-store.ts'
+import { Session, type SessionDeps, type SyncSetup } from './session.ts'
+import { rulesOfUndo, UndoOrigin } from './undo-origin.ts'
 
-export interface ExecutorDeps extends PassDeps {
+export interface ExecutorDeps extends SessionDeps {
   readonly leases: Leases
   readonly syncs: ReadonlyMap<string, SyncSetup>
   readonly owner: string
@@ -104,19 +111,10 @@ export class Executor {
   /** Ends the runs of dead processes. The resume is one new run from the read, or a full run that waits already. */
   async #resume({ name: sync, target }: SyncSetup, lease: Lease): Promise<void> {
     await withLease(this.#deps.db, lease, 0, (trx) =>
-      interruptRuns(trx, sync, async ({ mode, trigger, only_entries: only, undo, part, approval_of: of }) => {
-        const waiting =
-          mode === 'sync' && undo === null && part === null ? await waitingWholeRun(trx, sync) : undefined
-        const next = {
-          sync,
-          target,
-          mode,
-          trigger,
-          only: only ?? undefined,
-          undo: undo ?? undefined,
-          part: part ?? undefined,
-          approvalOf: of ?? undefined,
-        }
+      interruptRuns(trx, sync, async ({ mode, trigger, scope, undo }) => {
+        const isOfAll = scope === null && undo === null
+        const waiting = mode === 'sync' && isOfAll ? await waitingWholeRun(trx, sync) : undefined
+        const next = { sync, target, mode, trigger, scope: scope ?? undefined, undo: undo ?? undefined }
         return waiting ?? addRun(trx, next)
       }),
     )
@@ -134,16 +132,16 @@ export class Executor {
     await prune({ ...this.#deps, lease: this.#times.lease, syncs: [...syncs.keys()] }, setup.name, signal)
   }
 
-  /** Makes a run, and lets go of all that it read: the retention after it may take minutes. */
-  async #make(setup: SyncSetup, run: RunRecord, lease: Lease, signal: AbortSignal): Promise<WorkEnd> {
+  /** Makes a run, and releases all that it read: the retention after it may take minutes. */
+  async #make(setup: SyncSetup, record: RunRecord, lease: Lease, signal: AbortSignal): Promise<WorkEnd> {
     const { db, ...deps } = this.#deps
-    const log = deps.log.child({ sync: setup.name, run: run.run })
-    const fenced = new FencedRun(db, { run: run.run, epoch: lease.epoch })
-    using pass = new Pass(this.#deps, setup, run, fenced)
+    const log = deps.log.child({ sync: setup.name, run: record.run })
+    const fenced = new FencedRun(db, { run: record.run, epoch: lease.epoch })
+    using session = new Session(this.#deps, setup, record, fenced)
+    const job = jobOf(setup, record)
+    const origin = this.#originOf(setup, record, session)
     try {
-      const { undo } = run
-      const end =
-        undo === null ? await runSync(pass.parts(), signal) : await runUndo(pass.undoParts(undo), signal)
+      const end = await makeRun(job, origin, session, signal)
       log.info({ end }, 'run ended')
       return end
     } catch (error) {
@@ -151,16 +149,57 @@ export class Executor {
       if (signal.aborted || isAway(error) || error instanceof Overtaken) {
         log.info('run interrupted')
         if (leaving(deps, setup).aborted)
-          await fenced.write((trx) => leaveRun(trx, run.run)).catch(() => undefined)
+          await fenced.write((trx) => leaveRun(trx, record.run)).catch(() => undefined)
         return 'interrupted'
       }
       const explained = explainStoreError(error)
       const code = explained instanceof DirsyncdError ? explained.code : 'internal'
-      await pass.fail({ code, text: sentence(explained) })
+      const { judged } = session
+      const reason = { code, text: sentence(explained) }
+      if (judged === undefined) await session.fail(reason)
+      else await finish(job, origin, session, judged, await session.outcomes(judged), reason)
       log.error({ code, error: sentence(explained) }, 'run failed')
       if (code === 'internal') log.debug({ err: error }, 'where it failed')
       return 'failed'
     }
+  }
+
+  #originOf(setup: SyncSetup, { undo, trigger }: RunRecord, { table }: Session): Origin {
+    const { db } = this.#deps
+    const { source, rules } = setup
+    const readDirectory =
+      (membership: Membership) =>
+      (signal: AbortSignal, of: UserTable): Promise<DirectorySnapshot> =>
+        setup.readDirectory(signal, of, membership)
+    if (undo === null)
+      return new SyncOrigin({
+        source,
+        readDirectory: readDirectory(rules.membership),
+        table,
+        isAsked: trigger !== 'schedule',
+      })
+    return new UndoOrigin({
+      undo,
+      rules,
+      table,
+      // Members that other clients added are no part of the run, also where the sync reads no members.
+      readDirectory: readDirectory('write'),
+      doneChanges: () => doneChanges(db, undo.run),
+      laterAttempts: () => laterAttempts(db, undo.run),
+    })
+  }
+}
+
+function jobOf(setup: SyncSetup, { run: number, mode, scope, undo }: RunRecord): Job {
+  const { rules, limits, grace, options } = setup
+  return {
+    run: number,
+    isDry: mode === 'plan',
+    scope: scope === null ? undefined : idsOf(scope),
+    rules: undo === null ? rules : rulesOfUndo(rules),
+    limits,
+    grace,
+    options,
   }
 }
 

@@ -1,22 +1,27 @@
-import type { NoticeCode } from '../core/notice.ts'
-import type { Notice } from '../core/notice.ts'
-import { type Op, OPS } from '../core/plan/change.ts'
-import type { PlannedChanges } from '../core/plan/changes.ts'
 import { forEachInSteps, type Steps } from '../base/steps.ts'
-import type { ReadEvidence, RunCounts } from '../store/run-types.ts'
-import type { Planned } from './run.ts'
+import { unchangedIn } from '../core/diff/unchanged.ts'
+import type { Notice, NoticeCode } from '../core/notice.ts'
+import { type Op, OPS } from '../core/plan/change.ts'
+import type { ReadEvidence, RunCounts, StoredBlock } from '../store/run-types.ts'
+import type { Judged } from './run-store.ts'
 
 /** Without outcomes, until the plan is applied. */
-export function* countRun({ source, directory, plan }: Planned): Steps<RunCounts> {
+export function* countRun({ facts, plan, blocked, notices }: Judged): Steps<RunCounts> {
+  const { source, directory } = facts.wanted.snapshots
+  const { asking, rejected, lastRejection } = blocked
   return {
     sourceUsers: source.seen.user.size,
     sourceGroups: source.seen.group.size,
     directoryUsers: directory.users.size,
     directoryGroups: directory.groups.size,
-    unchanged: plan.unchanged,
-    planned: plannedBy(plan.changes),
+    unchanged: yield* unchangedIn(facts.wanted),
+    planned: countsOf(plan),
+    blocked: countsOf(blocked),
+    asking,
+    rejected,
+    lastRejection,
     outcomes: {},
-    notices: yield* noticesBy(plan.notices),
+    notices: yield* noticesBy(notices),
   }
 }
 
@@ -31,20 +36,36 @@ export function countsAtEnd(
   return { ...counts, notices, outcomes }
 }
 
-export function evidenceIn(
-  { source, directory, server, absent }: Planned,
-  { notices }: RunCounts,
-): ReadEvidence {
+/** The blocks with what operators are told of them. A block that names nothing that is shown is left out by its count. */
+export function storedBlocks({ facts, blocked }: Judged): readonly StoredBlock[] {
+  return facts.blocks.map(
+    ({ code, params, until, stops, asks }, place) =>
+      // The parameters are those of the code.
+      ({
+        code,
+        params,
+        until,
+        stops: stops === 'plan',
+        asks: asks ?? null,
+        changes: blocked.named[place]!,
+      }) as StoredBlock,
+  )
+}
+
+export function evidenceIn({ facts, blocked }: Judged): ReadEvidence {
+  const { wanted, server, blocks } = facts
+  const { source, directory } = wanted.snapshots
+  const again = blocks.findIndex(({ code }) => code === 'seen-again')
   return {
     server: server?.state ?? null,
     unreadable: source.unreadable,
-    absent: { user: absent.user.length, group: absent.group.length },
-    seenAgain: notices['seen-again'] ?? 0,
+    absent: { user: wanted.absent.user.size, group: wanted.absent.group.size },
+    seenAgain: again < 0 ? 0 : blocked.named[again]!,
     directoryMoved: directory.moved,
   }
 }
 
-function plannedBy(changes: PlannedChanges): Partial<Record<Op, number>> {
+function countsOf(changes: { readonly countOf: (op: Op) => number }): Partial<Record<Op, number>> {
   const used = OPS.filter((op) => changes.countOf(op) > 0)
   return Object.fromEntries(used.map((op) => [op, changes.countOf(op)]))
 }

@@ -272,7 +272,7 @@ function hasTroubles(how: 'with a daemon' | 'without a daemon'): void {
     ])
     const quarantined = ofCorp('quarantine')
     for (const entry of quarantined)
-      expect(entry).toMatchObject({ op: 'create-user', code: 'quarantined', status: 422, count: 3 })
+      expect(entry).toMatchObject({ op: 'create-user', code: 'quarantine', status: 422, count: 3 })
     const entries = quarantined.map(({ entry_id: entry }: { entry_id: string }) => entry)
     expect(new Set(entries).size).toBe(3)
     expect(entries).toContain(written.troubles[0].entry_id)

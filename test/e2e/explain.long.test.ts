@@ -141,12 +141,11 @@ const SCENARIOS: readonly Scenario[] = [
       return scene.runs([...unit, ben], [ben])
     },
     verdict: {
-      code: 'unproved',
-      sentence:
-        /is not in the source, and is in the directory; run \d+ did not make its delete, because .*: container-emptied \(5 users/,
+      code: 'container-emptied',
+      sentence: /is not in the source, and is in the directory; run \d+: .*5 users/,
     },
-    next: /unless an operator approves it or a later read confirms it/,
-    todo: /dirsyncd approve \d+ --only container-emptied/,
+    next: /^The next run does not make its delete unless an operator approves it\.$/,
+    todo: /^See dirsyncd runs (\d+), then dirsyncd approve \1 --id ana or dirsyncd reject \1 --id ana\.$/,
   },
   {
     title: 'in quarantine',
@@ -155,8 +154,8 @@ const SCENARIOS: readonly Scenario[] = [
       await scene.runs([{ ...ana, mail: 'ana@elsewhere.example' }, ben])
     },
     verdict: {
-      code: 'quarantined',
-      sentence: /; its create is in quarantine: the service answered 422/,
+      code: 'quarantine',
+      sentence: /; .*the service answered 422/,
     },
     next: /a day after the last try/,
     todo: /directory\.dropBadEmails: true.*dirsyncd quarantine release --sync \S+ --user ana/,
@@ -171,10 +170,10 @@ const SCENARIOS: readonly Scenario[] = [
     },
     verdict: {
       code: 'rejected',
-      sentence: /is in the directory; its delete was rejected by \S+ at \S+ \S+Z in run \d+/,
+      sentence: /is in the directory; rejected by \S+ at \S+ \S+Z in run \d+/,
     },
     next: /leaves it as it is/,
-    todo: /dirsyncd approve \d+ --id ana releases the change/,
+    todo: /^dirsyncd approve \d+ --id ana makes it after all\.$/,
   },
   {
     title: 'deleted with an approval',
@@ -207,11 +206,10 @@ const SCENARIOS: readonly Scenario[] = [
     },
     verdict: {
       code: 'protected',
-      sentence:
-        /is not in the source, and is in the directory; on the list entries\.users\.protected: not deleted\.$/,
+      sentence: /is not in the source, and is in the directory; .*protected/,
     },
     next: /leaves it as it is/,
-    todo: /Take it off the list protected/,
+    todo: /protected/,
   },
   {
     title: 'excluded',

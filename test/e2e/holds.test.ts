@@ -36,8 +36,6 @@ function people(from: number, to: number): string {
   return rows
 }
 
-const APPROVE = ['approve', '2', '--only', 'max-update-percent-users']
-
 describe('half of the users are removed from the source', () => {
   beforeEach(async () => {
     await site.write('users.csv', people(0, 40))
@@ -45,7 +43,7 @@ describe('half of the users are removed from the source', () => {
     await site.write('users.csv', people(0, 20))
   })
 
-  test('the run is held with names and guards, and an approval deletes exactly those users', async () => {
+  test('the run asks with names and reasons, and an approval deletes exactly those users', async () => {
     const held = await site.run('sync', 'corp')
     expect(held.code).toBe(3)
     expect(held.stdout).toContain('max-delete-percent-users')
@@ -54,9 +52,12 @@ describe('half of the users are removed from the source', () => {
     const shown = await site.run('runs', '2')
     expect(shown.stdout).toContain('u39')
     expect(shown.stdout).toContain('max-delete-percent-users')
+    expect(shown.stdout).toContain('corp: no changes; 20 deletions of users need approval (run 2).')
 
-    const approved = await site.run('approve', '2')
-    expect(approved).toMatchObject({ code: 0 })
+    const approved = await site.run('approve', '2', '--reason', 'they left')
+    expect(approved).toMatchObject({ code: 0, stderr: '' })
+    expect(approved.stdout).toMatch(/^Run 2 of corp: 20 deletions of users approved; run 3 applies it\./)
+    expect((await site.run('runs', '2')).stdout).toMatch(/approved by .*"they left"; dirsyncd runs 3/)
     const after = await readService(eye)
     expect([...after.users.keys()].toSorted()).toEqual(
       Array.from({ length: 20 }, (_, index) => `u${index}`).toSorted(),
@@ -73,14 +74,15 @@ describe('half of the users are removed from the source', () => {
     expect(
       lines
         .flat()
-        .filter((run) => run.hold === 'open')
+        .filter((run) => run.questions === 20)
         .map((run) => run.run),
-    ).toEqual([2])
+    ).toEqual([3, 2])
 
-    expect(await site.run('reject', '2')).toMatchObject({ code: 0 })
+    expect(await site.run('reject', '3', '--all', '--reason', 'on leave')).toMatchObject({ code: 0 })
     const next = await site.run('sync', 'corp')
     expect(next.code).toBe(0)
-    expect(next.stdout).toContain('rejected')
+    expect(next.stdout).toMatch(/20 deletions of users are rejected \(by .*: on leave\)\.\n\n$/)
+    expect((await site.run('runs')).stdout).not.toContain('needs approval')
     expect((await readService(eye)).users.size).toBe(40)
 
     await site.write('users.csv', people(0, 10))
@@ -89,19 +91,35 @@ describe('half of the users are removed from the source', () => {
   })
 })
 
-test('the rejection of a whole plan overrules an earlier approval of a part', async () => {
+test('a rejection overrules an earlier approval that no run has used', async () => {
   await site.write('users.csv', people(0, 40))
   await site.run('sync', 'corp')
   await site.write('users.csv', people(0, 25).replaceAll('Person', 'Renamed'))
   expect(await site.run('sync', 'corp')).toMatchObject({ code: 3 })
-  expect(await site.run(...APPROVE)).toMatchObject({ code: 0 })
-  expect(await site.run('reject', '2')).toMatchObject({
-    code: 0,
-    stdout: expect.not.stringContaining('run 3'),
-  })
-  await site.run('sync', 'corp')
+  await site.run('pause', 'corp')
+  const approved = await site.run('approve', '2', '--code', 'max-update-percent-users')
+  expect(approved.stdout).toMatch(
+    /25 updates of users approved; corp is paused, .*\n15 questions of run 2 still to decide\.\n/,
+  )
+  expect(await site.run('reject', '2', '--only', 'updates', 'deletes')).toMatchObject({ code: 0 })
+  await site.run('resume', 'corp', '--no-plan')
+  expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
   const { users } = await readService(eye)
   expect([users.size, users.get('u7')?.name]).toEqual([40, 'Person 7'])
+})
+
+test('a part is approved, and the rest stays asked', async () => {
+  await site.write('users.csv', people(0, 40))
+  await site.run('sync', 'corp')
+  await site.write('users.csv', people(0, 20))
+  await site.run('sync', 'corp')
+  const part = await site.run('approve', '2', '--id', 'u25', '--id', 'u26')
+  expect(part).toMatchObject({ code: 0, stderr: '' })
+  expect(part.stdout).toMatch(/\n18 questions of run 2 still to decide\.\n$/)
+  const { users } = await readService(eye)
+  expect([users.size, users.has('u25'), users.has('u27')]).toEqual([38, false, true])
+  expect(await site.run('approve', '2', '--all')).toMatchObject({ code: 0 })
+  expect((await readService(eye)).users.size).toBe(20)
 })
 
 describe('the ids of ten users are renamed', () => {
@@ -115,14 +133,10 @@ describe('the ids of ten users are renamed', () => {
   test('the plan shows each as a delete and a create of one user, and the run is held', async () => {
     const plan = await site.run('plan', 'corp')
     expect(plan).toMatchObject({ code: 2, stderr: '' })
-    expect(plan.stdout).toContain('planned    10 users to create, 10 users to delete')
-    expect(plan.stdout).toMatch(/^\+ create user {3}renamed7 .* \(u7 under a new id\)$/m)
-    expect(plan.stdout).toMatch(
-      /^- delete user {3}u7 .* \(not in the source, or outside base and filter; created again as renamed7\)$/m,
-    )
-    expect(plan.stdout).toMatch(
-      /A sync would be held by:\n.*would be removed \(10 created again under another id\)/,
-    )
+    expect(plan.stdout).toContain('blocked    10 users to create, 10 users to delete')
+    expect(plan.stdout).toMatch(/^ +\+ create user {3}renamed7 .* \(u7 under a new id\)$/m)
+    expect(plan.stdout).toMatch(/^ +- delete user {3}u7 .* \(created again as renamed7\)$/m)
+    expect(plan.stdout).toMatch(/Needs approval:\n.*would be removed \(10 created again under another id\)/)
     // What was only planned was never to be applied.
     expect(plan.stdout).not.toMatch(/dropped|Not applied/)
     expect(await site.run('sync', 'corp')).toMatchObject({ code: 3 })

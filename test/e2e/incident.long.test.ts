@@ -137,28 +137,29 @@ test('somebody cannot get in', async () => {
 
   await write({ 'e-1001': 'ana@elsewhere.example' })
   expect(await site.run('sync', 'corp')).toMatchObject({ code: 4 })
-  expect((await site.run('explain', 'corp', 'e-1001')).stdout).toContain('its update is in quarantine')
+  expect((await site.run('explain', 'corp', 'e-1001')).stdout).toContain('the service answered 422')
   expect(await run('dirsyncd quarantine release --sync corp --user e-1001')).toMatchObject({ code: 0 })
   await write()
   expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
 
   people.set('e-1001', 'Ana Novak')
-  const held = await runWithout('e-3', 'e-4', 'e-5')
-  expect((await run(explain!)).stdout).toContain(`Run ${held} needs a decision; the next run plans again`)
-  expect(await run('dirsyncd approve 12 --id e-1001', held)).toMatchObject({ code: 3 })
+  const asking = await runWithout('e-3', 'e-4', 'e-5')
+  expect(await run('dirsyncd approve 12 --id e-1001', asking)).toMatchObject({ code: 0 })
   const { users } = await seen()
   expect([users.get('e-1001')?.name, users.has('e-3')]).toEqual(['Ana Novak', true])
 })
 
-test('the run is held', async () => {
+test('a run asks', async () => {
   people.set('e-1001', 'Ana Horvat')
   people.set('new', 'Somebody New')
-  const held = await runWithout('e-3', 'e-4', 'e-5')
-  const [shown, explain, part, whole, reject, ...rest] = commandsOf('The run is held')
+  const asking = await runWithout('e-3', 'e-4', 'e-5')
+  const [shown, explain, part, whole, reject, ...rest] = commandsOf('A run asks')
   expect(rest).toEqual([])
-  expect((await run(shown!, held)).stdout).toMatch(/Held by:\n {2}max-deletes-users: 3 of 20 users/)
-  expect((await run(explain!)).stdout).toContain(`Run ${held} needs a decision; the next run plans again`)
-  expect(await run(part!, held)).toMatchObject({ code: 3, stderr: '' })
+  expect((await run(shown!, asking)).stdout).toMatch(
+    /Needs approval:\n {2}max-deletes-users \(3\): 3 of 20 users/,
+  )
+  expect(await run(explain!)).toMatchObject({ code: 0, stderr: '' })
+  expect(await run(part!, asking)).toMatchObject({ code: 3, stderr: '' })
   expect(
     [...(await seen()).users.keys()].filter((id) => ['new', 'e-3', 'e-4', 'e-5'].includes(id)),
   ).toHaveLength(4)
@@ -166,7 +167,7 @@ test('the run is held', async () => {
   expect(await run(whole!, left)).toMatchObject({ code: 0, stderr: '' })
   expect((await seen()).users.size).toBe(18)
   expect((await site.run('runs', left)).stdout).toMatch(
-    /Approved by \S+ at .*: the branch in Linz was closed/,
+    /approved by \S+ at .*: "the branch in Linz was closed"/,
   )
   const wrong = await runWithout('e-6', 'e-7', 'e-8')
   expect(await run(reject!, wrong)).toMatchObject({ code: 0, stderr: '' })
@@ -175,8 +176,8 @@ test('the run is held', async () => {
 
   const mistake = await runWithout('e-9', 'e-10', 'e-11')
   expect(await run('dirsyncd pause corp')).toMatchObject({ code: 0, stderr: '' })
-  await site.run('approve', mistake)
-  expect(await run('dirsyncd reject 12', mistake)).toMatchObject({ code: 0, stderr: '' })
+  expect(await site.run('approve', mistake, '--all')).toMatchObject({ code: 0, stderr: '' })
+  expect(await run('dirsyncd reject 12 --only deletes', mistake)).toMatchObject({ code: 0, stderr: '' })
   expect(await site.run('resume', 'corp', '--yes')).toMatchObject({ code: 0 })
   expect(await site.run('sync', 'corp')).toMatchObject({ code: 0 })
   expect((await seen()).users.size).toBe(18)

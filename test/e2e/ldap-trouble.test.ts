@@ -142,15 +142,16 @@ test('a bind account that cannot see the mail deletes no user and clears no e-ma
   await expectEqualToSource()
 })
 
-test('an OU that the bind account cannot see is held with names, and a rejection silences it', async () => {
+test('an OU that the bind account cannot see is asked about with names, and a rejection silences it', async () => {
   await configure({ reader: slapd.readers.noExternal })
   const [ended, writes] = await withWrites(sync)
   expect(ended).toMatchObject({ code: 3, stderr: '' })
-  expect(ended.stdout).toContain(`container-emptied: 90 users of "ou=external,ou=people,${BASE}" are absent`)
-  // By name: who would be deleted, and which groups have members that cannot be seen.
-  expect(ended.stdout).toMatch(
-    /unproved \(90\).*\n.* <u\d{6}@example\.org>: not deleted: no other entry of this kind is left/,
+  expect(ended.stdout).toContain(
+    `container-emptied (90): 90 users of "ou=external,ou=people,${BASE}" are absent`,
   )
+  // By name: who would be deleted, and which groups have members that cannot be seen.
+  expect(ended.stdout).toMatch(/Needs approval:\n.*\n +- delete user {3}\S+ {2}.* <u\d{6}@example\.org>\n/)
+  expect(ended.stdout).toMatch(/: no changes; 90 deletions of users need approval \(run \d+\)\.\n\n$/)
   expect(ended.stdout).toMatch(/unknown-members \(20\)/)
   expect(ended.stdout).toMatch(/members are no users of this sync: .*"uid=u\d{6},ou=external,/)
 
@@ -158,7 +159,10 @@ test('an OU that the bind account cannot see is held with names, and a rejection
   expect(await site.run('reject', `${run}`)).toMatchObject({ code: 0, stderr: '' })
   const [next, writesOfNext] = await withWrites(() => site.json('sync', 'corp'))
   expect(next).toMatchObject({ code: 0, stderr: '' })
-  expect(next.lines[0]).toMatchObject({ totalChanges: 0, counts: { notices: { rejected: 90 } } })
+  expect(next.lines[0]).toMatchObject({
+    questions: 0,
+    counts: { planned: {}, rejected: { 'delete-user': 90 } },
+  })
   expect([...writes, ...writesOfNext]).toEqual([])
   await configure({})
   expect(await sync()).toMatchObject({ code: 0, stderr: '' })

@@ -70,7 +70,7 @@ test('a first sync makes the directory equal to the source, and both processes d
   for (const changes of applied) expect(changes / all).toBeGreaterThanOrEqual(0.3)
 })
 
-test('the next sync does exactly what changed in the source, no guard holds it, and the one after does nothing', async () => {
+test('the next sync does exactly what changed in the source, nothing is asked, and the one after does nothing', async () => {
   const before = await readTruth(slapd)
   const writesBefore = await countWrites()
   await slapd.modify(changeTheCompany())
@@ -92,8 +92,8 @@ test('the next sync does exactly what changed in the source, no guard holds it, 
   expect(changesOf(next)).toEqual(expected)
   expect(next.lines[0]).toMatchObject({
     state: 'done',
-    breaches: [],
-    hold: null,
+    blocks: [],
+    questions: 0,
     totalChanges: expected.length,
   })
   expect(

@@ -129,7 +129,10 @@ export function metricsLongTests(): void {
 
     await site.write('users.csv', people(10))
     expect((await site.run('sync', 'corp')).code).toBe(3)
-    await asked('sum(dirsyncd_held_changes)').toEqual({ '': 30 })
+    await asked('sum(dirsyncd_open_questions)').toEqual({ '': 30 })
+    await asked('sum by (code, until) (dirsyncd_blocked_changes{sync="corp"})').toMatchObject({
+      'max-delete-percent-users decision': 30,
+    })
     for (let times = 0; times < 3; times++) expect((await site.run('sync', 'gone')).code).toBe(1)
     await asked('sum by (sync) (dirsyncd_sync_failures)').toEqual({ corp: 0, gone: 3 })
     expect((await site.run('pause', 'corp', '--reason', 'a trial')).code).toBe(0)
@@ -138,9 +141,9 @@ export function metricsLongTests(): void {
     await expect
       .poll(() => prometheus.firing())
       .toEqual([
+        'DirsyncdAsking corp',
         'DirsyncdDown',
         'DirsyncdFailing gone',
-        'DirsyncdHeld corp',
         'DirsyncdPaused corp',
         'DirsyncdQuarantineGrew corp',
       ])

@@ -48,7 +48,7 @@ async function configure(more: object = {}): Promise<void> {
       security: 'none',
       from: 'dirsyncd@example.org',
       to: ['ops@example.org'],
-      events: ['held', 'failing'],
+      events: ['asking', 'failing'],
     },
   ]
   await site.configure(databaseConfig([corp], { notifications: { channels }, ...more }))
@@ -87,9 +87,9 @@ test('each question and each failure is notified once, and so is the decision', 
   await startDaemon()
   await sync(0, people(40))
   await sync(3, people(20))
-  await expect.poll(told).toEqual(['dirsyncd.held: corp: a plan waits for a person'])
+  await expect.poll(told).toEqual(['dirsyncd.asking: corp: 20 questions are open'])
   await sync(3, people(20))
-  expect((await site.run('reject', '2', '--reason', 'ask HR')).code).toBe(0)
+  expect((await site.run('reject', '2', '--all', '--reason', 'ask HR')).code).toBe(0)
   await expect.poll(() => receiver.received.length).toBe(2)
   expect(told()[1]).toMatch(/^dirsyncd\.decided: corp: \S+ rejected run 2$/)
   expect(receiver.received[1]!.payload.data.text).toContain('The reason: ask HR')
@@ -106,7 +106,7 @@ test('each question and each failure is notified once, and so is the decision', 
   await expect.poll(() => mails.received.length).toBe(2)
   expect(receiver.received).toHaveLength(4)
   expect([receiver.requests, receiver.refused]).toEqual([4, []])
-  expect(mailed()).toEqual(['[dirsyncd] corp: a plan waits for a person', '[dirsyncd] corp: its runs fail'])
+  expect(mailed()).toEqual(['[dirsyncd] corp: 20 questions are open', '[dirsyncd] corp: its runs fail'])
   const everything = [
     ...receiver.received.map(({ payload }) => payload.data.text),
     ...mails.received.map(({ text }) => text),
@@ -120,7 +120,7 @@ test('a receiver that was down gets each notification once and in order', async 
   await sync(0, people(40))
   await sync(3, people(20))
   await expect.poll(() => receiver.requests).toBeGreaterThan(1)
-  expect((await site.run('reject', '2')).code).toBe(0)
+  expect((await site.run('reject', '2', '--all')).code).toBe(0)
   daemon.kill('SIGKILL')
   await daemon.ended
   await startDaemon()
@@ -131,7 +131,7 @@ test('a receiver that was down gets each notification once and in order', async 
   receiver.loseAnswers = false
   await expect.poll(() => receiver.received.length).toBe(3)
   expect(told().map((each) => each.split(':')[0])).toEqual([
-    'dirsyncd.held',
+    'dirsyncd.asking',
     'dirsyncd.decided',
     'dirsyncd.quarantine',
   ])
@@ -150,7 +150,7 @@ test('a daemon that stops sends the mail under way, and the next daemon does not
   await startDaemon()
   for (let times = 0; times < 3; times++) await sync(1, 'nonsense\n')
   await expect.poll(() => mails.received.length).toBe(2)
-  expect(mailed()).toEqual(['[dirsyncd] corp: a plan waits for a person', '[dirsyncd] corp: its runs fail'])
+  expect(mailed()).toEqual(['[dirsyncd] corp: 20 questions are open', '[dirsyncd] corp: its runs fail'])
 })
 
 test('notify --test reports for each channel whether the message arrived', async () => {

@@ -81,13 +81,19 @@ test('OpenLDAP: the directory equals the truth, stays so, and follows when group
   const direct = truthOf(ldif, { ...RULES, nested: 'direct' })
   expectOdd(direct, 'direct')
   await odd.configure(sourceOf(slapd, 'entryUUID', 'direct'))
-  const held = await odd.site.json('sync', 'odd')
-  expect(held).toMatchObject({ code: 3, stderr: '' })
-  expect(held.lines[0]).toMatchObject({
+  const asking = await odd.site.json('sync', 'odd')
+  expect(asking).toMatchObject({ code: 3, stderr: '' })
+  expect(asking.lines[0]).toMatchObject({
     configurationChange: { keys: ['groups.nested'] },
-    breaches: [{ code: 'configuration-changed' }],
+    state: 'held',
+    reasons: expect.arrayContaining([
+      expect.objectContaining({ code: 'configuration-changed', isOpen: true }),
+    ]),
   })
-  expect(await odd.site.run('approve', String(held.lines[0].run))).toMatchObject({ code: 0, stderr: '' })
+  expect(await odd.site.run('approve', String(asking.lines[0].run), '--all')).toMatchObject({
+    code: 0,
+    stderr: '',
+  })
   await odd.expectEqual(direct)
 })
 

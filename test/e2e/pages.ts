@@ -64,7 +64,7 @@ async function runNow(): Promise<void> {
   await page.getByRole('button', { name: 'Run now' }).click()
   await page.waitForURL(/\/runs\/\d+$/)
   await page.getByText('Ended').waitFor()
-  await page.locator('h1 .badge', { hasText: /done|held|failed/ }).waitFor()
+  await page.locator('h1 .badge', { hasText: /done|needs approval|failed/ }).waitFor()
 }
 
 function focusedText(): Promise<string> {
@@ -93,7 +93,7 @@ const BROKEN_WORDS = `[...document.querySelectorAll('td')].flatMap((cell) => {
 
 /** What `npm test` runs. */
 export function pagesTests(): void {
-  test('a person signs in, runs the sync and follows it to its end', async () => {
+  test('an operator signs in, runs the sync and follows it to its end', async () => {
     await page.goto(`${origin}/`)
     await page.getByLabel('Your name').fill('ada')
     await page.getByLabel('Token').fill(TOKEN)
@@ -106,7 +106,7 @@ export function pagesTests(): void {
     expect(await findBarriers(page)).toEqual([])
   })
 
-  test('names of strangers are texts, and whoever is looked for is found', async () => {
+  test('names are texts, and the search finds them', async () => {
     await page.getByLabel('Id, name or e-mail').fill('img SRC')
     await page.keyboard.press('Enter')
     await page.waitForURL(/search=/)
@@ -127,28 +127,53 @@ export function pagesTests(): void {
     expect(await page.evaluate('document.documentElement.scrollWidth > innerWidth')).toBe(false)
   })
 
-  test('a held plan is looked at and approved by the keyboard alone', async () => {
+  test('a plan that asks is read and approved by the keyboard alone', async () => {
     await write(people.slice(0, 100))
     await runNow()
-    expect(await page.locator('h1').innerText()).toContain('held')
+    expect(await page.locator('h1').innerText()).toContain('needs approval')
+    expect(await page.locator('main').innerText()).toContain('20 deletions of users need your approval')
     expect(await page.locator('tbody tr').count()).toBe(20)
     expect(await findBarriers(page)).toEqual([])
 
+    const approve = 'Approve: delete 20 users'
     await page.locator('body').press('Tab')
     for (let presses = 0; presses < 60; presses += 1) {
-      if ((await focusedText()) === 'Approve') break
-      if ((await focusedName()) === 'reason') await page.keyboard.type('they left the company')
-      if (/^(?:reason|what)$/.test(String(await focusedName()))) await page.keyboard.press('Enter')
+      if ((await focusedText()) === approve) break
+      const field = String(await focusedName())
+      if (field === 'reason') await page.keyboard.type('they left the company')
+      if (field === 'reason') await page.keyboard.press('Enter')
       await page.keyboard.press('Tab')
     }
-    expect(await focusedText()).toBe('Approve')
-    const held = page.url()
-    expect(await page.locator('h1').innerText()).toContain('held')
+    expect(await focusedText()).toBe(approve)
+    const asking = page.url()
+    expect(await page.locator('h1').innerText()).toContain('needs approval')
     await page.keyboard.press('Enter')
-    await page.waitForURL((url) => url.href !== held)
+    await page.waitForURL((url) => url.pathname !== new URL(asking).pathname)
     await page.locator('h1 .badge', { hasText: 'done' }).waitFor()
-    await page.goto(held)
+    await page.goto(asking)
     expect(await page.locator('main').innerText()).toMatch(/approved by ada.*they left the company/)
+    expect(await findBarriers(page)).toEqual([])
+  })
+
+  test('selected deletes are approved, the others stay asked, and a rejection stays in sight', async () => {
+    await write(people.slice(0, 96))
+    await runNow()
+    const asking = page.url()
+    for (const id of ['e-96', 'e-97']) await page.getByLabel(`Select Person ${id}`).check()
+    await page.getByRole('button', { name: 'Approve the selected' }).click()
+    await page.waitForURL((url) => url.pathname !== new URL(asking).pathname)
+    await page.getByText('2 applied').waitFor()
+    await page.goto(asking)
+    await page.getByLabel(/^Why/).fill('on leave')
+    await page.getByRole('button', { name: 'Reject: keep 2 users' }).click()
+    await page.getByText('Decide again').waitFor()
+    await runNow()
+    const text = '2 deletions of users are rejected (by ada on '
+    expect(await page.locator('main').innerText()).toContain(text)
+    await page.goto(`${origin}/`)
+    expect(await page.locator('main').innerText()).toContain(text)
+    expect(await page.locator('.good').count()).toBe(0)
+    people = people.slice(0, 96)
   })
 
   test('no table breaks a word, however narrow the window is', async () => {
@@ -167,35 +192,36 @@ export function pagesTests(): void {
 
 /** What only `npm run test:long` runs. */
 export function pagesLongTests(): void {
-  test('whoever approves on an old page what was rejected is told, and overrules it knowingly', async () => {
-    await write(people.slice(0, 95))
+  test('an approval on an old page of what was rejected is refused, and made knowingly', async () => {
+    await write(people.slice(0, 90))
     await runNow()
     const old = await context.newPage()
     await old.goto(page.url())
     const ids = page.getByLabel(/^Ids/)
     expect(await ids.isVisible()).toBe(false)
-    await page.getByLabel('only a part of the plan').check()
+    await page.getByText('Only a part').click()
     expect(await ids.isVisible()).toBe(true)
-    await page.getByLabel('the whole plan').check()
     await page.getByLabel(/^Why/).fill('a wrong export')
-    await page.getByRole('button', { name: 'Reject' }).click()
-    await page.locator('h1 .badge', { hasText: 'held, then rejected' }).waitFor()
-    await old.getByRole('button', { name: 'Approve' }).click()
+    await page.getByRole('button', { name: 'Reject: keep 6 users' }).click()
+    await page.getByText('Decide again').waitFor()
+    await old.getByRole('button', { name: 'Approve: delete 6 users' }).click()
     expect(await old.getByRole('alert').innerText()).toMatch(/was rejected by ada at .*Z: "a wrong export"/)
     await old.getByRole('link', { name: /^Run \d+$/ }).click()
+    await old.getByText('Decide again').click()
     expect(await findBarriers(old)).toEqual([])
-    await old.getByRole('button', { name: 'Approve all the same' }).click()
+    // With the two of the earlier run that stay rejected.
+    await old.getByRole('button', { name: 'Approve: delete 8 users' }).click()
     await old.locator('h1 .badge', { hasText: 'done' }).waitFor()
     await old.close()
   })
 
-  test('an open page of a held run learns that somebody decided, and keeps what is typed', async () => {
-    await write(people.slice(0, 90))
+  test('an open page of a run that asks learns of a decision, and keeps what is typed', async () => {
+    await write(people.slice(0, 80))
     await runNow()
-    const held = page.url()
+    const asking = page.url()
     const [idle, typed, chosen] = [await context.newPage(), await context.newPage(), await context.newPage()]
     for (const each of [idle, typed, chosen]) {
-      await each.goto(held)
+      await each.goto(asking)
       await each.clock.install()
       await each.reload()
     }
@@ -209,22 +235,21 @@ export function pagesLongTests(): void {
       expect(await each.getByRole('alert').count()).toBe(0)
     }
 
-    const approved = await site.run('approve', held.split('/').at(-1)!)
+    const approved = await site.run('approve', asking.split('/').at(-1)!)
     expect([approved.code, approved.stderr]).toEqual([0, ''])
     for (const each of [idle, typed, chosen]) await each.clock.runFor(11_000)
     await chosen.getByRole('alert').waitFor()
     expect(await op.inputValue()).toBe('delete-user')
     await expect
       .poll(() => typed.getByRole('alert').allInnerTexts())
-      .toEqual([expect.stringContaining('Somebody has decided on this meanwhile, or it was replaced')])
+      .toEqual([expect.stringContaining('An operator has decided meanwhile')])
     expect(await typed.getByLabel(/^Why/).inputValue()).toBe('half a reason')
-    await idle.locator('h1 .badge', { hasText: 'held, then approved' }).waitFor()
-    expect(await idle.getByRole('button', { name: 'Approve' }).count()).toBe(0)
-    // Whoever gives up what he typed sees what is new.
+    await idle.getByText('Decide again').waitFor()
+    expect(await idle.getByRole('button', { name: 'Approve:' }).count()).toBe(0)
     await typed.getByLabel(/^Why/).fill('')
     await typed.locator('h1').click()
     await typed.clock.runFor(11_000)
-    await typed.locator('h1 .badge', { hasText: 'held, then approved' }).waitFor()
+    await typed.getByText('Decide again').waitFor()
     expect(await typed.getByRole('alert').count()).toBe(0)
     for (const each of [idle, typed, chosen]) await each.close()
   })
@@ -244,7 +269,7 @@ export function pagesLongTests(): void {
     await page.getByRole('button', { name: 'Pause' }).waitFor()
   })
 
-  test('whoever clicks again while the answer is awaited sends nothing, and whoever comes back sends it again', async () => {
+  test('a second click sends nothing while the answer is awaited, and a form is sent again after going back', async () => {
     const sent: string[] = []
     const watch = (request: Request) => {
       if (request.method() === 'POST') sent.push(request.url())
@@ -292,7 +317,7 @@ export function pagesLongTests(): void {
     await shown.goto(`${origin}/`)
     await shown.clock.install()
     await shown.reload()
-    // Also to whoever has the focus in it, which is why nothing is replaced then.
+    // Also where the focus is in the page, which is why nothing is replaced then.
     await shown.locator('main a').first().focus()
     await shown.route('**/*', (route) => route.abort())
     await shown.clock.runFor(11_000)
@@ -306,7 +331,7 @@ export function pagesLongTests(): void {
     await other.close()
   })
 
-  test('what a run did is taken along and put back', async () => {
+  test('the changes of a run are downloaded and undone', async () => {
     await write(people.slice(0, -1))
     await runNow()
     const download = page.waitForEvent('download')

@@ -6,7 +6,7 @@ import { openSite, startServiceSite } from '../support/site.ts'
 import { directorySection, embeddedConfig } from '../support/sync-config.ts'
 
 /** The program as an administrator starts it: `src/main.ts`, a process for each command, the times of production. */
-test('from an empty directory to a hold and its rejection: output, exit codes and signals of real processes', async () => {
+test('from an empty directory to a question and its rejection: output, exit codes and signals of real processes', async () => {
   await using stack = new AsyncDisposableStack()
   const service = stack.use(await startServiceSite())
   const site = stack.use(await openSite())
@@ -28,10 +28,10 @@ test('from an empty directory to a hold and its rejection: output, exit codes an
   await daemon.waitForOutput(/daemon started/)
   expect(await run('plan', 'corp')).toMatchObject({ code: 0, stderr: '' })
   await write(20)
-  const held = await run('sync', 'corp')
-  expect(held).toMatchObject({ code: 3, stderr: '' })
-  const [, number = ''] = /reject (\d+)/.exec(held.stdout) ?? []
-  expect(await run('reject', number)).toMatchObject({ code: 0, stderr: '' })
+  const asking = await run('sync', 'corp')
+  expect(asking).toMatchObject({ code: 3, stderr: '' })
+  const [, number = ''] = /reject (\d+)/.exec(asking.stdout) ?? []
+  expect(await run('reject', number, '--all')).toMatchObject({ code: 0, stderr: '' })
   daemon.kill('SIGTERM')
   expect(await daemon.ended).toMatchObject({ code: 0 })
   expect(await run('sync', 'corp')).toMatchObject({ code: 0, stderr: '' })

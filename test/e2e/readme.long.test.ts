@@ -58,10 +58,10 @@ test('the commands of "Try it" do what the README says', async () => {
   expect(runs.stdout).toMatch(/\bdone\b/)
   expect((await shell(PLAN)).stdout).toContain('no changes')
   expect(await shell(EDIT)).toEqual({ code: 0, stdout: '', stderr: '' })
-  const held = await shell(SYNC)
-  expect(held).toMatchObject({ code: 3, stderr: '' })
-  const [, number = ''] = /dirsyncd reject (\d+)/.exec(held.stdout) ?? []
-  expect(REJECT).toMatch(/^\.\/dirsyncd reject 3 /)
+  const asking = await shell(SYNC)
+  expect(asking).toMatchObject({ code: 3, stderr: '' })
+  const [, number = ''] = /dirsyncd reject (\d+)/.exec(asking.stdout) ?? []
+  expect(REJECT).toMatch(/^\.\/dirsyncd reject 3 --all /)
   expect(await shell(REJECT.replace(' 3 ', ` ${number} `))).toMatchObject({ code: 0, stderr: '' })
   expect(BACK).toBe('git checkout config/demo/users.csv')
   expect((await shell(RUNS)).stdout).toMatch(/rejected/)

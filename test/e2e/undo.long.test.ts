@@ -36,8 +36,8 @@ test('a daemon that is killed in the middle of an undo goes on with it', async (
   const rest = await site.run('undo', '2', '--yes')
   expect(rest).toMatchObject({ code: 3, stderr: '' })
   expect(rest.stdout).toContain('undo-deletes')
-  const held = /: run (\d+), undo of run 2, held/.exec(rest.stdout)![1]!
-  expect(await site.run('approve', held)).toMatchObject({ code: 0, stderr: '' })
+  const asking = /: run (\d+), undo of run 2, needs approval/.exec(rest.stdout)![1]!
+  expect(await site.run('approve', asking)).toMatchObject({ code: 0, stderr: '' })
   await expectDirectory(service, companyBefore())
 })
 

@@ -37,7 +37,7 @@ export function checkAll(evidence: Evidence): readonly Violation[] {
     ...checkCounts(evidence),
     ...checkReports(evidence),
     ...checkLogs(evidence),
-    ...checkHolds(evidence),
+    ...checkBlocks(evidence),
   ]
 }
 
@@ -271,15 +271,15 @@ function checkLogs({ world, logs }: Evidence): Violation[] {
 }
 
 /** Ends by itself with the next run; an edit during the read of a group makes it. */
-const PASSING = new Set(['members-unproved'])
+const PASSING = new Set(['removals-not-confirmed'])
 
-/** The guards allow everything, and nothing else in these sources is a finding. */
-function checkHolds({ runs }: Evidence): Violation[] {
+/** The guards allow everything, and nothing in these sources is suspicious. */
+function checkBlocks({ runs }: Evidence): Violation[] {
   const wrong: string[] = []
-  for (const { run, state, breaches } of runs) {
-    const lasting = breaches.filter(({ code }) => !PASSING.has(code))
+  for (const { run, state, blocks } of runs) {
+    const lasting = blocks.filter(({ code }) => !PASSING.has(code))
     if (state !== 'held' && lasting.length === 0) continue
-    wrong.push(`run ${run}: ${lasting.map((breach) => `${breach.code}: ${blockText(breach)}`).join(', ')}`)
+    wrong.push(`run ${run}: ${lasting.map((block) => `${block.code}: ${blockText(block)}`).join(', ')}`)
   }
-  return violations('held', wrong)
+  return violations('blocked', wrong)
 }

@@ -1,5 +1,5 @@
 import type { Notice } from '../../src/core/notice.ts'
-import type { BreachSummary } from '../../src/core/plan/decide.ts'
+import type { StoredBlock } from '../../src/store/run-types.ts'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -16,10 +16,10 @@ export interface RunJson {
   readonly state: string
   readonly startedAt: string | null
   readonly finishedAt: string | null
-  readonly hold: string | null
   readonly error: string | null
   readonly waitsUntil: { readonly at: string; readonly why: string } | null
-  readonly breaches: readonly BreachSummary[]
+  readonly questions: number
+  readonly blocks: readonly StoredBlock[]
   readonly counts: {
     readonly sourceUsers: number
     readonly sourceGroups: number

@@ -128,12 +128,10 @@ async function followRun({ daemon }: World, number: number, deadline: number): P
 }
 
 /** Whether `dirsyncd sync` would end with 0. */
-function isClean({ counts, breaches }: RunJson): boolean {
+function isClean({ counts, blocks }: RunJson): boolean {
   const left = [counts?.outcomes['missing'], counts?.outcomes['failed'], counts?.outcomes['quarantined']]
-  const noted = ['quarantined', 'does-not-converge', 'shared-id', 'directory-incomplete'].map(
-    (code) => counts?.notices[code],
-  )
-  return breaches.length === 0 && [...left, ...noted].every((count = 0) => count === 0)
+  const noted = ['shared-id', 'directory-incomplete'].map((code) => counts?.notices[code])
+  return blocks.length === 0 && [...left, ...noted].every((count = 0) => count === 0)
 }
 
 /** Asks for runs until one ends well. Resolves with what was wrong with the last one when none does in time. */
@@ -161,7 +159,7 @@ async function untilQuiet(world: World): Promise<Violation | undefined> {
 }
 
 function endOf(run: RunJson | undefined): string {
-  return JSON.stringify({ error: run?.error, breaches: run?.breaches, counts: run?.counts })
+  return JSON.stringify({ error: run?.error, blocks: run?.blocks, counts: run?.counts })
 }
 
 /** One `dirsyncd sync` as an administrator runs it. */

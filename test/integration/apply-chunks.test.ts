@@ -39,7 +39,7 @@ import {
 } from '../../src/store/runs.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import { Executor } from '../../src/sync/executor.ts'
-import type { SyncSetup } from '../../src/sync/pass.ts'
+import type { SyncSetup } from '../../src/sync/session.ts'
 import { backendNamed, type OpenBackend } from '../support/backends.ts'
 import { NO_LIMITS } from '../support/sync-harness.ts'
 import { QUICK } from '../support/times.ts'
@@ -90,7 +90,10 @@ async function begin(changes: readonly PlannedChange[], approved: string[] = [])
   const run = await addRun(db, { sync, target, mode: 'sync', trigger: 'demand' })
   await beginRun(db, lease, run, target)
   const fenced = new FencedRun(db, { run, epoch: lease.epoch })
-  await storePlan(fenced, { changes, notices: [] }, new Set(approved))
+  const rows = changes.map((change) =>
+    approved.includes(change.fingerprint) ? { planned: change, approvedBy: 'ana' } : { planned: change },
+  )
+  await storePlan(fenced, rows, rows.length)
   await fenced.write((trx) => setRunState(trx, run, 'applying'))
   return fenced
 }
@@ -505,7 +508,7 @@ test('an interrupted run says what it applied, what was under way and what it di
   await claimOf(fenced, { most: 2 })
   const next = () => addRun(db, { sync, target, mode: 'sync', trigger: 'schedule' })
   await withLease(db, lease, run, (trx) => interruptRuns(trx, sync, next))
-  const shown = async () => (await changesOf(db, run, 10)).map(({ state }) => state)
+  const shown = async () => (await changesOf(db, (await findRun(db, run))!, 10)).map(({ state }) => state)
   expect(await findRun(db, run)).toMatchObject({
     state: 'failed',
     counts: { outcomes: { applied: 1, unknown: 2, dropped: 1 } },
@@ -543,7 +546,7 @@ test.each([
       readDirectory: read,
       rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
       limits: NO_LIMITS,
-      holdMs: 1e9,
+      approvalsExpireAfterMs: 1e9,
       grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false },
       options: {},
       queue: opened.backend.createQueue<Ticket>(changesQueueName(sync)),

@@ -2,11 +2,12 @@ import { Kysely, PostgresDialect, sql } from 'kysely'
 import { expect, test, vi } from 'vitest'
 import type { Notice } from '../../src/core/notice.ts'
 import { diagnose } from '../../src/operations/bundle/diagnostics.ts'
-import { storePlan } from '../../src/store/plans.ts'
+import { addDecision, lockLedger, packLedger, saveLedger } from '../../src/store/ledgers.ts'
+import { storeAllNotices, storeBlocked, storePlan } from '../../src/store/plans.ts'
 import { addRun, finishRun } from '../../src/store/runs.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import { beginFenced } from '../support/fenced.ts'
-import { plantedBlocks, plantedNotices } from '../support/planted-facts.ts'
+import { plantedBlocks, plantedKeyFacts, plantedNotices } from '../support/planted-facts.ts'
 import { TARGET, useTestStore } from '../support/test-store.ts'
 
 const bed = useTestStore()
@@ -25,14 +26,34 @@ const HASH = expect.stringMatching(/^\[hidden [0-9a-f]{12}\]$/)
 /** The service's own. */
 const OWN_ID = 73_158_209
 const NOTICES = Object.entries(plantedNotices(SAID, OWN_ID))
-const BREACHES = Object.entries(plantedBlocks(SAID)).map(([code, params]) => ({ code, params, changes: 2 }))
+const FACTS = plantedKeyFacts(SAID)
+const BLOCKS = [
+  ...Object.entries(plantedBlocks(SAID)).map(([code, params]) => ({
+    code,
+    params,
+    until: 'decision',
+    changes: 2,
+  })),
+  ...Object.keys(FACTS).map((code) => ({
+    code,
+    params: {},
+    until: 'time',
+    asks: ['fact', 'server', SAID],
+    changes: 2,
+  })),
+]
+/** The facts of each blocked change, by the place of its block. */
+const REASONS = Object.values(FACTS).map((facts, place) => ({
+  block: BLOCKS.length - Object.keys(FACTS).length + place,
+  facts,
+}))
 
 /** A run that ended, with people in every text that the store keeps. */
 async function plantedRun(): Promise<number> {
   const { db, sync, store } = bed
   const run = await addRun(db, { sync, target: TARGET, mode: 'sync', trigger: 'demand' })
   const fenced = await beginFenced(store, run)
-  const changes = PEOPLE.map(({ id, name, email }) => ({
+  const planned = PEOPLE.map(({ id, name, email }) => ({
     change: { op: 'create-user', id, want: { name, email } } as const,
     phase: 'users' as const,
     fingerprint: `0123abcd${id}`,
@@ -41,14 +62,26 @@ async function plantedRun(): Promise<number> {
   const notices = NOTICES.map(
     ([code, params]) => ({ kind: 'user', id: PEOPLE[0].id, code, params }) as Notice,
   )
-  await storePlan(fenced, { changes, notices }, new Set())
+  await storePlan(
+    fenced,
+    planned.map((each) => ({ planned: each })),
+    planned.length,
+  )
+  await storeBlocked(
+    fenced,
+    planned.map((each) => ({ planned: each, reasons: REASONS })),
+    planned.length,
+  )
+  await storeAllNotices(fenced, notices)
   await sql`UPDATE dirsyncd.changes SET state = 'quarantined', status = 422, attempts = 2, detail = ${SAID}
-    WHERE run = ${run}`.execute(db)
-  await sql`UPDATE dirsyncd.runs SET stop_code = 'scope-missing', stop_reason = ${SAID}, digest = '0123abcd', hold = 'open',
-      hold_run = run, breaches = ${JSON.stringify(BREACHES)}::jsonb,
-      only_entries = ${JSON.stringify({ users: PEOPLE.map(({ id }) => id), groups: [] })}::jsonb,
-      decisions = ${JSON.stringify([{ decision: 'approved', by: SAID, at: '2026-11-21T07:29:03Z', reason: SAID, only: [SAID] }])}::jsonb,
-      part = ${JSON.stringify({ ids: PEOPLE.map(({ id }) => id), names: ['creates'] })}::jsonb,
+    WHERE run = ${run} AND state = 'pending'`.execute(db)
+  const people = PEOPLE.map(({ id }) => id)
+  const counts = { rejected: { 'create-user': 2 }, lastRejection: FACTS.rejected }
+  await sql`UPDATE dirsyncd.runs SET stop_code = 'scope-missing', stop_reason = ${SAID}, digest = '0123abcd',
+      blocked_in = run, blocked_digest = '0123abcd', blocks = ${JSON.stringify(BLOCKS)}::jsonb,
+      scope = ${JSON.stringify({ users: people, groups: [] })}::jsonb,
+      undo = ${JSON.stringify({ run: 1, part: { ids: people, names: ['creates'] } })}::jsonb,
+      counts = ${JSON.stringify(counts)}::jsonb,
       configuration_change = ${JSON.stringify({ since: 1, keys: [SAID] })}::jsonb,
       evidence = ${JSON.stringify({ server: { code: 'first-read', params: { server: SAID } }, unreadable: 1 })}::jsonb
     WHERE run = ${run}`.execute(db)
@@ -63,16 +96,23 @@ async function plantedRun(): Promise<number> {
       ${`0123abcd${id}`}, 'create-user', ${id}, ${JSON.stringify({ answer: `422: ${name} ${SAID}` })}::jsonb)`.execute(
       db,
     )
-    await sql`INSERT INTO dirsyncd.absences (sync, target, kind, entry_id) VALUES (${sync}, ${TARGET}, 'user', ${id})`.execute(
-      db,
-    )
     await sql`INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, before,
         removes, status, detail, outcome)
       VALUES (${run}, 1, ${sync}, ${TARGET}, 'create-user', ${id}, ${`0123abcd${id}`}, 1, 'w', ${JSON.stringify({ name })}::jsonb,
         0, 422, ${SAID}, 'quarantined')`.execute(db)
   }
-  await sql`INSERT INTO dirsyncd.decisions (sync, target, fingerprint, decision, run, decided_by)
-    VALUES (${sync}, ${TARGET}, '0123abcd', 'rejected', ${run}, 'zvonka')`.execute(db)
+  const origin = { sync, target: TARGET, origin: 'sync' }
+  const key = JSON.stringify(['user', PEOPLE[0].id, 'leave'])
+  const questions = new Map([[key, new Set(['container-emptied'])]])
+  const ledger = { questions, approvals: new Map(), rejections: new Map() }
+  await lockLedger(db, origin)
+  await saveLedger(db, origin, { set: await packLedger(ledger), folded: 0, open: 1, asker: run })
+  await addDecision(
+    db,
+    origin,
+    { run, does: 'reject', selection: { ids: people }, by: 'zvonka', reason: SAID },
+    { keys: 2, open: 1 },
+  )
   await sql`INSERT INTO dirsyncd.refused_logins (reader, message, salt, hash, times, secrets, at)
     VALUES (${`cn=zvonka ${sync}`}, ${SAID}, 's3cret', 's3cret', 1, 1, now())`.execute(db)
   await sql`INSERT INTO dirsyncd.token_lives (origin, place, longest_seconds, expires_at)
@@ -80,12 +120,8 @@ async function plantedRun(): Promise<number> {
   await sql`INSERT INTO dirsyncd.paused_syncs (sync, paused_by, reason) VALUES (${sync}, 'zvonka', ${SAID})`.execute(
     db,
   )
-  const dns = { [`cn=zvonka ${sync}`]: SAID }
-  await sql`INSERT INTO dirsyncd.last_good (sync, target, run, source_users, source_groups, nested_groups, nested_strangers,
-      member_lists, waiting_groups, server, options)
-    VALUES (${sync}, ${TARGET}, ${run}, 2, 1, ${JSON.stringify(dns)}::jsonb, ${JSON.stringify(dns)}::jsonb,
-      ${JSON.stringify({ zvonka: [SAID] })}::jsonb, ${JSON.stringify(['zvonka'])}::jsonb,
-      ${JSON.stringify({ url: SAID, position: dns, hints: dns })}::jsonb, ${JSON.stringify(dns)}::jsonb)`.execute(
+  await sql`INSERT INTO dirsyncd.check_states (sync, target, name, value, bytes)
+    VALUES (${sync}, ${TARGET}, 'size', ${JSON.stringify({ users: 2, groups: 1, of: SAID })}::jsonb, ${Buffer.from(SAID)})`.execute(
     db,
   )
   return run
@@ -105,46 +141,43 @@ test('the facts of the store have nobody, and all that is countable', async () =
     refusedLogins: [{ message: HASH, times: 1, secrets: 1 }],
     tables: expect.arrayContaining([expect.objectContaining({ table: 'dirsyncd.runs' })]),
   })
-  expect(ofSync('absences')).toMatchObject([{ kind: 'user', count: 2 }])
-  expect(ofSync('decisions')).toMatchObject([{ run, decision: 'rejected', count: 1 }])
+  expect(ofSync('questions')).toMatchObject([{ origin: 'sync', open: 1, asked_in: run }])
+  expect(ofSync('decisions')).toMatchObject([{ run, origin: 'sync', does: 'reject', keys: 2 }])
+  expect(ofSync('states')).toMatchObject([
+    { state: 'size', users: 2, groups: 1, bytes: Buffer.byteLength(SAID) },
+  ])
   expect(ofSync('paused')).toEqual([{ sync: bed.sync, since: expect.any(String) }])
-  expect(ofSync('lastGood')).toMatchObject([{ run, nested_groups: 1, waiting_groups: 1, has_server: true }])
-  const quarantined = { op: 'create-user', code: 'quarantined', status: 422, count: 2 }
+  const quarantined = { op: 'create-user', code: 'quarantine', status: 422, count: 2 }
   expect(ofSync('quarantine')).toMatchObject([quarantined, quarantined])
   expect(ofSync('runs')).toMatchObject([
     {
       run,
       state: 'failed',
-      only_entries: { users: [HASH, HASH], groups: [] },
+      scope: { users: [HASH, HASH], groups: [] },
+      undo: { run: 1, part: { ids: [HASH, HASH], names: ['creates'] } },
       error_code: 'source-refused',
       error: HASH,
       stop_code: 'scope-missing',
-      hold: 'open',
-      hold_run: run,
-      breaches: expect.arrayContaining([{ code: 'left-out', changes: 2, params: { by: HASH, run: 1 } }]),
-      part: { ids: [HASH, HASH], names: ['creates'] },
+      blocks: expect.arrayContaining([
+        expect.objectContaining({ code: 'container-emptied', until: 'decision', changes: 2 }),
+        { code: 'rejected', params: {}, until: 'time', asks: [HASH, HASH, HASH], changes: 2 },
+      ]),
+      counts: {
+        rejected: { 'create-user': 2 },
+        lastRejection: { run: 1, by: HASH, at: '2026-11-29T07:00:00.000Z', reason: HASH },
+      },
       evidence: { server: { code: 'first-read', params: { server: HASH } }, unreadable: 1 },
-      decisions: [{ decision: 'approved', by: HASH, at: '2026-11-21T07:29:03Z', reason: HASH }],
     },
   ])
   const ofRun = (part: string) => written[part].filter((row: { run: number }) => row.run === run)
   expect(ofRun('troubles')).toMatchObject([
+    { op: 'create-user', state: 'blocked', count: 2, detail: null },
     { op: 'create-user', state: 'quarantined', status: 422, count: 2, attempts: 2, detail: HASH },
   ])
   expect(ofRun('notices')).toHaveLength(NOTICES.length)
-  expect(ofRun('notices')).toContainEqual(
-    expect.objectContaining({
-      code: 'unproved',
-      count: 1,
-      params: expect.objectContaining({
-        field: 'email',
-        wait: { code: 'container-emptied', params: { container: HASH, wasFound: true } },
-      }),
-    }),
-  )
   // One entry can be followed.
   const [one, other] = ofSync('quarantine').map(({ entry_id: entry }: { entry_id: string }) => entry)
-  expect(ofSync('runs')[0].only_entries.users.toSorted()).toEqual([one, other].toSorted())
+  expect(ofSync('runs')[0].scope.users.toSorted()).toEqual([one, other].toSorted())
 })
 
 test('with texts, the sentences are as they are, and ids stay hidden', async () => {
@@ -154,7 +187,7 @@ test('with texts, the sentences are as they are, and ids stay hidden', async () 
   const found = runs.find((each: { run: number }) => each.run === run)
   expect(found).toMatchObject({ error: `Bind as ${SAID} failed (49).`, stop_reason: SAID, digest: HASH })
   const ofRun = troubles.filter((each: { run: number }) => each.run === run)
-  expect(ofRun).toMatchObject([{ detail: SAID, entry_id: HASH }])
+  expect(ofRun).toMatchObject([{ state: 'blocked' }, { detail: SAID, entry_id: HASH }])
 })
 
 test('a part that cannot be read is named with its code, and the others are there', async () => {

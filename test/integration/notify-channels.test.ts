@@ -21,11 +21,11 @@ const NEVER = new AbortController().signal
 const TOLD = {
   id: 'dirsyncd-1-7',
   createdAt: new Date('2026-11-26T13:00:00Z'),
-  event: 'held',
+  event: 'asking',
   sync: 'corp',
   run: 12,
-  subject: 'corp: a plan waits for a person',
-  text: 'Run 12 of the sync corp is held & waits.\n\ndirsyncd runs 12 shows <it>.',
+  subject: 'corp: 40 questions are open',
+  text: 'Run 12 of the sync corp asks & waits.\n\ndirsyncd runs 12 shows <it>.',
 } as const
 
 function read(file: string): string {
@@ -62,7 +62,7 @@ describe('a webhook', () => {
       {
         id: TOLD.id,
         payload: {
-          type: 'dirsyncd.held',
+          type: 'dirsyncd.asking',
           timestamp: '2026-11-26T13:00:00.000Z',
           data: { sync: 'corp', run: 12, subject: TOLD.subject, text: TOLD.text },
         },
@@ -168,7 +168,7 @@ test('a chat gets one text in which nothing is a link or a mention', async () =>
   const chat = stack.use(createSlack({ url: async () => receiver.url, ca: undefined, proxy: undefined }))
   await chat.send({ ...TOLD, text: '<!channel> & <https://evil.example>' }, NEVER)
   expect(JSON.parse(receiver.body)).toEqual({
-    text: '*[dirsyncd] corp: a plan waits for a person*\n&lt;!channel&gt; &amp; &lt;https://evil.example&gt;',
+    text: '*[dirsyncd] corp: 40 questions are open*\n&lt;!channel&gt; &amp; &lt;https://evil.example&gt;',
   })
 })
 
@@ -198,10 +198,8 @@ describe('an e-mail', () => {
       secure: false,
       user: undefined,
     })
-    expect(mail!.text).toContain('Subject: [dirsyncd] corp: a plan waits for a person')
-    expect(mail!.text).toContain(
-      'Run 12 of the sync corp is held & waits.\r\n\r\ndirsyncd runs 12 shows <it>.',
-    )
+    expect(mail!.text).toContain('Subject: [dirsyncd] corp: 40 questions are open')
+    expect(mail!.text).toContain('Run 12 of the sync corp asks & waits.\r\n\r\ndirsyncd runs 12 shows <it>.')
     expect(mail!.text).toContain('To: Operations <ops@example.org>, boss@example.org')
     expect(mail!.text).toContain('Auto-Submitted: auto-generated')
     const number = /^Message-ID: (.*)$/im

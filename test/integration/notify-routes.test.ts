@@ -77,7 +77,7 @@ async function run(state: 'failed' | 'done'): Promise<void> {
 
 /** What waits already, for these keys. */
 async function tell(...keys: readonly string[]): Promise<void> {
-  const told = { event: 'held', sync: 'corp', run: 1, subject: 'told before', text: 'text' }
+  const told = { event: 'asking', sync: 'corp', run: 1, subject: 'told before', text: 'text' }
   await lookAndStore(
     opened.store.db,
     ['corp'],

@@ -1,10 +1,9 @@
-import { noticeText } from '../../src/ui/messages/notices.ts'
+import { reasonText } from '../../src/ui/messages/blocks.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ErrorCode } from 'bullmq'
 import { Cron } from 'croner'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { runExitCode } from '../../src/ui/cli/exit-code.ts'
 import {
   openRunsQueue,
   restoreSchedules,
@@ -13,11 +12,9 @@ import {
   wake,
   type WakeJob,
 } from '../../src/queue/runs.ts'
-import { decisionsOf } from '../../src/store/decisions.ts'
-import { lastGood } from '../../src/store/last-good.ts'
+import { loadStates } from '../../src/store/check-states.ts'
 import { addRun, listRuns } from '../../src/store/runs.ts'
 import { changesOf } from '../../src/store/change-list.ts'
-import { noticesOf } from '../../src/store/plans.ts'
 import { type ApiProxy, type ProxiedRequest, startApiProxy } from '../support/api-proxy.ts'
 import { type NamedBackend, backendNamed, type OpenBackend } from '../support/backends.ts'
 import { queueTexts } from '../support/queue-texts.ts'
@@ -153,7 +150,7 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
 
     describe('a run', () => {
       test('applies everything, and the second one changes nothing', async () => {
-        const { sync, startWorker } = harness()
+        const { sync, startWorker, exitCode } = harness()
         await startWorker()
         const first = await sync()
         expect(first).toMatchObject({ state: 'done', counts: { outcomes: { applied: 16 }, unchanged: 0 } })
@@ -165,7 +162,7 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
           counts: { planned: EMPTY_OBJECT, outcomes: EMPTY_OBJECT, unchanged: 14 },
         })
         expect(writes()).toHaveLength(before)
-        expect([first, second].map(runExitCode)).toEqual([0, 0])
+        expect(await Promise.all([first, second].map(exitCode))).toEqual([0, 0])
       })
 
       test('carries over renames, hires, leavers and members, exactly those', async () => {
@@ -229,24 +226,25 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
         const { executor, startWorker, waitForEnd } = harness()
         await startWorker()
         const target = `${proxy.baseUrl}/directories/${directoryId}`
-        const only = { users: ['u1'], groups: [] }
+        const scope = { users: ['u1'], groups: [] }
         const run = await addRun(opened.store.db, {
           sync: name,
           target,
           mode: 'sync',
           trigger: 'demand',
-          only,
+          scope,
         })
         await executor.work(name, { scheduled: false })
-        expect(await waitForEnd(run)).toMatchObject({ state: 'done', counts: { outcomes: { applied: 1 } } })
-        expect(await lastGood(opened.store.db, name, target)).toBeUndefined()
+        // The user, and the new group that the user joins.
+        expect(await waitForEnd(run)).toMatchObject({ state: 'done', counts: { outcomes: { applied: 3 } } })
+        expect(await loadStates(opened.store.db, { sync: name, target })).toEqual({})
       })
     })
 
     describe('an entry that the API refuses', () => {
       test('is quarantined, the others go on, and it is tried again only when it changes', async () => {
         hire('bad', 'bad@elsewhere.example')
-        const { sync, startWorker } = harness()
+        const { sync, startWorker, exitCode } = harness()
         await startWorker()
         const first = await sync()
         expect(first).toMatchObject({ state: 'done', counts: { outcomes: { applied: 16, quarantined: 1 } } })
@@ -254,17 +252,17 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
         const before = writes().length
 
         const second = await sync()
-        // What is withheld from one run is withheld from the run after it, too.
+        // What is blocked in one run is blocked in the run after it, too.
         for (const run of [second, await sync()]) {
           expect(run).toMatchObject({
             state: 'done',
-            counts: { planned: EMPTY_OBJECT, notices: { quarantined: 1 } },
+            counts: { planned: EMPTY_OBJECT, blocked: { 'create-user': 1 } },
           })
         }
         expect(writes()).toHaveLength(before)
-        const [notice] = await noticesOf(opened.store.db, second.run, 10)
-        expect(notice).toMatchObject({ id: 'bad', code: 'quarantined' })
-        expect(noticeText(notice!)).toMatch(/422/)
+        const [blocked] = await changesOf(opened.store.db, second, 10)
+        expect(blocked).toMatchObject({ change: { id: 'bad' }, reasons: [{ code: 'quarantine' }] })
+        expect(reasonText(blocked!.reasons[0]!)).toMatch(/422/)
 
         hire('bad', 'still-bad@elsewhere.example')
         const third = await sync()
@@ -272,7 +270,7 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
         hire('bad', 'good@example.org')
         const fourth = await sync()
         expect(fourth).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: EMPTY_OBJECT } })
-        expect([first, second, third, fourth].map(runExitCode)).toEqual([4, 4, 4, 0])
+        expect(await Promise.all([first, second, third, fourth].map(exitCode))).toEqual([4, 4, 4, 0])
         await expectEqual()
       })
 
@@ -283,7 +281,7 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
         [1, 'done', 4],
         // All of them: with several under way at once fewer need not be missing in a row.
         [30, 'failed', 1],
-      ])('because somebody deleted %i users after the read: the run is %s', async (gone, state, exitCode) => {
+      ])('because somebody deleted %i users after the read: the run is %s', async (gone, state, code) => {
         for (let index = 12; index < 30; index++) hire(`u${index}`)
         let isDeleting = false
         const afterRead = async () => {
@@ -293,7 +291,7 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
             expect(await callService(eye, 'DELETE', `/users/${id}`)).toBeLessThan(300)
           }
         }
-        const { sync, startWorker, codes } = harness({ afterRead })
+        const { sync, startWorker, codes, exitCode } = harness({ afterRead })
         await startWorker()
         expect(await sync()).toMatchObject({ state: 'done' })
         for (const [id, user] of company.users) company.users.set(id, { ...user, name: `New ${user.name}` })
@@ -302,7 +300,7 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
         expect(run.state).toBe(state)
         expect(run.counts?.outcomes.missing).toBeGreaterThanOrEqual(Math.min(gone, 21))
         expect(run.counts?.outcomes.missing).toBeLessThanOrEqual(gone)
-        expect(runExitCode(run)).toBe(exitCode)
+        expect(await exitCode(run)).toBe(code)
         expect(codes()).toEqual(state === 'done' ? [] : ['directory-unexpected'])
         isDeleting = false
         expect(await sync()).toMatchObject({ error: null, state: 'done' })
@@ -314,7 +312,7 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
         const failing = ['u0', 'u1', 'u10', 'u11', 'u2', 'u3', 'u4'].map((id) => failuresOf(id, Infinity))
         proxy.intercept = (request) => failing.map((fail) => fail(request)).find((answer) => answer)
         company.groups.set('g1', { name: 'One', members: ['u1', 'u8'] })
-        const { sync, startWorker } = harness()
+        const { sync, startWorker, exitCode } = harness()
         await startWorker()
         for (let runs = 0; runs < 3; runs += 1) {
           const run = await sync()
@@ -322,7 +320,7 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
             state: 'done',
             counts: { outcomes: { failed: 7 }, notices: runs === 0 ? { 'read-back': 3 } : EMPTY_OBJECT },
           })
-          expect(runExitCode(run)).toBe(4)
+          expect(await exitCode(run)).toBe(4)
           expect((await seen()).users.size).toBe(5)
           expect((await seen()).groups.get('g1')?.members).toEqual(['u8'])
         }
@@ -335,7 +333,7 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
         ['a web page', LOGIN, 'the answer 200 is a web page'],
         ['a redirect', { status: 302, headers: { location: '/login' } }, 'answered 302 Found, a redirect'],
       ])('because a proxy answers its change with %s fails alone', async (_, answer, said) => {
-        const { sync, startWorker, messages } = harness()
+        const { sync, startWorker, messages, exitCode } = harness()
         await startWorker()
         await sync()
         for (const [id, user] of company.users) company.users.set(id, { ...user, name: `New ${user.name}` })
@@ -343,9 +341,9 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
           method === 'PATCH' && url.endsWith('/users/u9') ? answer : undefined
         const run = await sync()
         expect(run).toMatchObject({ state: 'done', counts: { outcomes: { applied: 11, failed: 1 } } })
-        expect(runExitCode(run)).toBe(4)
+        expect(await exitCode(run)).toBe(4)
         expect(messages()).not.toContain('the directory does not answer; changes wait')
-        const changes = await changesOf(opened.store.db, run.run, 100)
+        const changes = await changesOf(opened.store.db, run, 100)
         expect(changes.find(({ state }) => state === 'failed')).toMatchObject({
           change: { id: 'u9' },
           detail: expect.stringContaining(said),
@@ -411,24 +409,9 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
       })
     })
 
-    test('the next run forgets a decision about a change that the source no longer wants', async () => {
-      const { sync, startWorker } = harness()
-      await startWorker()
-      const { run, target } = await sync()
-      const decision = { sync: name, target, fingerprint: 'unwanted', run, decided_by: 'ada' }
-      await opened.store.db
-        .insertInto('dirsyncd.decisions')
-        .values({ ...decision, decision: 'approved' })
-        .execute()
-      await sync()
-      expect((await decisionsOf(opened.store.db, { sync: name, target, isUndo: false })).approved).toEqual(
-        new Set(),
-      )
-    })
-
     describe('what stops a run', () => {
       test('401 in mid-run: token-refused, and nothing more is written', async () => {
-        const { sync, startWorker, codes } = harness({
+        const { sync, startWorker, codes, exitCode } = harness({
           afterRead: async () => {
             token = 'no-longer-valid'
           },
@@ -438,7 +421,7 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
         expect(run).toMatchObject({ state: 'failed', stop_code: 'token-refused' })
         expect(run.error).toMatch(/token/i)
         expect(codes()).toEqual(['token-refused'])
-        expect(runExitCode(run)).toBe(1)
+        expect(await exitCode(run)).toBe(1)
         expect((await seen()).users.size).toBe(0)
       })
 
@@ -670,14 +653,14 @@ export function describeRuns(kind: NamedBackend['name'], range: 'core' | 'all'):
       }
       proxy.intercept = ({ method }) =>
         method === 'GET' || answer === undefined ? undefined : { status: 500, answer }
-      const { executor, requestRun, startWorker, waitForEnd } = harness()
+      const { executor, requestRun, startWorker, getRun, waitForEnd } = harness()
       await startWorker()
       const run = await requestRun()
       const working = executor.work(name, { scheduled: false })
       const texts: string[] = []
       await eventually(async () => {
         texts.push(...(await queueTexts(opened)))
-        const changes = await changesOf(opened.store.db, run, 100)
+        const changes = await changesOf(opened.store.db, await getRun(run), 100)
         expect(changes.filter(({ detail }) => detail !== null).length).toBeGreaterThan(4)
       })
       texts.push(...(await queueTexts(opened)))

@@ -21,9 +21,9 @@ vi.mock(import('../../src/base/turns.ts'), () => ({
 const bed = useTestBed('bounded')
 const work = useWorkCounter()
 
-/** As in the unit tests of single steps. */
-const PEOPLE = 24 * PART
-const MOST = 20 * PART
+/** A part of 1,000 rows or keys looks up to 30 of them up. */
+const PEOPLE = 600 * PART
+const MOST = 500 * PART
 
 const ANA = { id: 'ana', name: 'Person ana', email: 'ana@example.org' }
 const people = Array.from({ length: PEOPLE }, (_, index) => ({ id: `u${index}`, name: 'Old', email: null }))
@@ -78,7 +78,7 @@ test('no turn and no transaction of a run in which all people wait handles more 
   }
   const transactions = watchTransactions()
   const turns = await mostInTurn(async () => {
-    // The first contact holds what waits, the next run shares its hold, and the others complete.
+    // The first contact asks about all that are in grace, the next run again, and the others complete.
     for (const listed of [all, all, some, all, all]) await sync(listed)
   })
   expect(states).toEqual(['held', 'held', 'done', 'done', 'done'])

@@ -1,9 +1,9 @@
-import { noticeText } from '../../src/ui/messages/notices.ts'
+import { exitCodeOf } from '../support/exit-code.ts'
+import { reasonText } from '../../src/ui/messages/blocks.ts'
+import { changesOf } from '../../src/store/change-list.ts'
 import { beforeEach, expect, test } from 'vitest'
-import { runExitCode } from '../../src/ui/cli/exit-code.ts'
 import { createLocalControl } from '../../src/operations/local.ts'
 import { unconverged } from '../../src/store/convergence.ts'
-import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
 import { callService, readService } from '../support/read-service.ts'
@@ -53,10 +53,11 @@ function ignore(method: string, status: number): void {
 }
 
 async function expectLeftAlone(left: RunRecord, text: string): Promise<void> {
-  const [notice] = await noticesOf(bed.opened.store.db, left.run, 10)
-  expect(left.counts).toMatchObject({ planned: EMPTY_OBJECT, notices: { 'does-not-converge': 1 } })
-  expect(noticeText(notice!)).toContain(text)
-  expect(runExitCode(left)).toBe(4)
+  const [blocked] = await changesOf(bed.opened.store.db, left, 10)
+  expect(left.counts).toMatchObject({ planned: EMPTY_OBJECT })
+  expect(left.blocks).toMatchObject([{ code: 'not-persisted', changes: 1 }])
+  expect(reasonText(blocked!.reasons[0]!)).toContain(text)
+  expect(await exitCodeOf(bed.db, left)).toBe(4)
 }
 
 /** The service says that it created whoever this is, and does not. */
@@ -94,13 +95,13 @@ test('a change without effect is left alone after two runs, and is in quarantine
       kind: 'group',
       id: 'g1',
       op: 'set-members',
-      refusal: { code: 'does-not-converge', params: { how: 'not-changed' } },
+      refusal: { code: 'not-persisted', params: { how: 'not-changed' } },
     },
   ])
-  expect(await control().release({ by: 'ana', only: { users: [], groups: ['g1'] } })).toHaveLength(1)
+  expect(await control().release({ by: 'ana', scope: { users: [], groups: ['g1'] } })).toHaveLength(1)
   const written = await run()
   expect(written).toMatchObject({ counts: { outcomes: { applied: 1 }, notices: EMPTY_OBJECT } })
-  expect(runExitCode(written)).toBe(0)
+  expect(await exitCodeOf(bed.db, written)).toBe(0)
   expect((await seen()).groups.get('g1')?.members).toEqual(['u1', 'u3'])
   expect(await control().quarantine({})).toEqual([])
 })
@@ -119,8 +120,8 @@ test('a user that the service accepts and never shows is left alone after two ru
   await expectLeftAlone(left, 'was created twice, and the directory does not show it')
   await expectLeftAlone(await run(), 'was created twice')
   bed.proxy.intercept = () => undefined
-  await control().release({ by: 'ana', only: { users: ['ghost'], groups: [] } })
-  expect(runExitCode(await run())).toBe(0)
+  await control().release({ by: 'ana', scope: { users: ['ghost'], groups: [] } })
+  expect(await exitCodeOf(bed.db, run())).toBe(0)
   expect((await seen()).users.has('ghost')).toBe(true)
 })
 
@@ -150,10 +151,10 @@ test('a user that the service lists and does not find when it is to be deleted i
   expect(await run()).toMatchObject({ counts: { outcomes: { already: 2 } } })
   expect(await run()).toMatchObject({ counts: { outcomes: { already: 2 } } })
   const left = await run()
-  expect(left.counts?.notices).toEqual({ 'does-not-converge': 2 })
-  const [notice] = await noticesOf(bed.opened.store.db, left.run, 10)
-  expect(notice).toMatchObject({ params: { how: 'missing-but-listed' } })
-  expect(runExitCode(left)).toBe(4)
+  expect(left.blocks).toMatchObject([{ code: 'not-persisted', changes: 2 }])
+  const [blocked] = await changesOf(bed.opened.store.db, left, 10)
+  expect(blocked).toMatchObject({ reasons: [{ facts: { how: 'missing-but-listed' } }] })
+  expect(await exitCodeOf(bed.db, left)).toBe(4)
 })
 
 test('a delete without effect is counted also where the grace begins again after it', async () => {

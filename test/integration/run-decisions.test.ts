@@ -1,8 +1,8 @@
-import { noticeText } from '../../src/ui/messages/notices.ts'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { SourceSnapshot } from '../../src/core/entries/snapshot.ts'
-import { decisionsOf } from '../../src/store/decisions.ts'
-import { noticesOf } from '../../src/store/plans.ts'
+import { historyOf } from '../../src/operations/explain/history.ts'
+import { createLocalControl } from '../../src/operations/local.ts'
+import type { DecisionRequest } from '../../src/operations/control.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
 import type { SyncHarness } from '../support/sync-harness.ts'
 import { useTestBed } from '../support/test-bed.ts'
@@ -29,49 +29,12 @@ beforeEach(async () => {
 })
 
 const there = async () => [...(await seen()).users.keys()].toSorted().join('')
-
-/** Of which users a run says this. */
-async function noticed({ run }: RunRecord, code: string): Promise<string[]> {
-  const notices = await noticesOf(bed.db, run, 1000)
-  return notices.flatMap(({ kind, id, code: said }) => (kind === 'user' && said === code ? [id ?? ''] : []))
-}
-
-async function noticedOfGroups({ run }: RunRecord, code: string): Promise<string[]> {
-  const notices = await noticesOf(bed.db, run, 1000)
-  return notices.flatMap((notice) =>
-    notice.kind === 'group' && notice.code === code ? [noticeText(notice)] : [],
-  )
-}
-
-/** Rejects what somebody left out who approved only the deletes of b and c. */
-async function rejectTheRest(): Promise<void> {
-  const held = await harness.sync()
-  await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['b', 'c'], kinds: ['user'] } })
-  await harness.work()
-  await harness.control.reject({ run: (await harness.newestRun()).run, by: 'ana' })
-  await harness.sync()
-}
-
-const members = async () => (await seen()).groups.get('g')?.members.join('')
-
+const members = async (group = 'g') => (await seen()).groups.get(group)?.members.join('')
 const nameOf = async (id: string) => (await seen()).users.get(id)?.name
-
-/** Rejects the new names of a and d, which nobody left out but with the deletes of b and c. */
-async function rejectNames(): Promise<void> {
-  for (const id of ['a', 'd']) company.users.set(id, { name: `Renamed ${id}`, email: `${id}@example.org` })
-  fire('b', 'c')
-  await rejectTheRest()
-  expect([await nameOf('a'), await nameOf('d')]).toEqual(['Person a', 'Person d'])
-}
-
-/** A whole plan with a new name and a new e-mail of a is rejected. Returns the run. */
-async function rejectBoth(name: string, email: string): Promise<number> {
-  company.users.set('a', { name, email })
-  fire('b', 'c')
-  await rejectTheRest()
-  const { rejected } = await decisionsOf(bed.db, { sync: bed.sync, target: bed.target, isUndo: false })
-  return [...rejected.values()][0]!.run
-}
+const emailOf = async (id: string) => (await seen()).users.get(id)?.email ?? null
+const questions = async (run: number) => (await harness.control.run(run))!.questions
+const reject = (run: number, more: Partial<DecisionRequest> = {}) =>
+  harness.control.reject({ run, by: 'ana', isAll: true, ...more })
 
 /** The service does two deletes, and then knows the token no more. */
 function failAfterTwo(): void {
@@ -83,219 +46,371 @@ function failAfterTwo(): void {
   }
 }
 
-test('a rejection outlives a read with an unreadable entry', async () => {
-  fire('a', 'b', 'c')
-  company.groups.set('g', { name: 'Group', members: [] })
-  const held = await harness.sync()
-  await harness.control.reject({ run: held.run, by: 'ana' })
-  expect(await noticed(await harness.sync(), 'rejected')).toEqual(['a', 'b', 'c'])
-  asRead = (snapshot) => ({ ...snapshot, unreadable: 1 })
-  expect(await noticed(await harness.sync(), 'kept-unproved')).toEqual(['a', 'b', 'c'])
-  asRead = (snapshot) => snapshot
-  hire('b', 'c')
-  expect(await noticed(await harness.sync(), 'rejected')).toEqual(['a'])
-  expect(await there()).toBe('abcdef')
+/** Who approved each change of a user, the newest first. */
+async function approversOf(id: string) {
+  const target = { sync: bed.sync, target: bed.target }
+  const { journal } = await historyOf({ db: bed.db, target }, { kind: 'user', id })
+  return journal.map(({ op, approvedBy }) => [op, approvedBy])
+}
+
+describe('a rejection', () => {
+  test('outlives a read with an unreadable entry, and ends with an entry that is there again', async () => {
+    fire('a', 'b', 'c')
+    const held = await harness.sync()
+    await reject(held.run)
+    const rejected = ['a', 'b', 'c'].map((id) => `delete-user ${id} rejected`)
+    expect(await harness.blocked(await harness.sync())).toEqual(rejected)
+    asRead = (snapshot) => ({ ...snapshot, unreadable: 1 })
+    const unreadable = await harness.sync()
+    expect(await harness.blocked(unreadable)).toEqual(rejected.map((each) => `${each} unreadable`))
+    asRead = (snapshot) => snapshot
+    hire('b', 'c')
+    const again = await harness.sync()
+    expect(await harness.blocked(again)).toEqual(['delete-user a rejected'])
+    expect([await harness.exitCode(again), await questions(again.run)]).toEqual([0, 0])
+    expect(await there()).toBe('abcdef')
+  })
+
+  test('stays visible, with the operator, the time and the reason', async () => {
+    fire('a', 'b', 'c')
+    const held = await harness.sync()
+    await reject(held.run, { reason: 'ask HR first' })
+    const { counts } = await harness.sync()
+    expect(counts).toMatchObject({
+      rejected: { 'delete-user': 3 },
+      asking: {},
+      lastRejection: {
+        run: held.run,
+        by: 'ana',
+        reason: 'ask HR first',
+        at: expect.stringMatching(/^20.*Z$/),
+      },
+    })
+    expect(await harness.control.run(held.run)).toMatchObject({
+      questions: 0,
+      decisions: [{ does: 'reject', by: 'ana', reason: 'ask HR first', keys: 3, started: null }],
+    })
+  })
+
+  test('of a name leaves the rest of the user free, whatever else changes, and ends with another name', async () => {
+    company.users.set('a', { name: 'Renamed a', email: 'a@example.org' })
+    fire('b', 'c')
+    const held = await harness.sync()
+    await reject(held.run, { ids: ['a'] })
+    company.users.set('a', { name: 'Renamed a', email: 'new@example.org' })
+    const run = await harness.approve(held.run)
+    expect(run.state).toBe('done')
+    expect((await seen()).users.get('a')).toEqual({ name: 'Person a', email: 'new@example.org' })
+    expect(await harness.blocked(run)).toEqual(['update-user a rejected'])
+    company.users.set('a', { name: 'Another name', email: 'new@example.org' })
+    await harness.sync()
+    expect(await nameOf('a')).toBe('Another name')
+  })
+
+  test('of an e-mail gives it to no other user, whatever else of both changes', async () => {
+    const swapped = { a: 'd@example.org', d: 'a@example.org' }
+    for (const [id, email] of Object.entries(swapped)) company.users.set(id, { name: `Person ${id}`, email })
+    fire('b', 'c')
+    const held = await harness.sync()
+    await reject(held.run, { only: ['updates'] })
+    for (const [id, email] of Object.entries(swapped)) company.users.set(id, { name: `Renamed ${id}`, email })
+    await harness.approve(held.run)
+    const { users } = await seen()
+    expect(users.get('a')).toEqual({ name: 'Renamed a', email: 'a@example.org' })
+    expect(users.get('d')).toEqual({ name: 'Renamed d', email: 'd@example.org' })
+  })
+
+  test('of members covers these, whichever other members come or go', async () => {
+    fire('b', 'c')
+    company.groups.set('g', { name: 'Group', members: ['f'] })
+    const held = await harness.sync()
+    await reject(held.run, { only: ['members'] })
+    await harness.approve(held.run)
+    expect(await members()).toBe('adef')
+    hire('new')
+    company.groups.set('g', { name: 'Group', members: ['e', 'f', 'new'] })
+    const added = await harness.sync()
+    expect([added.state, await members()]).toEqual(['done', 'adefnew'])
+    expect(await harness.blocked(added)).toEqual(['set-members g rejected'])
+    company.groups.set('g', { name: 'Group', members: ['new'] })
+    await harness.sync()
+    // Nobody has rejected that the two leave whom the last run wanted in the group.
+    expect(await members()).toBe('adnew')
+  })
+
+  test('is lifted by an approval of the run that showed it, also of one change alone', async () => {
+    fire('a', 'b', 'c')
+    hire('new')
+    const held = await harness.sync()
+    await reject(held.run)
+    const next = await harness.sync()
+    expect([next.state, await there()]).toEqual(['done', 'abcdefnew'])
+    const applied = await harness.approve(held.run, { ids: ['a'] })
+    expect(applied).toMatchObject({ state: 'done', counts: { planned: { 'delete-user': 1 } } })
+    expect(await there()).toBe('bcdefnew')
+    expect(await harness.sync()).toMatchObject({
+      counts: { planned: {}, rejected: { 'delete-user': 2 } },
+    })
+    const without = createLocalControl({ db: bed.db, targets: new Map(), wake: async () => undefined })
+    await expect(without.approve({ run: held.run, by: 'ana' })).rejects.toThrow(
+      'which this configuration does not have',
+    )
+  })
+
+  test('of one change is not overruled by an approval of its kind or its reason', async () => {
+    fire('a', 'b', 'c')
+    const held = await harness.sync()
+    await reject(held.run, { ids: ['a'] })
+    await harness.approve(held.run, { only: ['deletes'] })
+    expect(await there()).toBe('adef')
+    await expect(harness.control.approve({ run: held.run, by: 'eve' })).rejects.toThrow('nothing to decide')
+    await harness.sync()
+    fire('d', 'e')
+    const again = await harness.sync()
+    await harness.approve(again.run, { code: 'max-deletes-users' })
+    expect(await there()).toBe('af')
+    await harness.approve(held.run, { only: ['deletes'] })
+    expect(await there()).toBe('f')
+  })
+
+  test('is not lifted by a plain approval of another operator who comes later', async () => {
+    fire('a', 'b', 'c')
+    const held = await harness.sync()
+    await reject(held.run)
+    await expect(harness.control.approve({ run: held.run, by: 'eve' })).rejects.toThrow(
+      new RegExp(`^Run ${held.run} has nothing to decide about: it was rejected by ana at `),
+    )
+    await harness.sync()
+    expect(await there()).toBe('abcdef')
+  })
 })
 
-test('a member whose removal was rejected stays, whichever other members come or go', async () => {
-  fire('b', 'c')
-  company.groups.set('g', { name: 'Group', members: ['f'] })
-  await rejectTheRest()
-  expect(await members()).toBe('adef')
-  hire('new')
-  company.groups.set('g', { name: 'Group', members: ['e', 'f', 'new'] })
-  const added = await harness.sync()
-  expect([added.state, await members()]).toEqual(['done', 'adefnew'])
-  expect(await noticedOfGroups(added, 'rejected')).toEqual([
-    expect.stringMatching(/^"Group": 0 members not added, 2 not removed: rejected by ana/),
-  ])
-  company.groups.set('g', { name: 'Group', members: ['new'] })
-  await harness.sync()
-  // Two others leave, which nobody has rejected: one of them was wanted again in between.
-  expect(await members()).toBe('adnew')
+describe('an approval', () => {
+  test('that comes while another run applies is not lost, and its own run makes the change', async () => {
+    fire('a', 'b', 'c')
+    hire('new')
+    const held = await harness.sync()
+    let decided: Promise<unknown> | undefined
+    bed.proxy.intercept = async ({ method }) => {
+      if (method === 'GET' || decided !== undefined) return undefined
+      decided = harness.control.approve({ run: held.run, by: 'bob', ids: ['b'] })
+      await decided
+      return undefined
+    }
+    await harness.approve(held.run, { ids: ['a'] })
+    expect(await there()).toBe('cdef')
+    expect([(await approversOf('a'))[0], (await approversOf('b'))[0]]).toEqual([
+      ['delete-user', 'ana'],
+      ['delete-user', 'bob'],
+    ])
+  })
+
+  test('is used once: the delete of a user who is there again is asked about anew', async () => {
+    fire('a', 'b', 'c', 'd')
+    const held = await harness.sync()
+    await harness.approve(held.run, { ids: ['a', 'b'] })
+    expect(await there()).toBe('cdef')
+    for (const id of ['a', 'b'])
+      await bed.call('POST', '/users', { 'users[][external_id]': id, 'users[][name]': 'By hand' })
+    const again = await harness.sync()
+    expect([again.state, await questions(again.run)]).toEqual(['held', 4])
+    expect(await there()).toBe('abcdef')
+  })
+
+  test('is used once: a change that was undone is asked about anew', async () => {
+    fire('a', 'b', 'c', 'd')
+    const held = await harness.sync()
+    const applied = await harness.approve(held.run, { ids: ['a', 'b'] })
+    expect(await there()).toBe('cdef')
+    await harness.undo(applied.run)
+    await harness.control.resume({ sync: bed.sync, by: 'ana' })
+    const again = await harness.sync()
+    expect([again.state, await questions(again.run), await there()]).toEqual(['held', 4, 'abcdef'])
+  })
+
+  test('is taken back by an undo of its run, also what of that was not done', async () => {
+    fire('a', 'b', 'c', 'd', 'e')
+    const held = await harness.sync()
+    failAfterTwo()
+    const broken = await harness.approve(held.run)
+    expect(broken).toMatchObject({ state: 'failed' })
+    bed.proxy.intercept = () => undefined
+    const left = await there()
+    await harness.undo(broken.run)
+    expect([left.length, await there()]).toEqual([4, 'abcdef'])
+    hire(...['a', 'b', 'c', 'd', 'e'].filter((id) => !left.includes(id)))
+    await harness.control.resume({ sync: bed.sync, by: 'ana' })
+    const next = await harness.sync()
+    expect([next.state, await questions(next.run), await there()]).toEqual([
+      'held',
+      left.length - 1,
+      'abcdef',
+    ])
+  })
+
+  test('of which nothing, or a part, is done can be turned into a rejection, and be given again', async () => {
+    fire('a', 'b', 'c')
+    const held = await harness.sync()
+    onRead = () => Promise.reject(new Error('the disk is gone'))
+    await harness.approve(held.run)
+    onRead = async () => undefined
+    await reject(held.run, { only: ['deletes'] })
+    const kept = await harness.sync()
+    expect([kept.state, await there()]).toEqual(['done', 'abcdef'])
+    failAfterTwo()
+    await harness.approve(held.run, { only: ['deletes'] })
+    bed.proxy.intercept = () => undefined
+    expect(await there()).toHaveLength(4)
+    await reject(held.run, { only: ['deletes'] })
+    await harness.sync()
+    expect(await there()).toHaveLength(4)
+    await harness.approve(held.run, { only: ['deletes'] })
+    expect(await there()).toBe('def')
+  })
+
+  test('that no run used expires, and the question is asked again', async () => {
+    const quick = await bed.openWithWorker({ maxUserDeletes: 1, approvalsExpireAfterMs: 0 })
+    fire('a', 'b')
+    const held = await quick.sync()
+    await quick.approve(held.run)
+    expect(await there()).toBe('abcdef')
+    expect(await quick.exitCode(await quick.newestRun())).toBe(3)
+  })
+
+  test('starts a run at once, unless the sync is paused', async () => {
+    fire('a', 'b')
+    const held = await harness.sync()
+    await harness.control.pause({ sync: bed.sync, by: 'bob', reason: 'moving' })
+    expect(await harness.control.approve({ run: held.run, by: 'ana' })).toMatchObject({
+      decision: { does: 'approve', keys: 2, started: null },
+      paused: { by: 'bob', reason: 'moving' },
+    })
+    await harness.control.resume({ sync: bed.sync, by: 'bob' })
+    await harness.sync()
+    expect(await there()).toBe('cdef')
+  })
 })
 
-test('a member whose addition was rejected stays out until an approval of the group', async () => {
-  fire('b', 'c')
-  hire('x', 'y')
-  const held = await harness.sync()
-  await harness.control.approve({ run: held.run, by: 'ana', part: { names: ['creates'] } })
+const rename = (id: string) => company.users.set(id, { name: `Renamed ${id}`, email: `${id}@example.org` })
+
+/** Resolves with the run that the approval starts. */
+async function approve({ run }: RunRecord, more: Partial<DecisionRequest>): Promise<RunRecord> {
+  const { decision } = await harness.control.approve({ run, by: 'ana', ...more })
   await harness.work()
-  await harness.approve((await harness.newestRun()).run)
-  fire('d', 'e')
-  company.groups.set('g', { name: 'Group', members: ['a', 'f', 'x', 'y'] })
-  const again = await harness.sync()
-  await harness.control.approve({ run: again.run, by: 'ana', part: { ids: ['d', 'e'], kinds: ['user'] } })
-  await harness.work()
-  const { run } = await harness.newestRun()
-  await harness.control.reject({ run, by: 'ana' })
-  company.groups.set('g', { name: 'Group', members: ['a', 'x', 'y'] })
-  await harness.sync()
-  expect(await members()).toBe('a')
-  company.groups.set('g', { name: 'Group', members: ['a', 'f', 'x', 'y'] })
-  await harness.sync()
-  const approved = await harness.approve(run, { part: { ids: ['g'] } }).then(() => 'approved', String)
-  expect([approved, await members()]).toEqual(['approved', 'afxy'])
+  return harness.getRun(decision.started!)
+}
+
+describe('an approval of a part', () => {
+  test('releases updates that only the stop of the plan keeps, and the deletes stay asked', async () => {
+    fire('a', 'b', 'c')
+    rename('e')
+    const held = await harness.sync()
+    const applied = await approve(held, { only: ['updates'], reason: 'they married' })
+    expect(applied).toMatchObject({ state: 'held', counts: { planned: { 'update-user': 1 } } })
+    expect([await nameOf('e'), await there()]).toEqual(['Renamed e', 'abcdef'])
+    expect(await harness.control.run(held.run)).toMatchObject({
+      questions: 3,
+      decisions: [{ does: 'approve', reason: 'they married', selection: { only: ['updates'] }, keys: 1 }],
+    })
+    await harness.approve(held.run)
+    expect(await there()).toBe('def')
+  })
+
+  test('makes one user together with the memberships and what they need', async () => {
+    fire('a', 'b', 'c')
+    hire('new', 'other')
+    company.groups.set('g', { name: 'Group', members: ['d', 'e', 'f', 'new', 'other'] })
+    company.groups.set('h', { name: 'House', members: ['new'] })
+    const held = await harness.sync()
+    const applied = await approve(held, { ids: ['new'] })
+    expect(applied.counts?.planned).toEqual({ 'create-user': 1, 'create-group': 1, 'set-members': 2 })
+    expect(await there()).toBe('abcdefnew')
+    expect([await members(), await members('h')]).toEqual(['abcdefnew', 'new'])
+  })
+
+  test('frees an e-mail by an update that is not asked about, and not by a delete that is', async () => {
+    fire('a', 'b', 'c')
+    company.users.set('e', { name: 'Person e', email: 'elsewhere@example.org' })
+    company.users.set('f', { name: 'Person f', email: 'e@example.org' })
+    company.users.set('d', { name: 'Person d', email: 'a@example.org' })
+    const held = await harness.sync()
+    expect((await approve(held, { ids: ['f'] })).counts?.planned).toEqual({ 'update-user': 2 })
+    expect([await emailOf('f'), await emailOf('e')]).toEqual(['e@example.org', 'elsewhere@example.org'])
+    expect((await approve(held, { ids: ['d'] })).counts?.planned).toEqual({})
+    expect(await emailOf('d')).toBe('d@example.org')
+    expect((await approve(held, { ids: ['d', 'a'] })).counts?.planned).toEqual({
+      'delete-user': 1,
+      'update-user': 1,
+    })
+    expect(await emailOf('d')).toBe('a@example.org')
+  })
+
+  test('makes nothing that came since', async () => {
+    fire('a', 'b')
+    const held = await harness.sync()
+    await harness.control.approve({ run: held.run, by: 'ana', only: ['deletes'] })
+    fire('c', 'd')
+    await harness.work()
+    expect(await there()).toBe('cdef')
+    expect(await harness.newestRun()).toMatchObject({
+      state: 'held',
+      counts: { asking: { 'delete-user': 2 } },
+    })
+  })
+
+  test('names the operator of each change in its history', async () => {
+    fire('a', 'b', 'c', 'd')
+    const { run } = await harness.sync()
+    await harness.control.approve({ run, by: 'root', ids: ['a'] })
+    await harness.control.approve({ run, by: 'two', ids: ['b', 'c'] })
+    await harness.control.approve({ run, by: 'all' })
+    await harness.work()
+    expect(await Promise.all(['a', 'b', 'c', 'd'].map(approversOf))).toEqual(
+      ['root', 'two', 'two', 'all'].map((by) => [
+        ['delete-user', by],
+        ['create-user', null],
+      ]),
+    )
+  })
+
+  test('of what the run did not show is refused, and nothing is decided', async () => {
+    fire('a', 'b')
+    const held = await harness.sync()
+    const askFor = (run: number, more: Partial<DecisionRequest>) =>
+      harness.control.approve({ run, by: 'ana', ...more })
+    await expect(askFor(held.run, { only: ['creates'] })).rejects.toThrow(
+      `Run ${held.run} shows no creates to decide about; its reasons are max-deletes-users.`,
+    )
+    await expect(askFor(held.run, { code: 'first-contact' })).rejects.toThrow('nothing called first-contact')
+    await expect(askFor(held.run, { ids: ['a', 'typo', ' b'] })).rejects.toThrow(
+      `Run ${held.run} shows no such change of " b", "typo", so nothing was decided;`,
+    )
+    await expect(askFor(held.run, { only: ['deletes'], ids: ['a', 'g'] })).rejects.toThrow('change of "g",')
+    await expect(askFor(held.run - 1, { ids: ['a'] })).rejects.toThrow('asks nothing')
+    await expect(askFor(987_654, {})).rejects.toThrow('There is no run 987654')
+    expect(await harness.control.run(held.run)).toMatchObject({ questions: 2, decisions: [] })
+  })
 })
 
-test('a rejected name stays away when the e-mail changes too, and the e-mail is written', async () => {
-  await rejectNames()
-  company.users.set('a', { name: 'Renamed a', email: 'new@example.org' })
-  const run = await harness.sync()
-  expect(run.state).toBe('done')
-  expect((await seen()).users.get('a')).toEqual({ name: 'Person a', email: 'new@example.org' })
-  const said = (await noticesOf(bed.db, run.run, 1000)).filter(({ code }) => code === 'rejected')
-  expect(said.map(noticeText)).toEqual([
-    expect.stringMatching(/^Person a <a@example.org>: name not updated: rejected by ana/),
-    expect.stringMatching(/^Person d <d@example.org>: name not updated: rejected by ana/),
-  ])
-  company.users.set('a', { name: 'Another name', email: 'new@example.org' })
-  await harness.sync()
-  expect(await nameOf('a')).toBe('Another name')
-})
-
-test('a rejected e-mail moves to no other user, whatever else of both changes', async () => {
-  const swapped = { a: 'd@example.org', d: 'a@example.org' }
-  for (const [id, email] of Object.entries(swapped)) company.users.set(id, { name: `Person ${id}`, email })
-  fire('b', 'c')
-  await rejectTheRest()
-  for (const [id, email] of Object.entries(swapped)) company.users.set(id, { name: `Renamed ${id}`, email })
-  const { state } = await harness.sync()
-  const { users } = await seen()
-  expect(state).toBe('done')
-  expect(users.get('a')).toEqual({ name: 'Renamed a', email: 'a@example.org' })
-  expect(users.get('d')).toEqual({ name: 'Renamed d', email: 'd@example.org' })
-})
-
-test('an approval of a rejected change covers what is left of it when the rest has changed', async () => {
-  const run = await rejectBoth('Renamed a', 'new@example.org')
-  company.users.set('a', { name: 'Renamed a', email: 'other@example.org' })
-  await harness.sync()
-  expect((await seen()).users.get('a')).toEqual({ name: 'Person a', email: 'other@example.org' })
-  await harness.approve(run, { part: { ids: ['a'] } })
-  expect(await nameOf('a')).toBe('Renamed a')
-  const { run: last } = await harness.newestRun()
-  const rows = bed.db.selectFrom('dirsyncd.changes').select(['entry_id', 'approved']).where('run', '=', last)
-  expect(await rows.execute()).toEqual([{ entry_id: 'a', approved: true }])
-})
-
-test('the approval of an old hold does not overrule what was rejected in a newer one', async () => {
-  const run = await rejectBoth('Renamed a', 'new@example.org')
-  company.users.set('a', { name: 'Person a', email: 'new@example.org' })
-  await harness.sync()
-  company.users.set('a', { name: 'Renamed a', email: 'new@example.org' })
-  fire('d', 'e')
-  const held = await harness.sync()
-  await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['d', 'e'], kinds: ['user'] } })
-  await harness.work()
-  const newer = await harness.newestRun()
-  await harness.control.reject({ run: newer.run, by: 'eve' })
-  await harness.sync()
-  await harness.approve(run, { part: { ids: ['a'] } })
-  await harness.sync()
-  const { users } = await seen()
-  expect(users.get('a')).toEqual({ name: 'Person a', email: 'new@example.org' })
-  await harness.approve(newer.run, { part: { ids: ['a'] } })
-  expect(await nameOf('a')).toBe('Renamed a')
-})
-
-test('an approval is used once: the delete of a user who is there again is held anew', async () => {
-  fire('a', 'b', 'c', 'd')
-  const held = await harness.sync()
-  await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['a', 'b'] } })
-  await harness.work()
-  const rest = await harness.newestRun()
-  for (const id of ['a', 'b'])
-    await bed.call('POST', '/users', { 'users[][external_id]': id, 'users[][name]': 'By hand' })
-  const again = await harness.sync()
-  expect(again).toMatchObject({ state: 'held', hold: 'open', hold_run: again.run })
-  expect(await harness.control.run(again.run)).toMatchObject({ undecidedChanges: 4 })
-  await expect(harness.control.approve({ run: rest.run, by: 'ana' })).rejects.toThrow('no open hold')
-  expect(await there()).toBe('abcdef')
-})
-
-test('an approval is used once: a change that was undone is held anew', async () => {
-  fire('a', 'b', 'c', 'd')
-  const held = await harness.sync()
-  await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['a', 'b'] } })
-  await harness.work()
-  const rest = await harness.newestRun()
-  expect([rest.state, await there()]).toEqual(['held', 'cdef'])
-  await harness.undo(rest.run - 1)
-  await harness.control.resume({ sync: bed.sync, by: 'ana' })
-  const again = await harness.sync()
-  expect(again).toMatchObject({ state: 'held', hold: 'open', hold_run: again.run })
-  const view = (await harness.control.run(again.run))!
-  expect(view).toMatchObject({ undecidedChanges: 4 })
-  await expect(harness.control.approve({ run: rest.run, by: 'ana' })).rejects.toThrow('no open hold')
-  expect(await there()).toBe('abcdef')
-})
-
-test('an undo takes back what was approved for the run, also what of that was not done', async () => {
-  fire('a', 'b', 'c', 'd', 'e')
-  const held = await harness.sync()
-  failAfterTwo()
-  const broken = await harness.approve(held.run)
-  expect(broken).toMatchObject({ state: 'failed' })
-  bed.proxy.intercept = () => undefined
-  const left = await there()
-  await harness.undo(broken.run)
-  expect([left.length, await there()]).toEqual([4, 'abcdef'])
-  hire(...['a', 'b', 'c', 'd', 'e'].filter((id) => !left.includes(id)))
-  await harness.control.resume({ sync: bed.sync, by: 'ana' })
-  expect(await harness.sync()).toMatchObject({ state: 'held', hold: 'open' })
-  expect(await there()).toBe('abcdef')
-})
-
-test('an approval of which nothing, or a part, is done can be taken back, and given again', async () => {
-  fire('a', 'b', 'c')
-  const held = await harness.sync()
-  onRead = () => Promise.reject(new Error('the disk is gone'))
-  await harness.approve(held.run)
-  await expect(
-    harness.control.reject({ run: held.run, by: 'bob', only: ['max-deletes-users'] }),
-  ).rejects.toThrow(`Run ${held.run} was approved: reject what of it is not applied yet as a whole.`)
-  expect(await harness.control.run(held.run)).toMatchObject({ approvedWaiting: 3 })
-  await expect(harness.control.reject({ run: held.run, by: 'eve', seen: 'open' })).rejects.toThrow(
-    /has no open hold: it was approved by .*, unless `dirsyncd reject \d+` takes it back/,
+test('a run that asks for two reasons is decided by one of them, or by all', async () => {
+  const both = await bed.openWithWorker({ maxUserDeletes: 1, minSourceUsers: 5 })
+  fire('a', 'b')
+  const held = await both.sync()
+  await expect(harness.control.approve({ run: held.run, by: 'ana' })).rejects.toThrow(
+    `Run ${held.run} asks for 2 reasons: min-source-users (1), max-deletes-users (2). Approve one of them with --code CODE, or all of them with --all.`,
   )
-  await harness.control.reject({ run: held.run, by: 'bob' })
-  onRead = async () => undefined
-  const kept = await harness.sync()
-  expect([kept.state, await noticed(kept, 'rejected'), await there()]).toEqual([
-    'done',
-    ['a', 'b', 'c'],
-    'abcdef',
-  ])
-  await expect(harness.control.reject({ run: held.run, by: 'bob' })).rejects.toThrow('has no open hold')
-  failAfterTwo()
-  expect(await harness.approve(held.run).then(({ state }) => state, String)).toBe('failed')
-  bed.proxy.intercept = () => undefined
-  await harness.control.reject({ run: held.run, by: 'bob' })
-  expect(await noticed(await harness.sync(), 'rejected')).toHaveLength(1)
-  const approved = await harness.approve(held.run).then(() => 'approved', String)
-  expect([approved, await there()]).toEqual(['approved', 'def'])
-  await expect(harness.control.reject({ run: held.run, by: 'bob' })).rejects.toThrow('has no open hold')
+  await both.approve(held.run, { code: 'min-source-users' })
+  expect(await there()).toBe('abcdef')
+  await both.approve(held.run, { code: 'max-deletes-users' })
+  expect(await there()).toBe('cdef')
 })
 
-test('while a run applies what was approved, it is not taken back', async () => {
-  fire('a', 'b', 'c')
-  const held = await harness.sync()
-  await harness.control.approve({ run: held.run, by: 'ana' })
-  const [next] = await harness.control.runs({ sync: bed.sync, limit: 1 })
-  expect(await harness.control.run(held.run)).toMatchObject({ approvedWaiting: 0 })
-  await expect(harness.control.reject({ run: held.run, by: 'bob' })).rejects.toThrow(
-    `run ${next!.run} applies it`,
-  )
-})
-
-test('a rejection of the whole plan also decides what an approval of a part left out', async () => {
+test('what a rejection leaves is made by the next run', async () => {
   fire('a', 'b', 'c')
   hire('new')
   const held = await harness.sync()
-  await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['a'] } })
-  await harness.control.reject({ run: held.run, by: 'bob' })
+  await harness.control.approve({ run: held.run, by: 'ana', ids: ['a'] })
+  await reject(held.run)
   await harness.work()
-  const last = await harness.newestRun()
-  expect([last.state, await there()]).toEqual(['done', 'abcdefnew'])
+  expect([(await harness.sync()).state, await there()]).toEqual(['done', 'bcdefnew'])
 })

@@ -1,17 +1,14 @@
+import { loadStates } from '../../src/store/check-states.ts'
+import { absentFor, changeStates } from '../support/check-states.ts'
 import { blockText } from '../../src/ui/messages/blocks.ts'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { runExitCode } from '../../src/ui/cli/exit-code.ts'
 import type { ServerEvidence } from '../../src/core/entries/evidence.ts'
 import { forEachInSteps } from '../../src/base/steps.ts'
 import type { Sighting } from '../../src/core/entries/recheck.ts'
 import type { Places, SourceSnapshot } from '../../src/core/entries/snapshot.ts'
-import { absencesOf } from '../../src/store/absences.ts'
-import { findBaseline } from '../../src/store/baselines.ts'
 import { claim } from '../../src/sync/apply/claim.ts'
 import { FencedRun } from '../../src/store/fenced-run.ts'
-import { noticesOf } from '../../src/store/plans.ts'
-import { lastGood } from '../../src/store/last-good.ts'
 import { findRun, listRuns, type RunRecord } from '../../src/store/runs.ts'
 import { beginFenced } from '../support/fenced.ts'
 import { FIXTURE } from '../support/fixture.ts'
@@ -61,6 +58,9 @@ function withEvidence(snapshot: SourceSnapshot): SourceSnapshot {
   }
 }
 
+const of = () => ({ sync: bed.sync, target: bed.target })
+const states = () => loadStates(bed.db, of())
+
 const start = (options: Partial<SyncHarnessOptions> = {}) =>
   bed.openWithWorker({ asRead: withEvidence, ...options })
 
@@ -89,8 +89,11 @@ async function seen(): Promise<{ users: string[]; members: string[] }> {
   }
 }
 
-function guardsOf({ breaches }: RunRecord): string[] {
-  return (breaches ?? []).map(({ code, changes, waitsFor }) => `${code} ${changes} ${waitsFor ?? 'guard'}`)
+/** Each as `CODE CHANGES UNTIL`, without those of time alone. */
+function blocksOf({ blocks }: RunRecord): string[] {
+  return (blocks ?? [])
+    .filter(({ code }) => code !== 'grace')
+    .map(({ code, changes, until }) => `${code} ${changes} ${until}`)
 }
 
 /** The group of everybody lists these. */
@@ -108,46 +111,44 @@ const at = (position: ServerEvidence['position'], address = '10.0.0.1'): ServerE
 })
 
 describe('an OU that lost all its users', () => {
-  test('waits for an approval, and everything else is applied', async () => {
+  test('is asked about, and everything else is applied', async () => {
     const harness = await start()
-    expect(runExitCode(await harness.sync())).toBe(0)
+    expect(await harness.exitCode(harness.sync())).toBe(0)
     const everybody = (await seen()).users
     lose(...SALES)
     hire('new')
     const held = await harness.sync()
-    expect(held).toMatchObject({ state: 'done', hold: 'open', hold_run: held.run })
-    expect(guardsOf(held)).toEqual(['container-emptied 6 person'])
-    expect(runExitCode(held)).toBe(3)
+    expect(held.state).toBe('done')
+    expect(blocksOf(held)).toEqual(['container-emptied 6 decision'])
+    expect(await harness.exitCode(held)).toBe(3)
     expect(await seen()).toEqual({ users: ['new', ...everybody].toSorted(), members: everybody })
 
-    // The next run waits with the same hold, and nothing of the unit is forgotten meanwhile.
+    // The next run asks the same, and nothing of the OU is forgotten meanwhile.
     const again = await harness.sync()
-    expect(again).toMatchObject({ state: 'done', hold: null, hold_run: held.run })
-    expect(runExitCode(again)).toBe(3)
-    expect((await findBaseline(bed.db, again, 'user'))?.entries).toHaveLength(10)
-    expect(await lastGood(bed.db, bed.sync, bed.target)).toMatchObject({ users: 10 })
+    expect([again.state, await harness.exitCode(again)]).toEqual(['done', 3])
+    expect((await states()).containers?.user?.entries).toHaveLength(10)
+    expect((await states()).size).toMatchObject({ users: 10 })
 
     const approved = await harness.approve(held.run)
-    expect(approved).toMatchObject({ state: 'done', hold: null, approved: true })
-    expect(runExitCode(approved)).toBe(0)
+    expect([approved.state, await harness.exitCode(approved)]).toEqual(['done', 0])
     expect(await seen()).toEqual({ users: ['new', 'o1', 'o2', 'o3'], members: ['o1', 'o2', 'o3'] })
-    expect((await findBaseline(bed.db, again, 'user'))?.entries).toHaveLength(4)
+    expect((await states()).containers?.user?.entries).toHaveLength(4)
   })
 
-  test('is no part of the held plan of a guard, which is approved apart', async () => {
+  test('is a reason of its own beside that of a guard, and each is approved apart', async () => {
     const harness = await start({ maxUserDeletes: 1 })
     await harness.sync()
     lose(...SALES, 'o1', 'o2')
     const held = await harness.sync()
-    expect([held.state, ...guardsOf(held)]).toEqual([
+    expect([held.state, ...blocksOf(held)]).toEqual([
       'held',
-      'max-deletes-users 2 guard',
-      'container-emptied 6 person',
+      'container-emptied 6 decision',
+      'max-deletes-users 2 decision',
     ])
-    const approved = await harness.approve(held.run)
+    const approved = await harness.approve(held.run, { code: 'max-deletes-users' })
     expect((await seen()).users).toEqual(['o3', ...SALES])
-    expect(approved).toMatchObject({ state: 'done', hold: 'open' })
-    expect(guardsOf(approved).at(-1)).toBe('container-emptied 6 person')
+    expect([approved.state, await harness.exitCode(approved)]).toEqual(['done', 3])
+    expect(blocksOf(approved)).toEqual(['container-emptied 6 decision'])
   })
 
   test('keeps the users who are still absent when one is back, also after a read that proves nothing', async () => {
@@ -157,14 +158,14 @@ describe('an OU that lost all its users', () => {
     await harness.sync()
     hire('s1')
     unreadable = 1
-    expect(guardsOf(await harness.sync())).toEqual([])
+    expect(blocksOf(await harness.sync())).toEqual(['unreadable 6 read'])
     unreadable = 0
     const after = await harness.sync()
-    expect(guardsOf(after)).toEqual(['container-emptied 5 person'])
+    expect(blocksOf(after)).toEqual(['container-emptied 5 decision'])
     expect((await seen()).users).toEqual(['o1', 'o2', 'o3', ...SALES])
     // The group of all was not emptied, so who left it leaves.
     const approved = await harness.approve(after.run)
-    expect(runExitCode(approved)).toBe(0)
+    expect(await harness.exitCode(approved)).toBe(0)
     expect((await seen()).users).toEqual(['o1', 'o2', 'o3', 's1'])
   })
 
@@ -180,17 +181,17 @@ describe('an OU that lost all its users', () => {
     token = FIXTURE.token
     hire('s1')
     show('s1')
-    expect(guardsOf(await harness.sync())).toEqual(['container-emptied 5 person', 'group-emptied 1 person'])
+    expect(blocksOf(await harness.sync())).toEqual(['container-emptied 5 decision', 'asked 1 decision'])
   })
 
-  test('keeps a user for whom alone a run is asked, and the hold of the others', async () => {
+  test('keeps a user for whom alone a run is asked, and still asks about the others', async () => {
     const harness = await start()
     await harness.sync()
     lose(...SALES)
     const held = await harness.sync()
-    const single = await harness.sync({ only: { users: ['s1'], groups: [] } })
-    expect(single).toMatchObject({ state: 'done', hold: null, hold_run: held.run })
-    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'open' })
+    const single = await harness.sync({ scope: { users: ['s1'], groups: [] } })
+    expect(await harness.blocked(single)).toEqual(['delete-user s1 container-emptied'])
+    expect([await harness.exitCode(single), await harness.exitCode(held)]).toEqual([3, 3])
     expect((await seen()).users).toContain('s1')
   })
 })
@@ -202,20 +203,20 @@ describe('a group without members', () => {
     const { members } = await seen()
     show()
     const held = await harness.sync()
-    expect(guardsOf(held)).toEqual(['group-emptied 1 person'])
+    expect(blocksOf(held)).toEqual(['group-emptied 1 decision'])
     lose('o1', 'o2')
     show('o3')
-    expect(guardsOf(await harness.sync())).toEqual(['max-deletes-users 2 guard', 'group-emptied 1 person'])
+    expect(blocksOf(await harness.sync())).toEqual(['asked 1 decision', 'max-deletes-users 2 decision'])
     hire('o1')
     hire('o2')
     show('o3', 's1')
     const after = await harness.sync()
-    expect(guardsOf(after)).toEqual(['group-emptied 1 person'])
+    expect(blocksOf(after)).toEqual(['asked 1 decision'])
     expect((await seen()).members).toEqual(members)
-    expect(runExitCode(await harness.approve(after.run))).toBe(0)
+    expect(await harness.exitCode(harness.approve(after.run))).toBe(0)
     expect((await seen()).members).toEqual(['o3', 's1'])
     show('o3')
-    expect(guardsOf(await harness.sync())).toEqual([])
+    expect(blocksOf(await harness.sync())).toEqual([])
   })
 })
 
@@ -239,13 +240,12 @@ describe('grace', () => {
     hire('o1')
     const harness = await start({ grace: { deleteAfter: { user: { runs: 2 } } } })
     await harness.sync()
-    await sql`DELETE FROM dirsyncd.last_good WHERE sync = ${sync}`.execute(bed.db)
-    await sql`DELETE FROM dirsyncd.baselines WHERE sync = ${sync}`.execute(bed.db)
+    await sql`DELETE FROM dirsyncd.check_states WHERE sync = ${sync}`.execute(bed.db)
     lose('o1')
     for (let turn = 0; turn < 3; turn++) {
       const first = await harness.sync()
       expect(first.state).toBe('held')
-      expect(guardsOf(first)).toEqual([expect.stringMatching(/^first-contact /)])
+      expect(blocksOf(first)).toEqual([expect.stringMatching(/^first-contact /)])
     }
     expect((await seen()).users).toContain('o1')
   })
@@ -257,9 +257,7 @@ describe('grace', () => {
     for (const isThere of [true, true, false]) {
       await harness.sync()
       expect((await seen()).users.includes('o1')).toBe(isThere)
-      await sql`UPDATE dirsyncd.absences SET since = since - interval '31 minutes' WHERE sync = ${bed.sync}`.execute(
-        bed.db,
-      )
+      await changeStates(bed.db, of(), absentFor(31 * 60_000))
     }
   })
 
@@ -273,8 +271,7 @@ describe('grace', () => {
       expect(await harness.sync()).toMatchObject({ state: 'failed', stop_code: 'scope-missing' })
       expect((await seen()).users.includes('o1')).toBe(isThere)
     }
-    const absences = await absencesOf(bed.db, { sync: bed.sync, target: bed.target })
-    expect([...absences.user.keys()]).toEqual([])
+    expect([...((await states()).grace?.user.keys() ?? [])]).toEqual([])
   })
 
   test('delays the delete and not the end of the memberships, and ends when the user is back', async () => {
@@ -282,11 +279,11 @@ describe('grace', () => {
     await harness.sync()
     lose('o1', 'o2')
     const first = await harness.sync()
-    expect(runExitCode(first)).toBe(0)
+    expect(await harness.exitCode(first)).toBe(0)
     expect((await seen()).members).not.toContain('o1')
-    const [notice] = await noticesOf(bed.db, first.run, 10)
-    expect(notice).toMatchObject({ code: 'in-grace', id: 'o1' })
-    expect(notice).toMatchObject({ params: { reads: 2 } })
+    const { changes } = (await harness.control.run(first.run))!
+    const blocked = changes.find(({ state }) => state === 'blocked')
+    expect(blocked).toMatchObject({ change: { id: 'o1' }, reasons: [{ code: 'grace', facts: { reads: 2 } }] })
     await harness.sync()
     hire('o2')
     await harness.sync()
@@ -345,12 +342,12 @@ describe('a server', () => {
     lose('o1')
     hire('new')
     const behind = await harness.sync()
-    expect(runExitCode(behind)).toBe(4)
-    expect(guardsOf(behind)).toEqual(['server-not-newer 0 better-read'])
-    expect(blockText(behind.breaches![0]!)).toMatch(/10\.0\.0\.2.*older.*a: 20 then, 19 now/)
+    expect(await harness.exitCode(behind)).toBe(4)
+    expect(blocksOf(behind)).toEqual([expect.stringMatching(/^server-not-newer \d+ read$/)])
+    expect(blockText(behind.blocks![0]!)).toMatch(/10\.0\.0\.2.*older.*a: 20 then, 19 now/)
     expect(await seen()).toEqual(everybody)
     server = at({ a: '21' })
-    expect(runExitCode(await harness.sync())).toBe(0)
+    expect(await harness.exitCode(harness.sync())).toBe(0)
     expect((await seen()).users).toEqual(['new', 'o2', 'o3', ...SALES])
   })
 
@@ -368,26 +365,21 @@ describe('a server', () => {
       members: ['new', ...(company.groups.get('g')?.members ?? [])],
     })
     const other = await harness.sync()
-    expect(runExitCode(other)).toBe(4)
+    expect(await harness.exitCode(other)).toBe(4)
     expect(await seen()).toEqual({
       users: ['new', ...everybody.users],
       members: ['new', ...everybody.members],
     })
-    await sql`UPDATE dirsyncd.last_good SET server = jsonb_set(server, '{notNewerSince}',
-    to_jsonb(to_char(now() - interval '25 hours', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))) WHERE sync = ${bed.sync}`.execute(
-      bed.db,
-    )
+    const notNewerSince = new Date(Date.now() - 25 * 3_600_000).toISOString()
+    await changeStates(bed.db, of(), ({ server: kept }) => ({ server: { ...kept!, notNewerSince } }))
     server = at({ a: '19', b: '6' }, '10.0.0.2')
     const held = await harness.sync()
-    expect(runExitCode(held)).toBe(3)
-    expect(guardsOf(held)).toEqual(['server-not-newer 1 person'])
+    expect(await harness.exitCode(held)).toBe(3)
+    expect(blocksOf(held)).toEqual([expect.stringMatching(/^server-not-newer \d+ read$/)])
     const accepted = await harness.approve(held.run)
-    expect(runExitCode(accepted)).toBe(0)
+    expect(await harness.exitCode(accepted)).toBe(0)
     expect((await seen()).users).toEqual(['new', 'o2', 'o3', ...SALES])
-    expect((await lastGood(bed.db, bed.sync, bed.target))?.server?.position).toEqual({
-      a: '19',
-      b: '6',
-    })
+    expect((await states()).server?.position).toEqual({ a: '19', b: '6' })
   })
 
   test('that brings back a user whom this sync has just deleted has the user created after a day only', async () => {
@@ -400,14 +392,14 @@ describe('a server', () => {
     expect((await seen()).users).not.toContain('o1')
     hire('o1')
     server = at({ a: '22' })
-    const reborn = await harness.sync()
-    expect(guardsOf(reborn)).toEqual(['reborn 1 better-read'])
-    expect(runExitCode(reborn)).toBe(4)
+    const again = await harness.sync()
+    expect(blocksOf(again)).toEqual(['recently-deleted 1 time'])
+    expect(await harness.exitCode(again)).toBe(4)
     expect((await seen()).users).not.toContain('o1')
     await sql`UPDATE dirsyncd.journal SET intent_at = now() - interval '25 hours' WHERE sync = ${bed.sync}`.execute(
       bed.db,
     )
-    expect(runExitCode(await harness.sync())).toBe(0)
+    expect(await harness.exitCode(harness.sync())).toBe(0)
     expect((await seen()).users).toContain('o1')
   })
 
@@ -419,8 +411,8 @@ describe('a server', () => {
     server = { ...at({ a: '20' }, '10.0.0.2'), positionAtStart: { a: '19' } }
     lose(...SALES)
     const behind = await harness.sync()
-    expect([runExitCode(behind), behind.error]).toEqual([4, null])
-    expect(guardsOf(behind)).toEqual(['server-not-newer 0 better-read'])
+    expect([await harness.exitCode(behind), behind.error]).toEqual([4, null])
+    expect(blocksOf(behind)).toEqual(['seen-again 6 read', 'server-not-newer 6 read'])
     expect(await seen()).toEqual(everybody)
     server = at({ a: '20' })
     expect(await harness.sync()).toMatchObject({
@@ -435,7 +427,8 @@ describe('a server', () => {
     await harness.sync()
     server = at({ a: '19', b: '5' }, '10.0.0.2')
     hire('new')
-    expect(runExitCode(await harness.sync())).toBe(4)
+    // Nothing is blocked that this server would change.
+    expect(await harness.exitCode(harness.sync())).toBe(0)
     const everybody = (await seen()).users
     expect(everybody).toContain('new')
 
@@ -443,13 +436,13 @@ describe('a server', () => {
     lose('new')
     hire('newer')
     const first = await harness.sync()
-    expect(runExitCode(first)).toBe(4)
-    expect(guardsOf(first)).toEqual(['server-not-newer 0 better-read'])
-    expect(blockText(first.breaches![0]!)).toMatch(/lacks changes of another server.*b: 5 then, nothing now/)
+    expect(await harness.exitCode(first)).toBe(4)
+    expect(blocksOf(first)).toEqual([expect.stringMatching(/^server-not-newer \d+ read$/)])
+    expect(blockText(first.blocks![0]!)).toMatch(/lacks changes of another server.*b: 5 then, nothing now/)
     expect((await seen()).users).toEqual([...everybody, 'newer'].toSorted())
 
     server = at({ a: '22', b: '5' })
-    expect(runExitCode(await harness.sync())).toBe(0)
+    expect(await harness.exitCode(harness.sync())).toBe(0)
     expect((await seen()).users).not.toContain('new')
   })
 
@@ -459,20 +452,18 @@ describe('a server', () => {
     await harness.sync()
     lose('o1')
     const first = await harness.sync()
-    expect(runExitCode(first)).toBe(0)
+    expect(await harness.exitCode(first)).toBe(0)
     expect(await seen()).toMatchObject({
       users: expect.arrayContaining(['o1']),
       members: expect.arrayContaining(['o1']),
     })
-    await sql`UPDATE dirsyncd.absences SET since = now() - interval '61 minutes' WHERE sync = ${bed.sync}`.execute(
-      bed.db,
-    )
+    await changeStates(bed.db, of(), absentFor(61 * 60_000))
     await harness.sync()
     expect((await seen()).users).not.toContain('o1')
   })
 })
 
-describe('findings of opposite danger in one hold', () => {
+describe('reasons of opposite danger in one run', () => {
   const everybody = [...SALES, 'o2', 'o3']
   let harness: SyncHarness
   let held: RunRecord
@@ -487,63 +478,43 @@ describe('findings of opposite danger in one hold', () => {
     hire('o1')
     lose(...SALES)
     held = await harness.sync()
-    expect(guardsOf(held)).toEqual(['container-emptied 6 person', 'reborn 1 better-read'])
+    expect(blocksOf(held)).toEqual(['container-emptied 6 decision', 'recently-deleted 1 time'])
   })
 
-  test('are decided on one by one, and the hold waits for the other with its number', async () => {
-    const first = await harness.approve(held.run, { only: ['reborn'] })
-    expect(first).toMatchObject({ state: 'done', hold: null, hold_run: held.run })
-    expect(guardsOf(first)).toEqual(['container-emptied 6 person'])
+  test('are decided one by one, and the other stays asked under its number', async () => {
+    const first = await harness.approve(held.run, { code: 'recently-deleted' })
+    expect(blocksOf(first)).toEqual(['container-emptied 6 decision'])
     expect((await seen()).users).toEqual(['o1', ...everybody].toSorted())
-    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'open' })
-    const again = harness.control.approve({ run: held.run, by: 'ada', only: ['reborn'] })
-    // As of a whole hold that was decided on: the command is right, but too late.
-    await expect(again).rejects.toMatchObject({ code: 'run-unknown' })
-    await expect(again).rejects.toThrow(
-      new RegExp(
-        `^Run ${held.run} has nothing called reborn to approve, because it was approved by \\S+ at .*Z \\(reborn\\); it has container-emptied.$`,
-      ),
-    )
-
-    const misspelt = harness.control.approve({ run: held.run, by: 'ada', only: ['reborn', 'emptied'] })
-    await expect(misspelt).rejects.toMatchObject({ code: 'usage' })
-
-    const second = await harness.approve(held.run, { only: ['container-emptied'] })
-    expect(second).toMatchObject({ state: 'done', hold: null })
+    expect(await harness.exitCode(held)).toBe(3)
+    const second = await harness.approve(held.run, { code: 'container-emptied' })
+    expect([second.state, await harness.exitCode(second)]).toEqual(['done', 0])
     expect((await seen()).users).toEqual(['o1', 'o2', 'o3'])
-    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'approved' })
   })
 
-  test('in the other order, where one is rejected', async () => {
-    await harness.control.reject({ run: held.run, by: 'ada', only: ['container-emptied'] })
+  test('in the other order, where one is rejected, and approved after all', async () => {
+    await harness.control.reject({ run: held.run, by: 'ada', code: 'container-emptied' })
     const after = await harness.sync()
-    expect(guardsOf(after)).toEqual(['reborn 1 better-read'])
-    expect(after).toMatchObject({ hold: null, hold_run: held.run })
+    expect(blocksOf(after)).toEqual(['rejected 6 decision', 'recently-deleted 1 time'])
     expect((await seen()).users).toEqual(everybody.toSorted())
-    await harness.approve(held.run)
+    await harness.approve(held.run, { code: 'recently-deleted' })
     expect((await seen()).users).toEqual(['o1', ...everybody].toSorted())
-    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'rejected' })
-
-    await harness.approve(held.run)
+    await harness.approve(held.run, { only: ['deletes'] })
     expect((await seen()).users).toEqual(['o1', 'o2', 'o3'])
-    expect(await harness.getRun(held.run)).toMatchObject({ hold: 'approved' })
   })
 })
 
-test('an approval of one of several guards applies nothing before all are decided on', async () => {
+test('an approval of a fact applies nothing before the changes are decided on, too', async () => {
   const harness = await start({ maxUserDeletes: 1, minSourceUsers: 7 })
   await harness.sync()
   lose('o1', 'o2', 's1', 's2')
   hire('new')
   const held = await harness.sync()
-  expect(guardsOf(held)).toEqual(['min-source-users 5 guard', 'max-deletes-users 4 guard'])
+  expect(blocksOf(held)).toEqual(['min-source-users 0 decision', 'max-deletes-users 4 decision'])
   const everybody = await seen()
-  const after = await harness.control.approve({ run: held.run, by: 'ada', only: ['min-source-users'] })
-  expect(after).toMatchObject({ state: 'held', hold: 'open' })
-  expect(await harness.sync()).toMatchObject({ state: 'held', hold: null, hold_run: held.run })
-  expect(await seen()).toEqual(everybody)
-  const approved = await harness.approve(held.run, { only: ['max-deletes-users'] })
-  expect(approved).toMatchObject({ state: 'done', hold: null })
+  const after = await harness.approve(held.run, { code: 'min-source-users' })
+  expect([after.state, await seen()]).toEqual(['held', everybody])
+  const approved = await harness.approve(held.run, { code: 'max-deletes-users' })
+  expect(approved.state).toBe('done')
   expect((await seen()).users).toEqual(['new', 'o3', 's3', 's4', 's5', 's6'])
 })
 

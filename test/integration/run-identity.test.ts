@@ -1,6 +1,7 @@
+import { loadStates } from '../../src/store/check-states.ts'
+import { exitCodeOf } from '../support/exit-code.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { runExitCode } from '../../src/ui/cli/exit-code.ts'
 import { changesOf } from '../../src/store/change-list.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { Interception, ProxiedRequest } from '../support/api-proxy.ts'
@@ -116,9 +117,9 @@ test('a list that lacks existing users does not decide which user owns an e-mail
   bed.proxy.intercept = (request) => hideFromList(request, 'hidden')
   const short = await getRun((await sync()).run)
   expect(short.counts?.outcomes).toMatchObject({ found: 1, failed: 1 })
-  expect(runExitCode(short)).toBe(4)
+  expect(await exitCodeOf(bed.db, short)).toBe(4)
   expect(await emails()).toEqual({ x: 'two@example.org', hidden: 'hidden@example.org' })
-  const changes = await changesOf(bed.opened.store.db, short.run, 10)
+  const changes = await changesOf(bed.opened.store.db, short, 10)
   const taker = changes.find(({ state }) => state === 'failed')
   expect(taker).toMatchObject({
     change: { id: 'taker' },
@@ -175,7 +176,7 @@ test('where a service takes an id twice, a list that is much shorter than before
     state: 'done',
     counts: { outcomes: { found: 4 }, notices: { 'directory-incomplete': 1 } },
   })
-  expect(runExitCode(short)).toBe(4)
+  expect(await exitCodeOf(bed.db, short)).toBe(4)
 })
 
 test('a list is as short as expected after the deletes of the last good run', async () => {
@@ -231,7 +232,7 @@ describe('e-mails that are exchanged', () => {
   })
 
   test('in a circle that the service refuses are named, delay no other user, and go on when the circle is opened by hand', async () => {
-    const { sync } = await harness()
+    const { sync, blocked } = await harness()
     await sync()
     bed.proxy.intercept = refuseTaken
     hire('a', 'b@example.org')
@@ -242,12 +243,7 @@ describe('e-mails that are exchanged', () => {
     expect(await noticed(first.run)).toEqual(['email-swap a', 'email-swap b'])
     const second = await sync()
     expect(second).toMatchObject({ state: 'done', counts: { planned: EMPTY_OBJECT } })
-    expect(await noticed(second.run)).toEqual([
-      'email-swap a',
-      'quarantined a',
-      'email-swap b',
-      'quarantined b',
-    ])
+    expect(await blocked(second)).toEqual(['update-user a quarantine', 'update-user b quarantine'])
     expect(await callService(bed.direct, 'PATCH', '/users/b', { email: 'by-hand@example.org' })).toBe(200)
     expect(await sync()).toMatchObject({ state: 'done', counts: { outcomes: { applied: 2 } } })
     expect(await emails()).toMatchObject({ a: 'b@example.org', b: 'a@example.org' })
@@ -261,7 +257,7 @@ describe('an e-mail whose owner could not be changed', () => {
   })
 
   test('is not given away, neither in this run nor in the next one', async () => {
-    const { sync } = await harness()
+    const { sync, blocked } = await harness()
     await sync()
     refuse('a')
     company.users.delete('a')
@@ -272,7 +268,8 @@ describe('an e-mail whose owner could not be changed', () => {
     expect(first).toMatchObject({ state: 'done', counts: { outcomes: { quarantined: 1, failed: 2 } } })
     expect(await emails()).toEqual({ a: 'a@example.org', b: 'b@example.org', c: 'c@example.org' })
     const second = await sync()
-    expect(await noticed(second.run)).toEqual(['quarantined a', 'duplicate-email b', 'duplicate-email d'])
+    expect(await blocked(second)).toEqual(['delete-user a quarantine'])
+    expect(await noticed(second.run)).toEqual(['duplicate-email b', 'duplicate-email d'])
     expect(await emails()).toMatchObject({ a: 'a@example.org', b: 'b@example.org', d: null })
     expect((await readService(bed.direct)).groups.get('g')?.members).toEqual(['b', 'd'])
     expect(await sync()).toMatchObject({ counts: { planned: EMPTY_OBJECT } })
@@ -410,19 +407,23 @@ test('lists leave entries out and keep them, and the report names them', async (
   const run = await sync()
   expect(run).toMatchObject({
     state: 'done',
-    counts: { outcomes: { applied: 1 }, notices: { excluded: 2, protected: 1 } },
+    counts: { outcomes: { applied: 1 }, notices: { excluded: 2 } },
+    blocks: [{ code: 'protected', until: 'configuration', changes: 1 }],
   })
-  expect(await noticed(run.run)).toEqual(['protected root', 'excluded svc-1', 'excluded svc-2'])
+  expect(await noticed(run.run)).toEqual(['excluded svc-1', 'excluded svc-2'])
   expect(Object.keys(await emails()).toSorted()).toEqual(['a', 'root', 'svc-1'])
 })
 
-test('a list that lacks many existing users ends no run as clean, and leaves the last good run as it is', async () => {
-  const { sync, getRun } = await harness({ maxUserDeletes: 0 })
+const states = () => loadStates(bed.db, { sync: bed.sync, target: bed.target })
+
+test('a list that lacks many existing users ends no run as clean, no question, and leaves the last complete run as it is', async () => {
+  const { sync } = await harness({ maxUserDeletes: 0 })
   for (const id of ['a', 'b', 'c', 'leaver']) hire(id, `${id}@example.org`)
   const good = await sync()
   company.users.delete('leaver')
   const held = await sync()
-  expect(held).toMatchObject({ state: 'held', hold: 'open' })
+  expect([held.state, await exitCodeOf(bed.db, held)]).toEqual(['held', 3])
+  const { size } = await states()
   hire('new', 'new@example.org')
   const headers = { total: '0', 'per-page': '100' }
   bed.proxy.intercept = ({ method, url }) =>
@@ -432,18 +433,17 @@ test('a list that lacks many existing users ends no run as clean, and leaves the
     state: 'done',
     counts: { outcomes: { found: 3, applied: 1 }, notices: { 'directory-incomplete': 1 } },
   })
-  expect(runExitCode(short)).toBe(4)
+  expect(await exitCodeOf(bed.db, short)).toBe(4)
   expect(await noticesOf(bed.opened.store.db, short.run, 1)).toMatchObject([
     {
       code: 'directory-incomplete',
       params: { there: 3, creates: 4 },
     },
   ])
-  expect(await getRun(held.run)).toMatchObject({ hold: 'open' })
-  const remembered = bed.opened.store.db.selectFrom('dirsyncd.last_good').select('run')
-  expect(await remembered.where('sync', '=', good.sync).execute()).toEqual([{ run: good.run }])
+  expect(await exitCodeOf(bed.db, held)).toBe(3)
+  expect(await states()).toMatchObject({ size, configuration: { run: good.run } })
   bed.proxy.intercept = () => undefined
-  expect(await sync()).toMatchObject({ state: 'held', hold_run: held.run })
+  expect(await sync()).toMatchObject({ state: 'held' })
 })
 
 test('an e-mail that another user still has in the service is tried again at the end of the run', async () => {

@@ -55,7 +55,9 @@ test('a command gets all of a run from a daemon that makes only small answers of
   expect(view.changes).toHaveLength(ROWS)
   expect(view.notices).toHaveLength(ROWS + 2)
   const { db } = bed
-  const { rows } = await sql<RunView['changes'][number]>`SELECT number, change, status, detail, state
+  const { rows } = await sql<
+    RunView['changes'][number]
+  >`SELECT number, change, status, detail, state, '[]'::json AS reasons
     FROM dirsyncd.changes WHERE run = ${run} ORDER BY number`.execute(db)
   // As one answer had them, also in the order of their fields.
   expect(JSON.stringify(view.changes) === JSON.stringify(rows)).toBe(true)

@@ -1,6 +1,6 @@
+import { exitCodeOf } from '../support/exit-code.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'vitest'
-import { runExitCode } from '../../src/ui/cli/exit-code.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
 import type { ProxiedRequest } from '../support/api-proxy.ts'
 import { EMPTY_OBJECT } from '../support/empty-object.ts'
@@ -99,14 +99,14 @@ test('a service that forbids everything in the middle of a run stops it, and the
   expect(stopped.error).toMatch(
     /^The service refused \d+ changes in a row with 403 .*token.*These changes were not put into/,
   )
-  expect(runExitCode(stopped)).toBe(1)
+  expect(await exitCodeOf(bed.db, stopped)).toBe(1)
   expect(await quarantined()).toEqual([])
   expect(writes.refused).toBeGreaterThanOrEqual(IN_ROW)
   expect(writes.refused).toBeLessThanOrEqual(MOST_REFUSED)
   refuse(() => false)
   const next = await run()
   expect(next).toMatchObject({ state: 'done', counts: { notices: EMPTY_OBJECT } })
-  expect(runExitCode(next)).toBe(0)
+  expect(await exitCodeOf(bed.db, next)).toBe(0)
   expect((await seen()).users).toEqual(company.users)
 })
 
@@ -117,7 +117,7 @@ test('a service that forbids every write for a short while in the middle of a ru
   expect(outcomes(done)).toEqual({ there: PEOPLE })
   expect(writes.refused).toBe(IN_ROW - 1)
   expect(await quarantined()).toEqual([])
-  expect(runExitCode(done)).toBe(0)
+  expect(await exitCodeOf(bed.db, done)).toBe(0)
 })
 
 test.each(FORBIDDEN)(
@@ -129,7 +129,7 @@ test.each(FORBIDDEN)(
     const applied = PEOPLE - ids.length
     expect(done).toMatchObject({ state: 'done', error: null })
     expect(outcomes(done)).toEqual({ there: applied, quarantined: ids.length })
-    expect(runExitCode(done)).toBe(4)
+    expect(await exitCodeOf(bed.db, done)).toBe(4)
     expect(await quarantined()).toEqual(ids.map((id) => `create-user ${id}`))
     expect((await seen()).users.size).toBe(applied)
     const next = await run()

@@ -1,10 +1,7 @@
 import { noticeText } from '../../src/ui/messages/notices.ts'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { runExitCode } from '../../src/ui/cli/exit-code.ts'
-import { holdOf } from '../../src/operations/explain/history.ts'
 import { DirsyncdError } from '../../src/base/errors.ts'
-import { deleteFingerprint } from '../../src/core/plan/change.ts'
 import type { Part } from '../../src/core/plan/part/part.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
@@ -41,7 +38,7 @@ test('forty users of eighty are deleted with their memberships, and come back wi
   expect(deleting).toMatchObject({ state: 'done', counts: { outcomes: { applied: 40 } } })
   expect((await seen()).users.size).toBe(MANY - 40)
   const undone = await harness.undo(deleting.run)
-  expect(undone).toMatchObject({ state: 'done', undo: { run: deleting.run }, hold: null })
+  expect(undone).toMatchObject({ state: 'done', undo: { run: deleting.run } })
   expect(undone.counts?.planned).toMatchObject({ 'create-user': 40 })
   expect(await noticed(undone)).toEqual([])
   expect(await seen()).toEqual(before)
@@ -122,13 +119,10 @@ test('an undo can be undone, with its deletes held', async () => {
   const held = await harness.getRun(again)
   expect(held).toMatchObject({
     state: 'held',
-    hold: 'open',
-    breaches: [{ code: 'undo-deletes', changes: 1 }],
+    blocks: [{ code: 'undo-deletes', changes: 1 }],
   })
+  expect(await harness.blocked(held)).toEqual(['delete-user a undo-deletes'])
   expect((await seen()).users.size).toBe(2)
-  const part = { run: held.run, by: 'ana', only: ['undo-deletes'] }
-  await expect(harness.control.approve(part)).rejects.toThrow('is an undo: approve it as a whole')
-  await expect(harness.control.reject(part)).rejects.toThrow('is an undo: reject it as a whole')
   expect(await harness.approve(held.run)).toMatchObject({ state: 'done' })
   expect(await seen()).toEqual(after)
 })
@@ -220,26 +214,14 @@ test('a run that waits does not begin while the sync is paused, and one that is 
   expect(await harness.getRun(late)).toMatchObject({ state: 'done' })
 })
 
-test('an old approval of a delete by the sync does not let an undo delete', async () => {
+test('an approval of a delete by the sync does not let an undo delete', async () => {
   await open({ maxUserDeletes: 0 })
   hire('a', 'b')
-  await harness.sync()
-  fire('a')
-  await harness.approve((await harness.sync()).run)
-  hire('a')
   const creating = await harness.sync()
-  const { db } = bed
-  const decided = {
-    sync: bed.sync,
-    target: bed.target,
-    decision: 'approved' as const,
-    run: creating.run,
-    decided_by: 'ana',
-  }
-  await db
-    .insertInto('dirsyncd.decisions')
-    .values({ ...decided, fingerprint: deleteFingerprint('user', 'a') })
-    .execute()
+  fire('a')
+  const held = await harness.sync()
+  await harness.control.pause({ sync: bed.sync, by: 'ana' })
+  await harness.control.approve({ run: held.run, by: 'ana' })
   const undone = await harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
   await harness.work()
   expect(await harness.getRun(undone)).toMatchObject({ state: 'held' })
@@ -311,7 +293,7 @@ test('the undo of the first run does not delete users who were created again sin
   expect([...(await seen()).users.keys()].toSorted()).toEqual(['a', 'b'])
 })
 
-test('changes that an approval left out stay held beside the hold of an undo', async () => {
+test('what was asked stays asked beside an undo', async () => {
   await open({ maxUserDeletes: 1 })
   hire('a', 'b', 'c', 'd', 'e')
   await harness.sync()
@@ -319,34 +301,32 @@ test('changes that an approval left out stay held beside the hold of an undo', a
   const creating = await harness.sync()
   fire('a', 'b')
   const held = await harness.sync()
-  await harness.control.approve({ run: held.run, by: 'ana', part: { ids: ['a'] } })
-  await harness.work()
+  await harness.approve(held.run, { ids: ['a'] })
   await harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
   await harness.work()
   await harness.control.resume({ sync: bed.sync, by: 'ana' })
-  expect(await harness.sync()).toMatchObject({
-    state: 'held',
-    breaches: [{ code: 'left-out', changes: 1 }],
-  })
+  const next = await harness.sync()
+  expect([next.state, await harness.blocked(next)]).toEqual(['done', ['delete-user b asked']])
   expect((await seen()).users.has('b')).toBe(true)
 })
 
-test('a rejected undo is not done, says what else may happen, and takes with it the undo that waits with it', async () => {
+test('a rejected undo is not done, also where it is asked for again', async () => {
   await open()
   hire('a')
   const creating = await harness.sync()
-  const again = () => harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
+  const again = async () => {
+    const run = await harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
+    await harness.work()
+    return harness.getRun(run)
+  }
   const first = await again()
-  await harness.work()
   const second = await again()
-  await harness.work()
-  const { control } = harness
-  expect(await control.run(second)).toMatchObject({ state: 'held', hold: null, holdRun: first })
-  await control.reject({ run: first, by: 'ana' })
-  expect(await control.run(second)).toMatchObject({ state: 'held', hold: 'rejected', holdRun: first })
-  await expect(control.approve({ run: second, by: 'ana' })).rejects.toThrow(
-    `Run ${second} has no open hold: it shares the hold of run ${first}; see dirsyncd runs ${first}.`,
-  )
+  expect([await harness.exitCode(first), await harness.exitCode(second)]).toEqual([3, 3])
+  await harness.control.reject({ run: first.run, by: 'ana' })
+  const third = await again()
+  expect([third.state, await harness.blocked(third)]).toEqual(['done', ['delete-user a rejected']])
+  // Held, and nothing is asked any more.
+  expect(await harness.exitCode(second)).toBe(4)
   expect((await seen()).users.has('a')).toBe(true)
 })
 
@@ -363,23 +343,27 @@ test('a user whose delete may have been sent by a process that died is deleted b
   expect((await seen()).users.size).toBe(0)
 })
 
-test('an undo and an undo of a part of it have holds of their own', async () => {
+test('of an undo that asks, one delete is approved alone', async () => {
   await open()
   hire('a')
   await harness.sync()
-  hire('new')
+  hire('new', 'other')
   company.users.set('a', { name: 'Ana', email: 'a@example.org' })
   const changing = await harness.sync()
-  const { control } = harness
-  const whole = await control.undo({ run: changing.run, part: {}, mode: 'sync', by: 'ana' })
+  const undoing = await harness.control.undo({ run: changing.run, part: {}, mode: 'sync', by: 'ana' })
   await harness.work()
-  const part = await control.undo({ run: changing.run, part: { ids: ['new'] }, mode: 'sync', by: 'ana' })
-  await harness.work()
-  expect(await harness.getRun(part)).toMatchObject({ hold: 'open' })
-  expect(await harness.getRun(whole)).toMatchObject({ hold: 'replaced' })
-  await harness.approve(part)
+  expect(await harness.getRun(undoing)).toMatchObject({
+    state: 'held',
+    counts: { asking: { 'delete-user': 2 } },
+  })
+  await harness.approve(undoing, { ids: ['new'] })
   const { users } = await seen()
-  expect(Object.fromEntries(users)).toEqual({ a: { name: 'Ana', email: 'a@example.org' } })
+  expect([...users.keys()].toSorted()).toEqual(['a', 'other'])
+  expect(users.get('a')).toEqual({ name: 'Ana', email: 'a@example.org' })
+  await harness.approve(undoing)
+  expect(Object.fromEntries((await seen()).users)).toEqual({
+    a: { name: 'Person a', email: 'a@example.org' },
+  })
 })
 
 test('users and groups whose members others changed are not deleted where the sync reads no members', async () => {
@@ -401,7 +385,7 @@ test('users and groups whose members others changed are not deleted where the sy
   expect([...groups.keys()].toSorted()).toEqual(['g', 'theirs'])
 })
 
-test('an undo that is approved after its sync was resumed pauses it again, and explain tells of it until then', async () => {
+test('an undo that is approved after its sync was resumed pauses it again', async () => {
   await open()
   hire('a')
   await harness.sync()
@@ -409,14 +393,7 @@ test('an undo that is approved after its sync was resumed pauses it again, and e
   const creating = await harness.sync()
   const undoing = await harness.control.undo({ run: creating.run, part: {}, mode: 'sync', by: 'ana' })
   await harness.work()
-  const deps = { db: bed.db, target: { sync: bed.sync, target: bed.target } }
-  const heldUndo = { run: undoing, undoes: creating.run, op: 'delete-user' }
-  expect(await holdOf(deps, { kind: 'user', id: 'b' }, undefined, true)).toMatchObject({ heldUndo })
-  const none = { heldRun: null, heldUndo: undefined }
-  expect(await holdOf(deps, { kind: 'group', id: 'b' }, undefined, true)).toMatchObject(none)
   await harness.control.resume({ sync: bed.sync, by: 'ana' })
-  const part = { run: undoing, by: 'ana', part: { ids: ['b'] } }
-  await expect(harness.control.approve(part)).rejects.toThrow('is an undo: approve it as a whole')
   expect(await harness.approve(undoing)).toMatchObject({ state: 'done' })
   expect((await harness.control.paused()).map(({ sync }) => sync)).toContain(bed.sync)
 })
@@ -443,7 +420,7 @@ test('a user whose e-mail was given away comes back without it, and gets it with
   fire('a')
   company.users.set('b', { name: 'Person b', email: 'a@example.org' })
   const { run } = await harness.sync()
-  expect(runExitCode(await harness.undo(run, { ids: ['a'] }))).toBe(4)
+  expect(await harness.exitCode(harness.undo(run, { ids: ['a'] }))).toBe(4)
   expect((await seen()).users.get('a')).toEqual({ name: 'Person a', email: null })
   await harness.undo(run)
   await harness.undo(run)

@@ -1,6 +1,6 @@
+import { exitCodeOf } from '../support/exit-code.ts'
 import { noticeText } from '../../src/ui/messages/notices.ts'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { runExitCode } from '../../src/ui/cli/exit-code.ts'
 import { changesOf } from '../../src/store/change-list.ts'
 import { noticesOf } from '../../src/store/plans.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
@@ -75,7 +75,7 @@ async function expectStopped(stopped: RunRecord, words: RegExp): Promise<void> {
   expect(stopped.error).toMatch(
     /Nothing more was sent\. .* The next run sends 2 changes of this kind and reads them back/,
   )
-  expect(runExitCode(stopped)).toBe(1)
+  expect(await exitCodeOf(bed.db, stopped)).toBe(1)
   expect(writes()).toEqual(Array.from({ length: 20 }, () => 'POST /users'))
   expect(stopped.counts?.outcomes).toEqual({ applied: 20, dropped: 31 })
 }
@@ -185,7 +185,7 @@ describe('a run stops after the first 20 changes', () => {
       company.users.set(idOf(number), { name: 'New', email: `${idOf(number)}@example.org` })
     const noticed = await run()
     expect(noticed).toMatchObject({ state: 'done', counts: { notices: { rewritten: 4 } } })
-    expect(runExitCode(noticed)).toBe(0)
+    expect(await exitCodeOf(bed.db, noticed)).toBe(0)
     for (const number of range(34))
       company.users.set(idOf(number), { name: 'Newer', email: `${idOf(number)}@example.org` })
     const stopped = await run()
@@ -205,7 +205,7 @@ describe('a run stops after the first 20 changes', () => {
     intercept = ({ method }) => (method === 'POST' ? { status: 201, answer: {} } : undefined)
     const stopped = await run()
     expect(stopped).toMatchObject({ state: 'failed', counts: { planned: { 'delete-user': 1 } } })
-    expect((await changesOf(bed.opened.store.db, stopped.run, 1))[0]).toMatchObject({
+    expect((await changesOf(bed.opened.store.db, stopped, 1))[0]).toMatchObject({
       change: { op: 'delete-user' },
     })
     expect(writes().filter((line) => line.startsWith('DELETE'))).toEqual([])

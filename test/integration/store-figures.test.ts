@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Config } from '../../src/config/config.ts'
 import { createOverview } from '../../src/compose/overview.ts'
 import { ReadyLook } from '../../src/compose/ready-look.ts'
 import { whyDaemonIsNotReady } from '../../src/compose/readiness.ts'
 import { silentLog } from '../../src/base/log/log.ts'
 import type { Site } from '../../src/compose/site.ts'
-import { decideOn } from '../../src/operations/decide-on.ts'
+import { decide } from '../../src/operations/decide.ts'
 import { createLog } from '../../src/base/log/log.ts'
 import { DirsyncdError } from '../../src/base/errors.ts'
 import { Metrics } from '../../src/ui/metrics/metrics.ts'
@@ -45,7 +45,8 @@ async function figures(): Promise<SyncFigures> {
     failures: 0,
     error: null,
     planned: null,
-    hold: null,
+    newRejection: null,
+    asking: null,
     isPaused: false,
     isUnderWay: false,
     quarantined: 0,
@@ -67,7 +68,7 @@ test('attempts, full reads and successes are told apart', async () => {
   hire(...ids(20))
   await harness.sync()
   const good = await figures()
-  expect(good).toMatchObject({ failures: 0, error: null, hold: null, quarantined: 0, isUnderWay: false })
+  expect(good).toMatchObject({ failures: 0, error: null, asking: null, quarantined: 0, isUnderWay: false })
   expect(good.planned).toMatchObject({
     state: 'done',
     counts: { sourceUsers: 20, planned: { 'create-user': 20 } },
@@ -78,11 +79,16 @@ test('attempts, full reads and successes are told apart', async () => {
 
   fire(...ids(10))
   const held = await harness.sync()
-  const withHold = await figures()
-  expect(withHold.hold).toMatchObject({ run: held.run, state: 'held', undecided: 10 })
-  expect(withHold.hold!.expiresAt!.getTime() / 1000).toBeCloseTo(Date.now() / 1000 + 7 * DAY, -2)
-  expect(withHold.lastFullRead! > good.lastFullRead!).toBe(true)
-  expect(withHold.lastSuccess).toEqual(good.lastSuccess)
+  const asking = await figures()
+  expect(asking.asking).toMatchObject({
+    run: held.run,
+    state: 'held',
+    questions: 10,
+    counts: { asking: { 'delete-user': 10 } },
+    blocks: expect.arrayContaining([expect.objectContaining({ code: 'max-deletes-users', changes: 10 })]),
+  })
+  expect(asking.lastFullRead! > good.lastFullRead!).toBe(true)
+  expect(asking.lastSuccess).toEqual(good.lastSuccess)
 
   isBroken = true
   for (const failures of [1, 2, 3]) {
@@ -90,18 +96,38 @@ test('attempts, full reads and successes are told apart', async () => {
     expect(await figures()).toMatchObject({
       failures,
       error: 'ldap://a cannot be reached',
-      lastFullRead: withHold.lastFullRead,
+      lastFullRead: asking.lastFullRead,
       lastSuccess: good.lastSuccess,
       planned: { run: held.run },
     })
   }
   isBroken = false
-  await sql`UPDATE dirsyncd.runs SET hold_expires_at = now() - interval '1 minute' WHERE run = ${held.run}`.execute(
-    bed.db,
-  )
-  expect((await figures()).hold).toBeNull()
+  const again = await harness.sync()
+  expect(await figures()).toMatchObject({
+    failures: 0,
+    error: null,
+    asking: { run: again.run, questions: 10 },
+  })
+})
+
+test('what an operator rejected is told at once, and by each later run', async () => {
+  const harness = await bed.openWithWorker({ maxUserDeletes: 5 })
+  hire(...ids(20))
   await harness.sync()
-  expect(await figures()).toMatchObject({ failures: 0, error: null, hold: { undecided: 10 } })
+  fire(...ids(10))
+  const { run } = await harness.sync()
+  await harness.control.reject({ run, by: 'ana', reason: 'on leave' })
+  const last = { run, by: 'ana', at: expect.any(String), reason: 'on leave' }
+  expect(await figures()).toMatchObject({ asking: null, newRejection: last })
+  await harness.sync()
+  const counts = { rejected: { 'delete-user': 10 }, lastRejection: last }
+  expect(await figures()).toMatchObject({
+    asking: null,
+    newRejection: null,
+    planned: { state: 'done', counts },
+  })
+  await harness.approve(run, { isAll: undefined, code: 'max-deletes-users' })
+  expect(await figures()).toMatchObject({ asking: null, planned: { counts: { rejected: {} } } })
 })
 
 test('a run that was left on purpose or paused has not failed', async () => {
@@ -243,23 +269,29 @@ test('a daemon is ready until a sync has not succeeded for three times of its sc
     expect.stringContaining('not succeeded'),
     'late',
   ])
-  await sql`UPDATE dirsyncd.runs SET hold = 'open', state = 'held' WHERE sync = ${bed.sync}`.execute(bed.db)
-  expect(await whyNot(600)).toBeUndefined()
 })
 
-test('a sync is not late because a person has just decided about an old hold', async () => {
+test('a sync is not late while it asks, nor soon after a decision, and never looks well meanwhile', async () => {
   const harness = await bed.openWithWorker({ maxUserDeletes: 5 })
   hire(...ids(20))
   await harness.sync()
   fire(...ids(10))
   const { run } = await harness.sync()
-  const deps = { db: bed.db, targets: new Map([[bed.sync, await at(40)]]) }
-  expect([await whyNot(600), await stateInOverview()]).toEqual([undefined, 'held'])
-  for (const decision of ['rejected', 'approved'] as const) {
-    await decideOn(deps, run, { decision, by: 'ana' })
-    expect([await whyNot(600), await stateInOverview()]).toEqual([undefined, 'ok'])
-    await sql`UPDATE dirsyncd.runs SET decisions = (SELECT jsonb_agg(d || jsonb_build_object('at', now() - interval '40 min'))
-      FROM jsonb_array_elements(decisions) AS d) WHERE run = ${run}`.execute(bed.db)
+  const target = await at(40)
+  await sql`UPDATE dirsyncd.ledgers SET target = ${target} WHERE sync = ${bed.sync}`.execute(bed.db)
+  expect([await whyNot(600), await stateInOverview()]).toEqual([undefined, 'asking'])
+  const decided = {
+    db: bed.db,
+    targets: new Map([[bed.sync, target]]),
+    request: vi.fn<() => Promise<number>>().mockResolvedValue(0),
+  }
+  for (const does of ['reject', 'approve'] as const) {
+    await decide(decided, does, { run, by: 'ana', code: 'max-deletes-users' })
+    // Until the run that an approval starts.
+    expect([await whyNot(600), await stateInOverview()]).toEqual([undefined, 'rejected'])
+    await sql`UPDATE dirsyncd.decisions SET decided_at = now() - interval '40 min' WHERE run = ${run}`.execute(
+      bed.db,
+    )
     expect(await whyNot(600)).toContain('has not succeeded since its schedule called for it three times')
     expect(await stateInOverview()).toBe('late')
   }

@@ -1,22 +1,22 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { atOnce } from '../../src/base/steps.ts'
-import type { Shown } from '../next/core/decide.ts'
-import { Decisions, EMPTY_LEDGER, type Ledger } from '../next/core/decisions.ts'
-import { type Key, keyText } from '../next/core/keys.ts'
+import type { Shown } from '../../src/core/decide.ts'
+import { Decisions, EMPTY_LEDGER, type Ledger } from '../../src/core/decisions.ts'
+import { type Key, keyText } from '../../src/core/keys.ts'
 import { takeBaseline } from '../../src/core/plan/baseline.ts'
 import { addRun } from '../../src/store/runs.ts'
-import { encodeStates, loadStates, saveStates } from '../next/store/check-states.ts'
+import { encodeStates, loadStates, saveStates } from '../../src/store/check-states.ts'
 import {
   addDecision,
   loadLedger,
+  lockLedger,
   packLedger,
   packShown,
   saveLedger,
   saveShown,
   shownIn,
-} from '../next/store/ledgers.ts'
-import { NEXT_SCHEMA } from '../next/store/schema.ts'
+} from '../../src/store/ledgers.ts'
 import { openStore } from '../../src/store/open.ts'
 import { putEmptyStore } from '../support/empty-store.ts'
 import { tempDir } from '../support/temp.ts'
@@ -29,10 +29,19 @@ async function emptyStore() {
   const { path: dataDir } = stack.use(await tempDir())
   await putEmptyStore(dataDir)
   const { db } = stack.use(await openStore({ kind: 'embedded', dataDir }))
-  for (const statement of NEXT_SCHEMA.split(';').filter((each) => each.trim() !== ''))
-    await sql.raw(statement).execute(db)
   const newRun = () => addRun(db, { sync: 'corp', target: 't', mode: 'sync', trigger: 'schedule' })
-  return { db: db as unknown as Kysely<never>, newRun }
+  await lockLedger(db, OF)
+  return { db, newRun }
+}
+
+type Db = Awaited<ReturnType<typeof emptyStore>>['db']
+
+async function save(db: Db, ledger: Ledger, folded: number): Promise<void> {
+  await saveLedger(db, OF, { set: await packLedger(ledger), folded, open: ledger.questions.size })
+}
+
+async function openIn(db: Db): Promise<number | undefined> {
+  return (await db.selectFrom('dirsyncd.ledgers').select('open').executeTakeFirst())?.open
 }
 
 const leave = (id: string): Key => ['user', id, 'leave']
@@ -51,14 +60,16 @@ test('a decision that comes while a run is under way is in the ledger of the nex
   const { db, newRun } = await emptyStore()
   const run = await newRun()
   await saveShown(db, run, await packShown(shownAs('max-deletes-users', ['a', 'b'])))
-  await saveLedger(db, OF, await packLedger(asking('max-deletes-users', ['a', 'b'])), 0)
+  await save(db, asking('max-deletes-users', ['a', 'b']), 0)
   const underWay = await loadLedger(db, OF)
-  await addDecision(db, OF, { ...plain, run, selection: { ids: ['a'] } }, 1)
-  await saveLedger(db, OF, await packLedger(underWay.ledger), underWay.folded)
+  await addDecision(db, OF, { ...plain, run, selection: { ids: ['a'] } }, { keys: 1, open: 1 })
+  await save(db, underWay.ledger, underWay.folded)
+  expect(await openIn(db)).toBe(1)
   const { ledger, folded } = await loadLedger(db, OF)
-  const { isApproved, isOpen } = new Decisions(ledger, new Date())
-  expect([isApproved(leave('a')), isApproved(leave('b')), isOpen(leave('b'))]).toEqual([true, false, true])
-  await saveLedger(db, OF, await packLedger(ledger), folded)
+  const decisions = new Decisions(ledger)
+  expect(['a', 'b'].map((id) => decisions.isApproved(leave(id)))).toEqual([true, false])
+  expect(['a', 'b'].map((id) => decisions.isOpen(leave(id)))).toEqual([false, true])
+  await save(db, ledger, folded)
   expect((await loadLedger(db, OF)).ledger).toEqual(ledger)
 })
 
@@ -67,11 +78,13 @@ test('what was decided, by whom and when, and what is left of it, comes back as 
   const at = new Date('2026-03-01T10:00:00Z')
   const ledger: Ledger = {
     questions: new Map([[keyText(leave('a')), new Set(['container-emptied', 'max-deletes-users'])]]),
-    approvals: new Map([[keyText(leave('b')), { codes: new Set(['first-contact']), at, isUsed: true }]]),
+    approvals: new Map([
+      [keyText(leave('b')), { codes: new Set(['first-contact']), run: 6, by: 'bob', at, isUsed: true }],
+    ]),
     rejections: new Map([[keyText(leave('c')), { run: 7, by: 'ana', at, reason: 'still here' }]]),
   }
-  await saveLedger(db, OF, await packLedger(ledger), 3)
-  expect(await loadLedger(db, OF)).toEqual({ ledger, folded: 3 })
+  await save(db, ledger, 3)
+  expect(await loadLedger(db, OF)).toMatchObject({ ledger, folded: 3 })
   expect((await loadLedger(db, { ...OF, origin: 'undo 7' })).ledger).toEqual(EMPTY_LEDGER)
 })
 

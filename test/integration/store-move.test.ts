@@ -35,7 +35,7 @@ function people(count: number): Promise<string> {
   return site.write('users.csv', ['id,mail,name', 'bad,bad@other.example,Bad', ...rows, ''].join('\n'))
 }
 
-/** Everything that commands show of the past and of what waits. */
+/** Everything that commands show of the past and of open questions. */
 async function shown(): Promise<readonly unknown[]> {
   const commands = [['runs'], ['runs', '1', '--all'], ['runs', '2', '--all'], ['quarantine', 'list']]
   const answers: unknown[] = []
@@ -44,7 +44,7 @@ async function shown(): Promise<readonly unknown[]> {
   return answers
 }
 
-test('the history, holds and quarantine of an embedded store go on in PostgreSQL', async () => {
+test('the history, questions and quarantine of an embedded store go on in PostgreSQL', async () => {
   await configure()
   await people(40)
   expect((await site.run('sync', 'corp')).code).toBe(4)

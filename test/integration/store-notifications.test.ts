@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { addDecision } from '../../src/store/ledgers.ts'
 import { addRun } from '../../src/store/runs.ts'
 import {
   claimDelivery,
@@ -18,15 +19,15 @@ const MINUTE = 60_000
 
 /** Tells once that something goes on, as `evaluate` does. */
 async function once(_trx: unknown, { conditions, now }: Seen): Promise<Outcome> {
-  const condition = { sync: bed.sync, event: 'held', since: now, amount: 4, toldAt: now, endsAt: now }
+  const condition = { sync: bed.sync, event: 'asking', since: now, amount: 4, toldAt: now, endsAt: now }
   return {
     conditions: [condition],
-    notifications: conditions.length > 0 ? [] : [notification('held')],
+    notifications: conditions.length > 0 ? [] : [notification('asking')],
   }
 }
 
 function notification(subject: string) {
-  return { event: 'held', sync: bed.sync, run: 7, subject, text: `the text of ${subject}` }
+  return { event: 'asking', sync: bed.sync, run: 7, subject, text: `the text of ${subject}` }
 }
 
 function look(evaluate: Parameters<typeof lookAndStore>[3] = once, channels: readonly string[] = [bed.sync]) {
@@ -51,7 +52,9 @@ test('however many look at once, a notification is made once', async () => {
     waitMs: expect.any(Number),
   })
   await look(async (_trx, { conditions }) => {
-    expect(conditions).toMatchObject([{ sync: bed.sync, event: 'held', amount: 4, endsAt: expect.any(Date) }])
+    expect(conditions).toMatchObject([
+      { sync: bed.sync, event: 'asking', amount: 4, endsAt: expect.any(Date) },
+    ])
     return { conditions: [], notifications: [] }
   })
 })
@@ -107,9 +110,13 @@ test('a channel delivers in order, one at a time, and goes on after a process th
 
 test('decisions are told once, and not those that were made before somebody wanted to know', async () => {
   const runOf = (sync: string) => addRun(bed.db, { sync, target: TARGET, mode: 'sync', trigger: 'demand' })
-  const decide = (run: number, by: string, at: string) =>
-    sql`UPDATE dirsyncd.runs SET finished_at = now(), decisions = decisions || jsonb_build_array(jsonb_build_object(
-      'decision', 'approved', 'by', ${by}::text, 'at', ${at}::text)) WHERE run = ${run}`.execute(bed.db)
+  const decide = (sync: string, run: number, by: string) =>
+    addDecision(
+      bed.db,
+      { sync, target: TARGET, origin: 'sync' },
+      { run, does: 'approve', selection: {}, by, reason: '' },
+      { keys: 1, open: 0 },
+    )
   const seen: string[] = []
   const see = (sync: string) =>
     lookAndStore(
@@ -123,11 +130,11 @@ test('decisions are told once, and not those that were made before somebody want
     )
   const other = `${bed.sync}-other`
   const [run, another] = [await runOf(bed.sync), await runOf(other)]
-  await decide(run, 'before', new Date(Date.now() - MINUTE).toISOString())
+  await decide(bed.sync, run, 'before')
   await see(bed.sync)
   await see(other)
-  await decide(another, 'eve', new Date(Date.now() + MINUTE).toISOString())
-  await decide(run, 'ana', new Date(Date.now() + 2 * MINUTE).toISOString())
+  await decide(other, another, 'eve')
+  await decide(bed.sync, run, 'ana')
   for (let times = 0; times < 3; times++) await see(bed.sync)
   expect(seen).toEqual([`ana ${run} ${bed.sync}`])
   // Another daemon may look after the other sync, and later.

@@ -1,7 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { beforeAll, expect, test } from 'vitest'
 import type { Tables } from '../../src/store/tables.ts'
-import { refusedInLastRun } from '../../src/store/plans.ts'
 import { addRun } from '../../src/store/runs.ts'
 import type { Fenced } from '../../src/store/fenced-run.ts'
 import { prepareMembers } from '../../src/sync/apply/prepare.ts'
@@ -57,12 +56,6 @@ function reading<T>(work: (trx: Kysely<Tables>) => Promise<T>): Promise<{ result
     return { result, rows: Number(rows[0]!.rows) }
   })
 }
-
-test('which changes of the last run were refused is asked without reading those that were applied', async () => {
-  const { result, rows } = await reading((trx) => refusedInLastRun(trx, { sync: SYNC, target: TARGET }))
-  expect(result).toEqual(new Set(['u7', 'u8']))
-  expect(rows).toBeLessThan(FEW)
-})
 
 test('which e-mails are free is asked without reading changes of other phases or runs', async () => {
   const part = { phase: 'take-emails', retry: false } as const

@@ -1,12 +1,11 @@
 import { type Kysely, type KyselyPlugin, sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 import { TIMES } from '../../src/queue/times.ts'
-import { absencesOf, addAbsences } from '../../src/store/absences.ts'
 import { deletedIdsLastDay } from '../../src/store/journal.ts'
-import { countChanges } from '../../src/store/change-list.ts'
-import { countNotices, refusedInLastRun, storePlan } from '../../src/store/plans.ts'
+import { countChanges as countShown } from '../../src/store/change-list.ts'
+import { countNotices, storeAllNotices, storeBlocked, storePlan } from '../../src/store/plans.ts'
 import { prune, type Retention } from '../../src/store/retention.ts'
-import { addRun, finishRun, listRuns } from '../../src/store/runs.ts'
+import { addRun, findRun, finishRun, listRuns, setBlocked } from '../../src/store/runs.ts'
 import type { Store } from '../../src/store/open.ts'
 import type { RunsTable, Tables } from '../../src/store/tables.ts'
 import { beginFenced } from '../support/fenced.ts'
@@ -29,8 +28,8 @@ interface NewRun {
   /** How long ago it was asked for and ended. */
   readonly days?: number
   readonly state?: RunsTable['state']
-  readonly hold?: RunsTable['hold']
   readonly changes?: number
+  readonly blocked?: number
 }
 
 /** Adds a run that has ended, with changes, a notice and a row of the journal, and returns its number. */
@@ -38,13 +37,13 @@ async function ended({
   of = sync,
   days = 0,
   state = 'done',
-  hold = null,
   changes = 1,
+  blocked = 0,
 }: NewRun = {}): Promise<number> {
   const run = await addRun(db, { sync: of, target: TARGET, mode: 'sync', trigger: 'demand' })
   const fenced = await beginFenced(store, run)
-  const plan = {
-    changes: Array.from({ length: changes }, (_, n) => ({
+  const rows = Array.from({ length: changes + blocked }, (_, n) => ({
+    planned: {
       change: {
         op: 'delete-user',
         id: `u${n}`,
@@ -54,15 +53,36 @@ async function ended({
       phase: 'delete-users' as const,
       fingerprint: `f${n}`,
       removes: 1,
-    })),
-    notices: [{ kind: 'user', id: 'u', code: 'disabled', params: { from: 'row 2', isGone: false } }],
-  } as const
-  await storePlan(fenced, plan, new Set())
+    },
+  }))
+  await storePlan(fenced, rows.slice(0, changes), changes)
+  const reasons = [{ block: 0 }]
+  if (blocked > 0) {
+    const blockedRows = rows.slice(changes).map((row) => ({ ...row, reasons }))
+    await storeBlocked(fenced, blockedRows, blocked)
+    await fenced.write((trx) => setBlocked(trx, run, { run, digest: `digest ${run}` }))
+  }
+  await storeAllNotices(fenced, [
+    { kind: 'user', id: 'u', code: 'disabled', params: { from: 'row 2', isGone: false } },
+  ])
   await fenced.write((trx) => finishRun(trx, run, { state }))
-  await sql`UPDATE dirsyncd.runs SET hold = ${hold}, finished_at = now() - make_interval(days => ${days}),
+  await sql`UPDATE dirsyncd.runs SET finished_at = now() - make_interval(days => ${days}),
     requested_at = now() - make_interval(days => ${days}) WHERE run = ${run}`.execute(db)
   await journal(run, of, days * 24)
   return run
+}
+
+const countChanges = async (run: number) =>
+  countShown(db, (await findRun(db, run)) ?? { run, blocked_in: null })
+
+/** What an operator was asked by a run and decided, as the last run has taken it in. */
+async function decided(run: number, { open, of = sync }: { readonly open: number; readonly of?: string }) {
+  await sql`INSERT INTO dirsyncd.ledgers (sync, target, origin, folded, open, asked_in)
+    VALUES (${of}, ${TARGET}, 'sync', 1000000, ${open}, ${run})`.execute(db)
+  await sql`INSERT INTO dirsyncd.decisions (sync, target, origin, run, does, selection, keys, decided_by, reason, decided_at)
+    SELECT ${of}, ${TARGET}, 'sync', ${run}, 'reject', '{}', 1, 'ada', '', finished_at FROM dirsyncd.runs WHERE run = ${run}`.execute(
+    db,
+  )
 }
 
 async function journal(run: number, of: string, hours: number): Promise<void> {
@@ -120,34 +140,25 @@ test('runs with their plans and journals that ended longer ago than the retentio
   await ended({ of: `${sync}-other` })
   await pruneNow({ syncs: [sync, `${sync}-other`] })
   expect(await runsLeft()).toEqual([newest, recent])
-  expect(await countChanges(db, old)).toBe(0)
+  expect(await countChanges(old)).toBe(0)
   expect(await count('journal')).toBe(2)
   expect(await runsLeft(`${sync}-other`)).toContain(other)
 })
 
 test.each<[string, (run: number) => Promise<unknown>]>([
-  [
-    'whose hold waits for a person',
-    (run) => sql`UPDATE dirsyncd.runs SET hold = 'open' WHERE run = ${run}`.execute(db),
-  ],
+  ['that asks something an operator has not decided', (run) => decided(run, { open: 1 })],
   [
     'that the next run is compared with',
     (run) =>
-      sql`INSERT INTO dirsyncd.last_good (sync, target, run, source_users, source_groups, options)
-        VALUES (${sync}, ${TARGET}, ${run}, 1, 1, '{}')`.execute(db),
-  ],
-  [
-    'whose rejected changes still wait',
-    (run) =>
-      sql`INSERT INTO dirsyncd.decisions (sync, target, fingerprint, decision, run, decided_by)
-        VALUES (${sync}, ${TARGET}, 'f', 'rejected', ${run}, 'ada')`.execute(db),
+      sql`INSERT INTO dirsyncd.check_states (sync, target, name, value)
+        VALUES (${sync}, '', 'configuration', ${JSON.stringify({ run, options: {} })}::jsonb)`.execute(db),
   ],
   ['of which a request may be under way', claimed],
   [
-    'whose plan a younger run shows',
+    'whose blocked changes a younger run shows',
     async (run) => {
       const same = await ended({ days: 1, state: 'held' })
-      await sql`UPDATE dirsyncd.runs SET hold_run = ${run} WHERE run IN (${run}, ${same})`.execute(db)
+      await sql`UPDATE dirsyncd.runs SET blocked_in = ${run} WHERE run IN (${run}, ${same})`.execute(db)
     },
   ],
 ])('an old run %s is kept with its plan', async (_case, protect) => {
@@ -158,7 +169,7 @@ test.each<[string, (run: number) => Promise<unknown>]>([
   await pruneNow()
   expect(await runsLeft()).toContain(kept)
   expect(await runsLeft()).not.toContain(gone)
-  expect(await countChanges(db, kept)).toBe(1)
+  expect(await countChanges(kept)).toBe(1)
 })
 
 test('the newest run of a sync is kept however old it is', async () => {
@@ -189,40 +200,31 @@ test('whom the sync deleted within the last day stays known, however little is t
   expect(await count('journal')).toBe(3)
 })
 
-test('whose change the last run saw refused stays known although its journal is gone, also one by one', async () => {
-  const run = await ended({ days: 91, changes: 3 })
-  await sql`UPDATE dirsyncd.changes SET refusals = 1 WHERE run = ${run} AND entry_id <> 'u2'`.execute(db)
-  await pruneNow()
-  expect(await count('journal')).toBe(0)
-  const of = { sync, target: TARGET }
-  expect(await refusedInLastRun(db, of)).toEqual(new Set(['u0', 'u1']))
-  expect(await refusedInLastRun(db, of, ['u1', 'u2'])).toEqual(new Set(['u1']))
-})
-
-test('who waits for the delete is forgotten after 90 days without a read that counts, whatever else is kept', async () => {
-  await addAbsences(db, { sync, target: TARGET }, 'user', ['late', 'waits'])
-  for (const [id, days] of [
-    ['late', 91],
-    ['waits', 60],
-  ] as const) {
-    await sql`UPDATE dirsyncd.absences SET counted_at = now() - make_interval(days => ${days})
-      WHERE sync = ${sync} AND entry_id = ${id}`.execute(db)
-  }
-  await pruneNow({ timeMs: DAY_MS })
-  expect([...(await absencesOf(db, { sync, target: TARGET })).user.keys()]).toEqual(['waits'])
-})
-
-test('what is in quarantine and what a person decided stays, however old it is', async () => {
+test('what is in quarantine stays, however old it is', async () => {
   await ended({ days: 91 })
   await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, params, since, tried_at)
     VALUES (${sync}, ${TARGET}, 'f', 'create-user', 'u', '{"answer":"refused"}', now() - interval '1 year', now() - interval '1 year')`.execute(
     db,
   )
-  await sql`INSERT INTO dirsyncd.decisions (sync, target, fingerprint, decision, run, decided_by, decided_at)
-    VALUES (${sync}, ${TARGET}, 'f', 'rejected', 1, 'ada', now() - interval '1 year')`.execute(db)
   await ended()
   await pruneNow({ timeMs: DAY_MS, rows: 0 })
-  expect([await count('quarantine'), await count('decisions')]).toEqual([1, 1])
+  expect(await count('quarantine')).toBe(1)
+})
+
+test('what was decided, by whom and why, stays as long as the retention, and until a run has taken it in', async () => {
+  const [old, recent] = [await ended({ days: 91 }), await ended({ days: 89 })]
+  await decided(old, { open: 0 })
+  await sql`INSERT INTO dirsyncd.decisions (sync, target, origin, run, does, selection, keys, decided_by, reason, decided_at)
+    SELECT sync, target, origin, ${recent}, does, selection, keys, 'bob', reason, now() - interval '89 days'
+    FROM dirsyncd.decisions WHERE sync = ${sync}`.execute(db)
+  await sql`UPDATE dirsyncd.ledgers SET folded = 0 WHERE sync = ${sync}`.execute(db)
+  await pruneNow()
+  expect(await count('decisions')).toBe(2)
+  await sql`UPDATE dirsyncd.ledgers SET folded = 1000000 WHERE sync = ${sync}`.execute(db)
+  await pruneNow()
+  const { rows } =
+    await sql`SELECT run, decided_by AS by FROM dirsyncd.decisions WHERE sync = ${sync}`.execute(db)
+  expect(rows).toEqual([{ run: recent, by: 'bob' }])
 })
 
 test('where more rows are kept than allowed, the oldest runs go', async () => {
@@ -247,27 +249,25 @@ test('a statement deletes 5,000 rows at most, and what is interrupted goes on th
     if (rows > 1000) stop.abort()
   })
   await pruneNow({ db: on, signal: stop.signal })
-  expect(await countChanges(db, old)).toBe(7000)
+  expect(await countChanges(old)).toBe(7000)
   await pruneNow({ db: on })
   expect(await runsLeft()).toEqual([newest])
   expect(Math.max(...deleted)).toBe(5000)
 })
 
-test('notices, and plans that nobody decided on, are kept for the 20 newest runs', async () => {
-  const decided = [
-    await ended({ state: 'held', hold: 'approved' }),
-    await ended({ state: 'held', hold: 'open' }),
-  ]
-  const applied = await ended()
+test('notices, blocked changes, and plans of which nothing was made are kept for the 20 newest runs', async () => {
+  const applied = await ended({ blocked: 1 })
+  const heldInPart = await ended({ state: 'held', blocked: 1 })
+  await sql`UPDATE dirsyncd.runs SET applying_at = now() WHERE run = ${heldInPart}`.execute(db)
   const repeated = []
   for (let n = 0; n < 22; n++)
-    repeated.push(await ended({ state: n % 2 === 0 ? 'held' : 'planned', hold: n % 4 ? null : 'replaced' }))
+    repeated.push(await ended({ state: n % 2 === 0 ? 'held' : 'planned', blocked: 1 }))
   await pruneNow()
-  const kept = await Promise.all(repeated.map((run) => countChanges(db, run)))
-  expect(kept).toEqual([0, 0, ...Array.from({ length: 20 }, () => 1)])
+  const kept = await Promise.all(repeated.map((run) => countChanges(run)))
+  expect(kept).toEqual([0, 0, ...Array.from({ length: 20 }, () => 2)])
   expect(await countNotices(db, repeated[1]!)).toBe(0)
   expect(await countNotices(db, repeated[2]!)).toBe(1)
-  for (const run of [...decided, applied]) expect(await countChanges(db, run)).toBe(1)
+  for (const run of [heldInPart, applied]) expect(await countChanges(run)).toBe(1)
 })
 
 test('with nothing to remove, no statement changes a row', async () => {
@@ -289,15 +289,11 @@ test('with nothing to remove, no statement changes a row', async () => {
 async function removedSync(days: number): Promise<string> {
   const of = `${sync}-removed`
   const run = await ended({ of, days })
-  await addAbsences(db, { sync: of, target: TARGET }, 'user', ['u'])
   await sql`INSERT INTO dirsyncd.quarantine (sync, target, fingerprint, op, entry_id, params)
     VALUES (${of}, ${TARGET}, 'f', 'create-user', 'u', '{"answer":""}')`.execute(db)
-  await sql`INSERT INTO dirsyncd.decisions (sync, target, fingerprint, decision, run, decided_by)
-    VALUES (${of}, ${TARGET}, 'f', 'rejected', ${run}, 'ada')`.execute(db)
-  await sql`INSERT INTO dirsyncd.last_good (sync, target, run, source_users, source_groups, options)
-    VALUES (${of}, ${TARGET}, ${run}, 1, 1, '{}')`.execute(db)
-  await sql`INSERT INTO dirsyncd.baselines (sync, target, kind, digest, depth, containers, entries)
-    VALUES (${of}, ${TARGET}, 'user', '', 1, '[]', '')`.execute(db)
+  await decided(run, { open: 0, of })
+  await sql`INSERT INTO dirsyncd.check_states (sync, target, name, value)
+    VALUES (${of}, ${TARGET}, 'size', '{"users":1,"groups":1}')`.execute(db)
   await sql`INSERT INTO dirsyncd.verifications (sync, target, op, in_batches, verdict, run)
     VALUES (${of}, ${TARGET}, 'create-user', false, 'passed', ${run})`.execute(db)
   return of
@@ -306,11 +302,10 @@ async function removedSync(days: number): Promise<string> {
 const OF_SYNC = [
   'runs',
   'journal',
-  'absences',
   'quarantine',
   'decisions',
-  'last_good',
-  'baselines',
+  'ledgers',
+  'check_states',
   'verifications',
   'leases',
 ]

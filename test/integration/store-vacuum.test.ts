@@ -43,8 +43,8 @@ async function bytesOf(folder: string): Promise<number> {
 async function oldRun(): Promise<void> {
   const run = await addRun(db, { sync: SYNC, target: 'here', mode: 'sync', trigger: 'demand' })
   const fenced = await beginFenced(store, run)
-  const plan = {
-    changes: Array.from({ length: 100 }, (_, n) => ({
+  const changes = Array.from({ length: 100 }, (_, n) => ({
+    planned: {
       change: {
         op: 'delete-user',
         id: `u${n}`,
@@ -54,10 +54,9 @@ async function oldRun(): Promise<void> {
       phase: 'delete-users' as const,
       fingerprint: `f${n}`,
       removes: 1,
-    })),
-    notices: [],
-  }
-  await storePlan(fenced, plan, new Set())
+    },
+  }))
+  await storePlan(fenced, changes, changes.length)
   await sql`UPDATE dirsyncd.changes SET chunk = 1 WHERE run = ${run}`.execute(db)
   await sql`UPDATE dirsyncd.changes SET chunk = NULL, state = 'applied' WHERE run = ${run}`.execute(db)
   await sql`INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, removes,

@@ -15,7 +15,7 @@ import { STORE_TABLES } from '../../src/store/migrations/index.ts'
 import { openStore, type Store } from '../../src/store/open.ts'
 import { isAway } from '../../src/base/database/outage.ts'
 import { changesOf } from '../../src/store/change-list.ts'
-import { noticesOf, storePlan } from '../../src/store/plans.ts'
+import { noticesOf, storeAllNotices, storePlan } from '../../src/store/plans.ts'
 import { addRun, findRun, finishRun, stopRun } from '../../src/store/runs.ts'
 import type { OwnerAnswer, OwnerTask } from '../support/data-dir-owner.ts'
 import { beginFenced } from '../support/fenced.ts'
@@ -75,10 +75,12 @@ describe.each([
     const planned = { change, phase: 'delete-users', fingerprint: 'f', removes: 1 } as const
     const notice = { kind: 'user', id: HOSTILE, code: 'no-name', params: { from: HOSTILE } } as const
     const fenced = await beginFenced(store, run)
-    const plan = { changes: [planned], notices: [notice], unchanged: 0, withheld: [], digest: '' }
-    await storePlan(fenced, plan, new Set())
+    await storePlan(fenced, [{ planned }], 1)
+    await storeAllNotices(fenced, [notice])
     expect(await noticesOf(db, run, 10)).toEqual([{ ...notice, id: KEPT, params: { from: KEPT } }])
-    expect(await changesOf(db, run, 10)).toMatchObject([{ change: { have: { name: KEPT } } }])
+    expect(await changesOf(db, (await findRun(db, run))!, 10)).toMatchObject([
+      { change: { have: { name: KEPT } } },
+    ])
     await fenced.write(async (trx) => {
       await stopRun(trx, run, 'internal', HOSTILE)
       await finishRun(trx, run, { state: 'failed', error: { code: 'internal', text: HOSTILE } })
@@ -182,16 +184,13 @@ describe.each([
     })
   })
 
-  test('one sync has one run under way and one open hold', async () => {
+  test('one sync has one run under way', async () => {
     const { db } = store
     const add = () => addRun(db, { sync: 'one', target: 'here', mode: 'sync', trigger: 'demand' })
     const runs = [await add(), await add()]
     const update = db.updateTable('dirsyncd.runs').where('run', 'in', runs)
     await expect(update.set({ state: 'reading' }).execute()).rejects.toMatchObject({
       constraint: 'runs_one_active',
-    })
-    await expect(update.set({ hold: 'open' }).execute()).rejects.toMatchObject({
-      constraint: 'runs_one_hold',
     })
   })
 
@@ -378,7 +377,11 @@ describe('a PostgreSQL server that cannot be used', () => {
       const run = await addRun(store.db, { sync: 'corp', target: 'here', mode: 'sync', trigger: 'demand' })
       const changes = Array.from({ length: entries }, (_, n) => deletion(`u${n}`))
       const fenced = await beginFenced(store, run)
-      await storePlan(fenced, { changes, notices: [] }, new Set())
+      await storePlan(
+        fenced,
+        changes.map((planned) => ({ planned })),
+        changes.length,
+      )
       await fenced.write((trx) => finishRun(trx, run, { state: 'done' }))
       return run
     }

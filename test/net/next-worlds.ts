@@ -6,7 +6,7 @@ import { playSteps } from './play.ts'
 import { reference } from './reference.ts'
 import type { Step } from './story.ts'
 
-/** What the run of `test/next` does otherwise than 3168b636, as it shows in one step. The rest of the world is not compared. */
+/** What the run of `src/sync` does otherwise than 3168b636, as it shows in one step. The rest of the world is not compared. */
 interface Wanted {
   readonly why: string
   readonly isIn: (step: Step, reference: StepResult, next: StepResult) => boolean

@@ -1,13 +1,16 @@
 import { atOnce } from '../../src/base/steps.ts'
-import { chosenKeys, decided, PARTS, type Shown as ShownKeys, shownBy } from '../next/core/decide.ts'
-import { Decisions, EMPTY_LEDGER, type Ledger } from '../next/core/decisions.ts'
-import type { States } from '../next/core/checks/states.ts'
+import { chosenKeys, decided, PARTS, type Shown as ShownKeys, shownBy } from '../../src/core/decide.ts'
+import { Decisions, EMPTY_LEDGER, type Ledger } from '../../src/core/decisions.ts'
+import type { States } from '../../src/core/checks/states.ts'
 import { UserTable } from '../../src/core/entries/user-table.ts'
 import { DirectoryUsers } from '../../src/core/entries/users.ts'
-import { all, type Key, keyText, wholeOf } from '../next/core/keys.ts'
-import { SyncOrigin } from '../next/sync/origin.ts'
-import { finish, type Job, type Judged, run as runNext } from '../next/sync/run.ts'
-import type { Outcomes, RunStore } from '../next/sync/run-store.ts'
+import { all, type Key, keyText, type Sparse, wholeOf } from '../../src/core/keys.ts'
+import { withoutExpired } from '../../src/core/ledger.ts'
+import { idsOf } from '../../src/core/within.ts'
+import { SyncOrigin } from '../../src/sync/origin.ts'
+import { finish, run as runNext } from '../../src/sync/run.ts'
+import type { Job, Judged } from '../../src/sync/run-store.ts'
+import type { Outcomes, RunStore } from '../../src/sync/run-store.ts'
 import { DONE, Ram, type Row, type Run } from '../reference/store/ram.ts'
 import { deletedIdsLastDay, deletedLastDay } from '../reference/store/journal.ts'
 import {
@@ -19,7 +22,7 @@ import {
   unconverged,
 } from '../reference/store/convergence.ts'
 import { doneChanges, laterAttempts, storePlan } from '../reference/store/plans.ts'
-import { rulesOfUndo, UndoOrigin } from '../next/sync/undo-origin.ts'
+import { rulesOfUndo, UndoOrigin } from '../../src/sync/undo-origin.ts'
 import { addUndo } from '../reference/store/part-decisions.ts'
 import { addRun, nextWaitingRun } from '../reference/store/runs.ts'
 import { reference } from './reference.ts'
@@ -111,12 +114,12 @@ async function playRun(
 ): Promise<boolean> {
   const { ram } = next
   record.state = 'reading'
-  const { limits, grace, options, holdMs: _hold, ...rules } = step.rules
+  const { limits, grace, options, holdMs: expireAfterMs, ...rules } = step.rules
   const only = record.undo === null ? record.only_entries : null
   const job: Job = {
     run: record.run,
     isDry: record.mode === 'plan',
-    scope: only === null ? undefined : new Set([...only.users, ...only.groups]),
+    scope: only === null ? undefined : idsOf(only),
     rules: record.undo === null ? rules : rulesOfUndo(rules),
     limits,
     grace,
@@ -147,7 +150,7 @@ async function playRun(
     quiesce: async () => undefined,
     states: async () => next.states,
     history: async () => ({
-      ledger: next.ledger(origin.name),
+      ledger: atOnce(withoutExpired(next.ledger(origin.name), new Date(ram.now), expireAfterMs)),
       now: new Date(ram.now),
       journal: {
         unapproved: await deletedLastDay(ram, undefined),
@@ -164,7 +167,7 @@ async function playRun(
       lines.push(
         ...of.facts.blocks.map(
           ({ code, until, keys }) =>
-            `block ${code} ${until} ${[...keys].map(keyText).toSorted().slice(0, 40).join(' ')}`,
+            `block ${code} ${until} ${foundIn(keys).map(keyText).toSorted().slice(0, 40).join(' ')}`,
         ),
       )
       crashIf(step, 'crash-after-keep')
@@ -173,24 +176,27 @@ async function playRun(
       ram.now += 1
       return apply(next, service, step, record, of, lines)
     },
-    async finish(_of, ledger, states) {
+    async finish(_of, { ledger, states }) {
       next.ledgers.set(origin.name, await ledger(next.ledger(origin.name)))
       next.states = { ...next.states, ...states }
-      Object.assign(record, { state: _of.end === 'held' ? 'held' : 'done', isFinished: true })
+      Object.assign(record, { state: _of.end, isFinished: true })
     },
   }
   let end: string
   try {
     end = await runNext(job, origin, store, new AbortController().signal)
     record.isFinished = true
-    record.state = end === 'applied' ? 'done' : (end as 'held' | 'planned')
+    record.state = end as 'done' | 'held' | 'planned'
   } catch (error) {
     const { code } = error as { code?: string }
     if (!(error instanceof Crash) && code === undefined) throw error
     end = error instanceof Crash ? 'crash' : `error ${code}`
     if (!(error instanceof Crash)) {
       if (judged !== undefined)
-        await finish(job, origin, store, judged, await outcomesOf(ram, record, judged), true)
+        await finish(job, origin, store, judged, await outcomesOf(ram, record, judged), {
+          code: 'target-unreachable',
+          sentence: 'stopped',
+        } as never)
       Object.assign(record, { state: 'failed', isFinished: true })
     }
   }
@@ -202,11 +208,14 @@ async function playRun(
 async function refusalsOf(ram: Ram) {
   const twice = (await unconverged(ram, undefined)).map(({ fingerprint }) => ({
     fingerprint,
-    code: 'does-not-converge' as const,
+    code: 'not-persisted' as const,
   }))
   const recent = [...ram.quarantine]
     .filter(([, { at }]) => ram.isRecent(at))
-    .map(([fingerprint, { code }]) => ({ fingerprint, code }))
+    .map(([fingerprint, { code }]) => ({
+      fingerprint,
+      code: code === 'quarantined' ? ('quarantine' as const) : ('not-persisted' as const),
+    }))
   const writeOf = (print: string) => ram.journal.findLast(({ fingerprint }) => fingerprint === print)!
   return [...recent, ...twice].map(({ fingerprint: digest, code }) => {
     const { op, entry_id: id } = writeOf(digest)
@@ -226,7 +235,7 @@ async function keepPlan(
     const kind = change.op.endsWith('user') ? 'user' : 'group'
     if (change.op.startsWith('delete')) return decisions.isApproved(wholeOf([kind, change.id, 'delete']))
     if (change.op === 'set-members')
-      return [...facts.left.membersOf(change.id, '-member')].every(decisions.isApproved)
+      return foundIn(facts.left.membersOf(change.id, '-member')).every(decisions.isApproved)
     return false
   }
   const approved = new Set(
@@ -240,7 +249,7 @@ async function keepPlan(
     facts.server?.trouble === undefined
   ) {
     const wanted = new Set<string>()
-    for (const key of all(facts.wanted)) wanted.add(entryOpOf(key))
+    for (const key of foundIn(all(facts.wanted))) wanted.add(entryOpOf(key))
     const open = openWrites(ram)
     const still = open
       .filter(({ op, entry_id: id }) => wanted.has(`${op} ${id}`))
@@ -256,7 +265,7 @@ async function keepPlan(
     const kept = new Set(
       facts.blocks
         .filter(({ until }) => until === 'service')
-        .flatMap(({ keys }) => [...keys].map(([, id]) => id)),
+        .flatMap(({ keys }) => foundIn(keys).map(([, id]) => id)),
     )
     for (const [print] of ram.quarantine) {
       const id = ram.journal.findLast(({ fingerprint }) => fingerprint === print)?.entry_id ?? ''
@@ -264,7 +273,9 @@ async function keepPlan(
         ram.quarantine.delete(print)
     }
   }
-  const refused = facts.blocks.filter(({ code }) => code === 'not-persisted').flatMap(({ keys }) => [...keys])
+  const refused = facts.blocks
+    .filter(({ code }) => code === 'not-persisted')
+    .flatMap(({ keys }) => foundIn(keys))
   if (refused.length > 0) {
     const prints = (await refusalsOf(ram)) as readonly { digest: string; id: string }[]
     await quarantineUnconverged(
@@ -276,13 +287,17 @@ async function keepPlan(
   await storePlan({ write: async (f: any) => f(ram, record) } as never, { changes: plan as never }, approved)
   if (
     record.only_entries === null &&
-    end === 'applied' &&
+    end === 'done' &&
     [...plan].some(({ change }) => change.op.startsWith('create'))
   )
     await noteMissedCreates(ram, record)
-  if (record.undo !== null && end === 'applied') await settleUndone(ram, record.undo.run)
+  if (record.undo !== null && end === 'done') await settleUndone(ram, record.undo.run)
   const { codes, waiting } = atOnce(shownBy(facts, next.ledger(origin)))
-  next.shown.set(record.run, { origin, undo: record.undo, keys: { codes, waiting: [...waiting] } })
+  next.shown.set(record.run, { origin, undo: record.undo, keys: { codes, waiting: foundIn(waiting) } })
+}
+
+function foundIn(keys: Sparse<Key>): readonly Key[] {
+  return [...keys].filter((key) => key !== undefined)
 }
 
 function entryOpOf([kind, id, field]: Key): string {
@@ -376,8 +391,8 @@ function recordOf(
 function decide(next: NextRam, decides: Decides): void {
   const at = new Date(next.ram.now)
   const newest = [...next.shown].findLast(([, { origin, keys }]) => {
-    const { isOpen } = new Decisions(next.ledger(origin), at)
-    return [...keys.codes.keys()].some((text) => isOpen(JSON.parse(text) as Key))
+    const decisions = new Decisions(next.ledger(origin))
+    return [...keys.codes.keys()].some((text) => decisions.isOpen(text))
   })
   if (newest === undefined) return
   const [number, { keys, origin, undo }] = newest

@@ -12,25 +12,7 @@ import { stateOf } from './next.ts'
 import { Service } from './service.ts'
 import type { Decides, Step, Story } from './story.ts'
 
-/** Plays a story with a decider. Returns for each run the lines that are compared. */
-export async function play(story: Story, decider: Decider): Promise<readonly string[][]> {
-  const stage = { ram: new Ram(decider.core), service: new Service(story.service), decider }
-  const runs: string[][] = []
-  for (const step of story.steps) {
-    await beginStep(stage, step)
-    for (;;) {
-      const waiting = nextWaitingRun(stage.ram)
-      if (waiting === undefined) break
-      const lines: string[] = []
-      runs.push(lines)
-      if (!(await playRun(stage, step, waiting, lines))) break
-    }
-    for (const each of step.decides) await takeDecision(stage.ram, each)
-    stage.ram.now += step.ahead
-  }
-  return runs
-}
-
+/** Plays a story with a decider: what each step says, and how it leaves the service. */
 export async function playSteps(story: Story, decider: Decider) {
   const stage = { ram: new Ram(decider.core), service: new Service(story.service), decider }
   const steps: { lines: string[]; after: string }[] = []

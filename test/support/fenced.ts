@@ -1,4 +1,4 @@
-import { type Fenced, FencedRun } from '../../src/store/fenced-run.ts'
+import { FencedRun } from '../../src/store/fenced-run.ts'
 import type { Store } from '../../src/store/open.ts'
 import { beginRun, findRun } from '../../src/store/runs.ts'
 import { QUICK } from './times.ts'
@@ -13,13 +13,4 @@ export async function beginFenced(
   await beginRun(db, lease, number, run.target)
   await lease[Symbol.asyncDispose]()
   return new FencedRun(db, { run: number, epoch: lease.epoch })
-}
-
-/** Begins a waiting run and writes something of it. */
-export async function writeFenced<T>(
-  store: Pick<Store, 'db' | 'leases'>,
-  number: number,
-  work: (trx: Fenced) => Promise<T>,
-): Promise<T> {
-  return (await beginFenced(store, number)).write(work)
 }

@@ -1,5 +1,5 @@
-import type { BlockParams } from '../../src/core/block.ts'
-import type { NoticeParams, NotMade, UnconfirmedParams } from '../../src/core/notice.ts'
+import type { BlockParams, KeyFacts } from '../../src/core/block.ts'
+import type { NoticeParams, UnconfirmedParams } from '../../src/core/notice.ts'
 
 type All<Params> = { readonly [Code in keyof Params]: Params[Code] }
 
@@ -9,14 +9,6 @@ export function plantedNotices(text: string, id: number): All<NoticeParams> {
   const faulty = { ...from, fault: text }
   const some = { examples: [text, text], total: 40 }
   const user = { name: text, email: text }
-  const notMade: NotMade = {
-    op: 'update-user',
-    name: text,
-    email: text,
-    field: 'email',
-    added: 1,
-    removed: 2,
-  }
   const email = { ...from, email: text, why: 'no-address' } as const
   return {
     unreadable: faulty,
@@ -39,22 +31,9 @@ export function plantedNotices(text: string, id: number): All<NoticeParams> {
     'other-id-form': { form: 'guid' },
     'unknown-id': { similar: text, isOtherKind: false },
     excluded: { list: 'include', from: text },
-    protected: { isUndo: false },
+    protected: {},
     'value-kept': { ...from, fields: ['email', 'name'] },
-    'seen-again': {},
-    'kept-by-policy': { policy: text, isAbsent: true },
-    'kept-unproved': { unreadable: 1 },
     'membership-differs': { group: text, added: 1, removed: 2 },
-    'in-grace': { ...notMade, since: text, until: text },
-    unproved: {
-      ...notMade,
-      wait: { code: 'container-emptied', params: { container: text, wasFound: true } },
-    },
-    reborn: notMade,
-    'members-kept': { group: text, isPart: true, reason: unconfirmed(text) },
-    quarantined: { answer: text },
-    'does-not-converge': { how: 'not-kept' },
-    rejected: { ...notMade, rejections: [{ by: text, at: text, run: 1, release: 'alone' }] },
     'changed-since': { run: 1, how: 'values', now: user, did: 'wrote', values: user },
     'not-restored': { run: 1, how: 'members-missing', name: text, ...some },
     'read-back': { op: 'create-user', changes: 2 },
@@ -81,19 +60,19 @@ export function plantedBlocks(text: string): Partial<All<BlockParams>> {
       keys: [text],
       isLater: false,
     },
-    'left-out': { by: text, run: 1 },
     'server-not-newer': { ...server, how: 'older', since: text, until: text, needsApproval: true },
-    'container-emptied': { kind: 'user', container: text, absent: 1, leftFilter: 1, wasFound: true },
-    'group-emptied': { how: 'no-members', group: text, had: 1, reason: unconfirmed(text) },
-    'nested-group-absent': {
-      group: text,
-      how: 'still-listed',
-      removals: 1,
-      groups: some,
-      listedBy: some,
-      unresolved: some,
-    },
-    'members-unproved': { groups: 1, reason: unconfirmed(text) },
+    'container-emptied': { kind: 'user', container: text, absent: 1, leftFilter: 1 },
+    'group-emptied': { how: 'not-shown', groups: some, lists: some, attributes: [text], removals: 1 },
+  }
+}
+
+/** As above, of one blocked change. */
+export function plantedKeyFacts(text: string): Partial<All<KeyFacts>> {
+  return {
+    rejected: { run: 1, by: text, at: '2026-11-29T07:00:00.000Z', reason: text },
+    quarantine: { answer: text },
+    'removals-not-confirmed': unconfirmed(text),
+    'group-emptied': { how: 'not-shown', dn: text, attribute: text, had: 9 },
   }
 }
 

@@ -1,21 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { AccessManagementClient } from '../../src/api/client/client.ts'
-import type { ApproveRequest } from '../../src/operations/control.ts'
+import type { DecisionRequest } from '../../src/operations/control.ts'
 import { createLocalControl } from '../../src/operations/local.ts'
 import { Executor, type ExecutorDeps } from '../../src/sync/executor.ts'
-import type { SyncSetup } from '../../src/sync/pass.ts'
+import type { SyncSetup } from '../../src/sync/session.ts'
 import type { Sighting } from '../../src/core/entries/recheck.ts'
 import type { DirectorySnapshot, SourceSnapshot } from '../../src/core/entries/snapshot.ts'
 import { createLog } from '../../src/base/log/log.ts'
-import type { Grace } from '../../src/core/plan/grace.ts'
+import type { Grace } from '../../src/core/checks/run-facts.ts'
 import type { Options } from '../../src/core/plan/configuration.ts'
-import type { GuardLimits } from '../../src/core/plan/guards.ts'
-import type { PlanRules } from '../../src/core/plan/inputs.ts'
+import type { GuardLimits } from '../../src/core/checks/limits.ts'
+import type { DiffRules } from '../../src/core/diff/rules.ts'
 import type { Part } from '../../src/core/plan/part/part.ts'
 import { type Ticket, changesQueueName } from '../../src/sync/apply/job.ts'
 import { ReadPause } from '../../src/sync/apply/read-pause.ts'
 import { ChangeWorker } from '../../src/sync/apply/worker.ts'
 import type { ReadOptions, Source } from '../../src/source/source.ts'
+import { type ChangeRecord, changesWhere } from '../../src/store/change-list.ts'
+import { exitCodeOf } from './exit-code.ts'
 import { addRun, findRun, listRuns, type RunRecord, type NewRun } from '../../src/store/runs.ts'
 import { lookBack } from '../../src/target/look-back.ts'
 import { readDirectory } from '../../src/target/read-directory.ts'
@@ -45,12 +48,12 @@ export interface SyncHarnessOptions {
   readonly token: () => string
   readonly company: MutableCompany
   /** Overrides of the default rules: policy `mirror`, members are written, all domains are allowed. */
-  readonly rules?: Partial<PlanRules>
-  /** The most deletes of users that no guard holds; 1 million by default. */
+  readonly rules?: Partial<DiffRules>
+  /** The most deletes of users without an approval; 1 million by default. */
   readonly maxUserDeletes?: number
   readonly minSourceUsers?: number
-  /** How long a hold lasts; a week by default. */
-  readonly holdMs?: number
+  /** When an approval ends that no run used; after a week by default. */
+  readonly approvalsExpireAfterMs?: number
   /** Default: nothing waits. */
   readonly grace?: Partial<Grace>
   /** What the configuration says, as far as it decides who is in; the same for each run by default. */
@@ -95,10 +98,14 @@ export interface SyncHarness extends AsyncDisposable {
   readonly waitForEnd: (run: number) => Promise<RunRecord>
   /** What an operator's commands do to this sync. */
   readonly control: ReturnType<typeof createLocalControl>
-  /** Approves what this run holds, or a part of it, and executes what follows. Resolves with the newest run. */
-  readonly approve: (run: number, more?: Partial<ApproveRequest>) => Promise<RunRecord>
+  /** Approves what this run asked about, or a part of it, and executes what follows. Resolves with the newest run. */
+  readonly approve: (run: number, more?: Partial<DecisionRequest>) => Promise<RunRecord>
   /** Undoes this run, or a part of it, also where that is held. Resolves with the run that did it. */
   readonly undo: (run: number, part?: Part) => Promise<RunRecord>
+  /** What a command that waited for this run would exit with now. */
+  readonly exitCode: (run: RunRecord | Promise<RunRecord>) => Promise<number>
+  /** What a run blocks, each as `OP ID CODE…`. */
+  readonly blocked: (run: RunRecord) => Promise<readonly string[]>
   /** The error codes in the log. */
   readonly codes: () => string[]
   /** The messages in the log, without their fields. */
@@ -154,7 +161,7 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
       minSourceUsers: options.minSourceUsers ?? NO_LIMITS.minSourceUsers,
       users: { ...NO_LIMITS.users, maxDeletes: options.maxUserDeletes ?? NO_LIMITS.users.maxDeletes },
     },
-    holdMs: options.holdMs ?? 7 * 86_400_000,
+    approvalsExpireAfterMs: options.approvalsExpireAfterMs ?? 7 * 86_400_000,
     grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false, ...options.grace },
     options: options.options ?? {},
     queue: opened.backend.createQueue<Ticket>(changesQueueName(sync)),
@@ -242,12 +249,12 @@ export function openSyncHarness(opened: OpenBackend, options: SyncHarnessOptions
   }
 }
 
-/** What a person does with commands, and the runs that follow. */
+/** What an operator does with commands, and the runs that follow. */
 function commandsOn(
   db: OpenBackend['store']['db'],
   { sync, target }: Pick<RunRecord, 'sync' | 'target'>,
   { work, getRun }: Pick<SyncHarness, 'work' | 'getRun'>,
-): Pick<SyncHarness, 'newestRun' | 'control' | 'approve' | 'undo'> {
+): Pick<SyncHarness, 'newestRun' | 'control' | 'approve' | 'undo' | 'exitCode' | 'blocked'> {
   const targets = new Map([[sync, target]])
   const control = createLocalControl({ db, targets, wake: async () => undefined })
 
@@ -256,8 +263,8 @@ function commandsOn(
     return getRun(newest!.run)
   }
 
-  async function approve(run: number, more?: Partial<ApproveRequest>): Promise<RunRecord> {
-    await control.approve({ run, by: 'ana', ...more })
+  async function approve(run: number, more?: Partial<DecisionRequest>): Promise<RunRecord> {
+    await control.approve({ run, by: 'ana', isAll: true, ...more })
     await work()
     return newestRun()
   }
@@ -269,7 +276,18 @@ function commandsOn(
     return undone.state === 'held' ? approve(number) : undone
   }
 
-  return { newestRun, control, approve, undo }
+  return {
+    newestRun,
+    control,
+    approve,
+    undo,
+    exitCode: (run) => exitCodeOf(db, run),
+    blocked: async (run) => (await changesWhere(db, run, sql`c.state = 'blocked'`)).map(blockedText),
+  }
+}
+
+function blockedText({ change: { op, id }, reasons }: ChangeRecord): string {
+  return [op, id, ...reasons.map(({ code }) => code)].join(' ')
 }
 
 /** Reads the company anew each time. */

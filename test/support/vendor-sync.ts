@@ -10,9 +10,9 @@ import type { VendorServer } from './vendor-server.ts'
 export interface Ended {
   readonly run: number
   readonly code: number | null
-  /** What waits, each as `GUARD CHANGES`, sorted. */
-  readonly findings: readonly string[]
-  /** The sentences of the findings, one a line. */
+  /** What blocks changes, each as `CODE CHANGES`, sorted. */
+  readonly blocks: readonly string[]
+  /** The sentences of the blocks, one a line. */
   readonly why: string
   /** The changes that were made, each as `create-user ann`: with the e-mail before the `@`, or the name of a group. */
   readonly done: readonly string[]
@@ -32,8 +32,8 @@ export interface VendorSync extends AsyncDisposable {
   readFrom(server: VendorServer, places: Places): Promise<void>
   run(): Promise<Ended>
   approve(run: number): Promise<number | null>
-  /** Whether a person is still asked about what this run found. */
-  isHeld(run: number): Promise<boolean>
+  /** Whether an operator is still asked about what this run showed. */
+  asks(run: number): Promise<boolean>
   seen(): Promise<Seen>
 }
 
@@ -56,23 +56,23 @@ export async function openVendorSync(server: VendorServer, places: Places): Prom
     readFrom: (other, next) => odd.configure(sourceOf(other, next)),
     async run() {
       const { code, lines, stderr } = await odd.site.json('sync', 'odd')
-      const { run, breaches, changes }: RunView = lines[0]
+      const { run, blocks, changes }: RunView = lines[0]
       return {
         run,
         code,
         stderr,
-        findings: breaches.map(({ code: reason, changes: waiting }) => `${reason} ${waiting}`).toSorted(),
-        why: breaches.map((breach) => blockText(breach)).join('\n'),
+        blocks: blocks.map(({ code: reason, changes: named }) => `${reason} ${named}`).toSorted(),
+        why: blocks.map((block) => blockText(block)).join('\n'),
         done: changes
           .filter(({ state }) => state === 'applied')
           .map(({ change }) => `${change.op} ${labelOf(change)}`)
           .toSorted(),
       }
     },
-    approve: async (run) => (await odd.site.run('approve', String(run))).code,
-    async isHeld(run) {
+    approve: async (run) => (await odd.site.run('approve', String(run), '--all')).code,
+    async asks(run) {
       const { lines } = await odd.site.json('runs', String(run))
-      return lines[0].hold === 'open'
+      return lines[0].questions > 0
     },
     async seen() {
       const { users, groups } = await readService(eye)

@@ -19,11 +19,6 @@ test('every protection can be removed, and names a test that exists', () => {
   expect(problemsOf(readProtections(), readText)).toEqual([])
 })
 
-test('every part of the decider that only the net takes out can be removed', () => {
-  const text = readText('test/net/take-outs.diff') ?? ''
-  expect(problemsOf(parseTable(text), readText)).toEqual([])
-})
-
 test('a protection of several edits, and one whose test is in an imported module, fit', () => {
   const table = `# Guards
 

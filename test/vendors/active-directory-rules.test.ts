@@ -74,8 +74,12 @@ async function truth(more: Partial<TruthRules> = {}) {
 
 interface Planned {
   readonly run: number
-  readonly breaches: readonly { readonly code: string }[]
-  readonly changes: readonly { readonly change: { op: string; id: string; why?: string } }[]
+  readonly blocks: readonly { readonly code: string }[]
+  readonly changes: readonly {
+    readonly change: { op: string; id: string; why?: string }
+    readonly state: string
+    readonly reasons: readonly { readonly code: string }[]
+  }[]
   readonly notices: readonly Notice[]
 }
 
@@ -230,8 +234,8 @@ test('the global catalog of another domain shows no members of its groups, and t
 })
 
 test('members tell the truth of direct membership, and a person is asked about groups that it empties', async () => {
-  const { run, breaches } = await sync({ groups: { nested: 'direct', membersFrom: 'memberOf' } }, 3)
-  expect(new Set(breaches.map((breach) => breach.code))).toEqual(
+  const { run, blocks } = await sync({ groups: { nested: 'direct', membersFrom: 'memberOf' } }, 3)
+  expect(new Set(blocks.map((breach) => breach.code))).toEqual(
     new Set(['configuration-changed', 'group-emptied']),
   )
   const approved = await odd.site.json('approve', String(run))
@@ -270,8 +274,9 @@ test('who is disabled stays, is left as it is, or goes, and waits for a day or a
 
   await server.modify(switched(colleague, '544'))
   const back = await plan({ groups, users: { disabled: 'delete' } })
-  const waiting = back.notices.filter(({ code }) => code === 'reborn')
-  expect([back.changes, waiting.map(({ id }) => id)]).toEqual([[], [ines]])
+  expect(back.changes.map(({ change, state, reasons }) => [change.id, state, reasons[0]?.code])).toEqual([
+    [ines, 'blocked', 'recently-deleted'],
+  ])
 })
 
 function isActive(entry: Entry): boolean {

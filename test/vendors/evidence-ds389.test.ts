@@ -78,7 +78,7 @@ afterAll(() => stack.disposeAsync())
 
 async function begin(places: Places): Promise<VendorSync> {
   const sync = await openVendorSync(server, places)
-  expect(await sync.run()).toMatchObject({ code: 0, findings: [], stderr: '' })
+  expect(await sync.run()).toMatchObject({ code: 0, blocks: [], stderr: '' })
   return sync
 }
 
@@ -106,17 +106,17 @@ test('a unit below a base that becomes unreadable: its people stay in their grou
   const allow = await deny(HIDDEN, '(targetattr = "*")')
   await server.modify(hire('f900', FIRM) + fire('f001', FIRM))
   const held = await sync.run()
-  expect(held).toMatchObject({ code: 3, findings: ['container-emptied 25'], stderr: '' })
+  expect(held).toMatchObject({ code: 3, blocks: ['container-emptied 25'], stderr: '' })
   expect(held.why).toContain(`"${HIDDEN}"`)
   expect(held.done).toEqual(['create-user f900', 'delete-user f001'])
   const rest = STAFF.slice(1)
   const wanted = { people: [...rest, 'f900', ...SECRET], groups: { Everybody: [...rest, ...SECRET] } }
   expect(await sync.seen()).toMatchObject(wanted)
-  expect(await sync.run()).toMatchObject({ code: 3, findings: ['container-emptied 25'], done: [] })
+  expect(await sync.run()).toMatchObject({ code: 3, blocks: ['container-emptied 25'], done: [] })
 
   await allow()
-  expect(await sync.run()).toMatchObject({ code: 0, findings: [], done: [] })
-  expect(await sync.isHeld(held.run)).toBe(false)
+  expect(await sync.run()).toMatchObject({ code: 0, blocks: [], done: [] })
+  expect(await sync.asks(held.run)).toBe(false)
   expect(await sync.seen()).toMatchObject(wanted)
 })
 
@@ -127,19 +127,19 @@ test('a group whose members become unreadable keeps them until a person decides,
   const more = all(TEAMS, PLAYERS.slice(2))
   await server.modify(changeValues(`cn=Growing,${TEAMS}`, 'add', 'member', more))
   const held = await sync.run()
-  expect(held).toMatchObject({ code: 3, findings: ['group-emptied 1'], done: ['set-members Growing'] })
+  expect(held).toMatchObject({ code: 3, blocks: ['group-emptied 1'], done: ['set-members Growing'] })
   expect(held.why).toContain(
     'group "Shut" had 8 members and has none; perhaps the bind account cannot read them',
   )
   expect((await sync.seen()).groups).toEqual({ Shut: PLAYERS, Growing: PLAYERS })
 
   await allow()
-  expect(await sync.run()).toMatchObject({ code: 0, findings: [], done: [] })
-  expect(await sync.isHeld(held.run)).toBe(false)
+  expect(await sync.run()).toMatchObject({ code: 0, blocks: [], done: [] })
+  expect(await sync.asks(held.run)).toBe(false)
 
   await server.modify(ldif(shut, { changetype: ['modify'], delete: ['member'] }))
   const emptied = await sync.run()
-  expect(emptied).toMatchObject({ code: 3, findings: ['group-emptied 1'], done: [] })
+  expect(emptied).toMatchObject({ code: 3, blocks: ['group-emptied 1'], done: [] })
   expect(await sync.approve(emptied.run)).toBe(0)
   expect((await sync.seen()).groups).toEqual({ Shut: [], Growing: PLAYERS })
 })
@@ -156,11 +156,11 @@ test('a server that an older export was imported into: who is lost waits for a s
   await server.restore(without(backup, lost, other))
   const lostAt = Date.now()
   const first = await sync.run()
-  expect(first).toMatchObject({ code: 4, findings: ['reborn 1'], done: [] })
+  expect(first).toMatchObject({ code: 4, blocks: ['recently-deleted 1'], done: [] })
   const people = [lost, other, ...staying, 'a100']
   const groups = { Archive: people.slice(0, -1) }
   expect(await sync.seen()).toMatchObject({ people, groups })
-  expect(await sync.run()).toMatchObject({ code: 4, findings: ['reborn 1'], done: [] })
+  expect(await sync.run()).toMatchObject({ code: 4, blocks: ['recently-deleted 1'], done: [] })
 
   // An administrator who knows of the import need not wait for an hour.
   await sync.readFrom(server, { ...places, more: { confirmAfter: '3s' } })
@@ -169,7 +169,7 @@ test('a server that an older export was imported into: who is lost waits for a s
   expect(Date.now() - lostAt).toBeGreaterThan(3000)
   expect(next).toMatchObject({
     code: 4,
-    findings: ['reborn 1'],
+    blocks: ['recently-deleted 1'],
     done: ['delete-user a100', `delete-user ${lost}`, `delete-user ${other}`].toSorted(),
   })
   expect(await sync.seen()).toMatchObject({ people: staying, groups: { Archive: staying } })

@@ -14,7 +14,7 @@ export interface UserEntry {
 export interface GroupEntry {
   readonly id: string
   readonly name: string
-  /** User ids without duplicates, sorted by code unit. */
+  /** Ids of users that were read, without duplicates, sorted by code unit. */
   readonly members: readonly string[]
   readonly from: string
 }

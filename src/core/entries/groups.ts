@@ -89,11 +89,6 @@ export function* flatten(groups: ListedGroups, group: ListedGroup): Steps<Iterab
   return users
 }
 
-/** The normal DNs of members that the group itself lists, and that are no entry of the read. */
-export function unresolvedOf({ lists }: ListedGroup): readonly string[] {
-  return lists.flatMap(({ unresolved }) => unresolved)
-}
-
 /** The groups whose lists make up the members of a group, by its id: itself and all groups within it. */
 export function* createWithin(lists: GroupLists | undefined): Steps<(id: string) => readonly ListedGroup[]> {
   const groups: ListedGroups = lists?.groups ?? new Map()

@@ -1,5 +1,5 @@
 import type { DirectoryUser, UserEntry } from './entry.ts'
-import type { Steps } from '../../base/steps.ts'
+import { forEachInSteps, type Steps } from '../../base/steps.ts'
 import { DIRECTORY, type Side, SOURCE, type UserTable } from './user-table.ts'
 
 /** The users of one side of a `UserTable` by external id. An entry is built on access. */
@@ -118,12 +118,6 @@ function tableOf({ source, directory }: BothSides): UserTable | undefined {
   return source.table === directory.table ? source.table : undefined
 }
 
-export function isAlike(sides: BothSides, id: string): boolean {
-  const table = tableOf(sides)
-  const row = table?.find(id, SOURCE) ?? -1
-  return row >= 0 && table?.isOnBoth(row) === true
-}
-
 /** The users of the source without those known to be equal on both sides. */
 export function* differingUsers(sides: BothSides): Generator<UserEntry, void> {
   const { source } = sides
@@ -154,11 +148,13 @@ export function* sharingEmail(sides: BothSides): Steps<{
     return { source: [...sides.source.values()], directory: [...sides.directory.values()] }
   const rows = yield* table.rowsSharingEmail()
   return {
-    source: entriesOf(rows, sides.source as SourceUsers),
-    directory: entriesOf(rows, sides.directory as DirectoryUsers),
+    source: yield* entriesOf(rows, sides.source as SourceUsers),
+    directory: yield* entriesOf(rows, sides.directory as DirectoryUsers),
   }
 }
 
-function entriesOf<E>(rows: readonly number[], users: UsersOfSide<E>): E[] {
-  return rows.filter((row) => users.isRow(row)).map((row) => users.entryOf(row))
+function* entriesOf<E>(rows: readonly number[], users: UsersOfSide<E>): Steps<E[]> {
+  const entries: E[] = []
+  yield* forEachInSteps(rows, (row) => users.isRow(row) && entries.push(users.entryOf(row)))
+  return entries
 }

@@ -20,8 +20,6 @@ export interface Baseline {
   readonly containers: readonly string[]
   /** For each entry a hash of its id (53 bits) and the number of its container (11 bits), sorted. */
   readonly entries: BigUint64Array
-  /** Containers and branches that lost all their entries, and whose entries need approval. */
-  readonly emptied: readonly string[]
 }
 
 /** Absent entries that were not deleted count in their old container, so that it does not look smaller than it was. */
@@ -30,7 +28,6 @@ export function* takeBaseline(
   kept?: {
     readonly absent: readonly string[]
     readonly before: Baseline | undefined
-    readonly emptied?: readonly string[]
   },
 ): Steps<Baseline> {
   const numbers = new Map<string, number>()
@@ -51,7 +48,7 @@ export function* takeBaseline(
   const numberOf = new Map(containers.map((container, index) => [container, index]))
   const renumbered = all.map((container) => numberOf.get(cut(container, depth)) ?? 0)
   const entries = yield* places.sorted(renumbered)
-  return { depth, containers, entries, emptied: kept?.emptied ?? [] }
+  return { depth, containers, entries }
 }
 
 class Places {
@@ -122,12 +119,10 @@ export function containerOf({ entries, containers }: Baseline, id: string): stri
   return containers[Number(found & CONTAINER_MASK)]
 }
 
-/** A container that lost all its entries, now or before, and those that are absent from the whole read. */
+/** A container that lost all its entries, and those that are absent from the whole read. */
 export interface EmptiedContainer {
   readonly container: string
   readonly ids: readonly string[]
-  /** An earlier read found it, and its entries still need approval. */
-  readonly wasFound: boolean
 }
 
 /** Fewer absent entries do not indicate an unreadable container. */
@@ -136,8 +131,7 @@ const MIN_ABSENT = 5
 /**
  * Finds the containers from which at least `MIN_ABSENT` entries are absent and which have no entries left: either
  * directly in it, or in everything below it. Below counts only where more entries are absent than moved away, because a
- * reorganisation empties whole branches and some of their users leave. A container that was found before is found again
- * as long as any of its entries is absent: entries that came back or are new there prove nothing about the others.
+ * reorganisation empties whole branches and some of their users leave.
  *
  * @param eachPlace the containers of this read's entries
  * @param absent ids of the directory that the read lacks
@@ -156,9 +150,7 @@ export function* findEmptied(
   const emptied = new Map<string, string[]>()
   const suspicious: [container: string, ids: readonly string[]][] = []
   for (const [container, ids] of absentIn) {
-    const known = foundBefore(before, container)
-    if (known !== undefined) addAll(listAt(emptied, known), ids)
-    else if (!left.has(container)) suspicious.push([container, ids])
+    if (!left.has(container)) suspicious.push([container, ids])
   }
   if (suspicious.length > 0) {
     const counts = yield* countAbsent(before, yield* takeBaseline(eachPlace))
@@ -175,32 +167,8 @@ export function* findEmptied(
     }
   }
   const found: EmptiedContainer[] = []
-  for (const [container, ids] of emptied) {
-    const wasFound = before.emptied.includes(container)
-    found.push({ container, ids: yield* sortedUniqueInSteps(ids), wasFound })
-  }
+  for (const [container, ids] of emptied) found.push({ container, ids: yield* sortedUniqueInSteps(ids) })
   return found
-}
-
-/** The containers found before to which any of these absent entries belongs. */
-export function* stillEmptied(before: Baseline, absent: readonly string[]): Steps<string[]> {
-  if (before.emptied.length === 0) return []
-  const names = new Set<string>()
-  yield* forEachInSteps(absent, (id) => {
-    const container = containerOf(before, id)
-    const name = container && foundBefore(before, container)
-    if (name !== undefined) names.add(name)
-  })
-  return [...names]
-}
-
-/** The container or branch found before that holds this one, or is in it where deeper ones do not count. */
-function foundBefore({ emptied, depth }: Baseline, container: string): string | undefined {
-  const isCut = partsOf(container).length === depth
-  return emptied.find(
-    (name) =>
-      container === name || container.endsWith(`,${name}`) || (isCut && name.endsWith(`,${container}`)),
-  )
 }
 
 /** By the DN of a branch: a container and everything below it. */

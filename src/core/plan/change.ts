@@ -120,52 +120,11 @@ export function kindOf(op: Op): Kind {
 
 /**
  * A hash of the change on canonical values, 32 hexadecimal digits: equal for changes with the same effect on the same
- * entry. Approvals, rejections and the quarantine identify changes by it. It covers `takes`, so a change that was
+ * entry. Journal and quarantine identify changes by it. It covers `takes`, so a change that was
  * refused because its e-mail was taken gets a new fingerprint when the e-mail is free, and is retried at once.
  */
 export function fingerprint(change: Change): string {
   return fingerprintOf(change.op, change.id, wantedValues(change))
-}
-
-/**
- * The fingerprints that a rejection of this change rejects too, because another read may want only one part: each value
- * of an update, a create without the e-mail, and each added or removed member.
- */
-export function partFingerprints(change: Change): readonly string[] {
-  const { op, id } = change
-  if (op === 'update-user') {
-    const updates = updatesOfOneValue(change)
-    return updates.length === 1 ? [] : updates.map(fingerprint)
-  }
-  if (op === 'create-user') {
-    const { email: _, ...want } = change.want
-    return change.want.email === undefined ? [] : [fingerprint({ op, id, want })]
-  }
-  if (op !== 'set-members') return []
-  const { added, removed } = membersDifference(change)
-  return [
-    ...added.map((member) => memberFingerprint(id, 'added', member)),
-    ...removed.map((member) => memberFingerprint(id, 'removed', member)),
-  ]
-}
-
-/** One update for each value, whatever user has the e-mail. */
-export function updatesOfOneValue(change: UpdateUser): readonly UpdateUser[] {
-  const { op, id, have } = change
-  const { email, name } = change.want
-  return [
-    ...(email === undefined ? [] : [{ op, id, have, want: { email } }]),
-    ...(name === undefined ? [] : [{ op, id, have, want: { name } }]),
-  ]
-}
-
-export function memberFingerprint(group: string, how: 'added' | 'removed', member: string): string {
-  return fingerprintOf('set-members', group, { [how]: member })
-}
-
-/** Also for an entry that no plan deletes. */
-export function deleteFingerprint(kind: Kind, id: string): string {
-  return fingerprintOf(`delete-${kind}`, id, null)
 }
 
 function fingerprintOf(op: Op, id: string, wanted: unknown): string {

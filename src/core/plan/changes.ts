@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { Notice } from '../notice.ts'
 import { sortInSteps } from '../entries/sorting.ts'
 import { forEachInSteps, PART, type Steps } from '../../base/steps.ts'
 import { TextArena } from '../entries/text-arena.ts'
@@ -21,20 +20,8 @@ export interface PlannedChange {
   readonly change: Change
   readonly phase: Phase
   readonly fingerprint: string
-  /** The fingerprint whatever user has the e-mail now; a rejection covers it too. Left out where it is the same. */
-  readonly wish?: string
   /** Deletes: 1 for an entry; for a member list, the removed members without users that the plan deletes. */
   readonly removes: number
-}
-
-export interface Plan {
-  readonly changes: PlannedChanges
-  readonly notices: readonly Notice[]
-  readonly unchanged: number
-  /** The fingerprints of the withheld changes of this plan. */
-  readonly withheld: readonly string[]
-  /** SHA-256 over the fingerprints, in hexadecimal; equal plans have equal digests. */
-  readonly digest: string
 }
 
 /** A change without its values. */
@@ -62,7 +49,6 @@ export class PlannedChanges implements Iterable<PlannedChange> {
   #rows = Buffer.alloc(FIRST_ROWS * ROW_BYTES)
   #count = 0
   readonly #ofGroups = new Map<number, Pick<PlannedChange, 'change' | 'removes'>>()
-  readonly #wishes = new Map<number, string>()
   readonly #counts = new Map<Op, number>()
   #order = new Int32Array(0)
 
@@ -79,7 +65,7 @@ export class PlannedChanges implements Iterable<PlannedChange> {
   }
 
   /** Returns the row, for `setPhase`. Nothing can be read before `order` is done. */
-  add({ change, phase, fingerprint, wish, removes }: PlannedChange): number {
+  add({ change, phase, fingerprint, removes }: PlannedChange): number {
     const row = this.#count
     const at = row * ROW_BYTES
     if (at === this.#rows.length) this.#grow()
@@ -88,7 +74,6 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     this.#rows[at + OP] = OPS.indexOf(change.op)
     this.setPhase(row, phase)
     if (!ARE_OF_USERS.has(change.op)) this.#ofGroups.set(row, { change, removes })
-    if (wish !== undefined) this.#wishes.set(row, wish)
     this.#counts.set(change.op, this.countOf(change.op) + 1)
     this.#count += 1
     return row
@@ -103,15 +88,11 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     this.#order = yield* sortInSteps(this.#count, (a, b) => this.#compare(a, b))
   }
 
-  /** In the same order; changes of groups may be replaced, those of users are as `ofUser` returns them. */
-  *select(
-    choose: (planned: PlannedChange) => PlannedChange | undefined,
-    ofUser: (change: Change) => Change,
-  ): Steps<PlannedChanges> {
-    const chosen = new PlannedChanges((op, id) => ofUser(this.#makeAgain(op, id)))
+  /** Those that pass a test, in the same order. */
+  *select(test: (planned: PlannedChange) => boolean): Steps<PlannedChanges> {
+    const chosen = new PlannedChanges(this.#makeAgain)
     yield* forEachInSteps(this, (planned) => {
-      const change = choose(planned)
-      if (change !== undefined) chosen.add(change)
+      if (test(planned)) chosen.add(planned)
     })
     yield* chosen.order()
     return chosen
@@ -140,10 +121,6 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     for (const row of this.#order) yield this.#fingerprintOf(row)
   }
 
-  *decidable(): Generator<Pick<PlannedChange, 'fingerprint' | 'wish'>, void> {
-    for (const row of this.#order) yield { fingerprint: this.#fingerprintOf(row), ...this.#wishOf(row) }
-  }
-
   /** SHA-256 over the sorted fingerprints, in hexadecimal. */
   *digest(): Steps<string> {
     const digest = createHash('sha256')
@@ -169,12 +146,7 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     if (ofGroup !== undefined) return { ...ofGroup, phase, fingerprint }
     const op = this.#opOf(row) as UserOp
     const change = this.#makeAgain(op, this.#idOf(row))
-    return { change, phase, fingerprint, ...this.#wishOf(row), removes: op === 'delete-user' ? 1 : 0 }
-  }
-
-  #wishOf(row: number): Pick<PlannedChange, 'wish'> {
-    const wish = this.#wishes.get(row)
-    return wish === undefined ? {} : { wish }
+    return { change, phase, fingerprint, removes: op === 'delete-user' ? 1 : 0 }
   }
 
   #fingerprintOf(row: number): string {

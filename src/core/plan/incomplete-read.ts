@@ -4,7 +4,7 @@ import type { DirectorySnapshot, SourceSnapshot } from '../entries/snapshot.ts'
 import { amount } from '../../base/wording.ts'
 import type { Notice } from '../notice.ts'
 import { DirsyncdError } from '../../base/errors.ts'
-import type { Plan } from './changes.ts'
+import type { PlannedChanges } from './changes.ts'
 
 /** Few entries move between read and recheck; with more of them, the read was incomplete. */
 const MOST_MISSED = 2
@@ -31,6 +31,11 @@ export function refuseIncompleteRead(
   }
 }
 
+interface Planned {
+  readonly directory: DirectorySnapshot
+  readonly changes: Pick<PlannedChanges, 'countOf'>
+}
+
 /** More creates than these are not each looked up where the list is proved: that would double a first fill. */
 const MOST_LOOKED_UP = 1000
 
@@ -42,7 +47,7 @@ const MOST_LOOKED_UP = 1000
  * @param lacksCreated the list lacks an entry that was created in the last 24 hours, or that is not known
  */
 export function lookFirst(
-  { directory, plan }: { readonly directory: DirectorySnapshot; readonly plan: Plan },
+  { directory, changes }: Planned,
   before: { readonly users: number; readonly groups: number } | undefined,
   lacksCreated: boolean,
 ): readonly Kind[] {
@@ -50,19 +55,19 @@ export function lookFirst(
   return (['user', 'group'] as const).filter((kind) => {
     const list = kind === 'user' ? 'users' : 'groups'
     const isEmpty = directory[list].size === 0 && (before?.[list] ?? 0) === 0
-    return !isProved || !(isEmpty || plan.changes.countOf(`create-${kind}`) > MOST_LOOKED_UP)
+    return !isProved || !(isEmpty || changes.countOf(`create-${kind}`) > MOST_LOOKED_UP)
   })
 }
 
 /** Names each list of the directory that lacked many of the entries which the run was to create. */
 export function incompleteDirectory(
-  { directory, plan }: { readonly directory: DirectorySnapshot; readonly plan: Plan },
+  { directory, changes }: Planned,
   thereBefore: Readonly<Record<Kind, number>>,
 ): readonly Notice[] {
   const listed = { user: directory.users.size, group: directory.groups.size }
   return (['user', 'group'] as const).flatMap((kind): Notice[] => {
     const there = thereBefore[kind]
-    const creates = plan.changes.countOf(`create-${kind}`)
+    const creates = changes.countOf(`create-${kind}`)
     if (!areMany(there, listed[kind] + creates)) return []
     return [{ kind, id: undefined, code: 'directory-incomplete', params: { there, creates } }]
   })

@@ -3,11 +3,3 @@ export type Policy = 'mirror' | 'upsert' | 'create-only'
 
 /** Whether a sync ignores the members of groups, reports their differences, or writes them. */
 export type Membership = 'off' | 'report' | 'write'
-
-export function mayUpdate(policy: Policy): boolean {
-  return policy !== 'create-only'
-}
-
-export function mayDelete(policy: Policy): boolean {
-  return policy === 'mirror'
-}

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import type { Position, ServerEvidence } from '../entries/evidence.ts'
 import { changedHint, comparePositions, type Difference as PositionDifference } from '../entries/position.ts'
 import type { Difference, NoStateReason, NotNewer, ServerState } from '../block.ts'
-import type { Breach } from './guards.ts'
 
 /** The server of the last good read, stored as JSON. */
 export interface ServerMemory extends Pick<ServerEvidence, 'url' | 'address' | 'hints'> {
@@ -30,15 +29,15 @@ export interface ServerTrouble {
   /** Stable until the server, its database or the last good read changes. */
   readonly token: string
   /** It has lasted for a day, so an operator must decide. */
-  readonly needsPerson: boolean
+  readonly needsApproval: boolean
 }
 
 export interface ServerJudgement {
   readonly scope: ServerScope
   readonly state: ServerState
   readonly trouble: ServerTrouble | undefined
-  /** The token of the trouble that an operator accepted. */
-  readonly accepted?: string
+  /** What an operator accepted. */
+  readonly accepted?: { readonly token: string; readonly params: NotNewer }
   /** The record to save when the run completes. */
   readonly next: ServerMemory
   /**
@@ -59,7 +58,7 @@ export interface Circumstances {
   readonly isAccepted: (token: string) => boolean
 }
 
-const NEEDS_PERSON_AFTER_MS = 24 * 60 * 60 * 1000
+const ASKS_AFTER_MS = 24 * 60 * 60 * 1000
 
 /** Only a position that has all of the known one, or an operator's approval, replaces the known position. */
 export function judgeServer(
@@ -73,15 +72,6 @@ export function judgeServer(
       ? judgeByHints(memory, seen, circumstances)
       : allowed(memory === undefined ? 'first-read' : 'current', memory, seen)
   return judgeDoubt(memory, seen, doubt, circumstances)
-}
-
-/** Blocks because of the server. An approval names the trouble. */
-export function serverFindings({ state, trouble }: ServerJudgement): Breach[] {
-  if (trouble === undefined || state.code !== 'not-newer') return []
-  const { token, needsPerson } = trouble
-  const changes = needsPerson ? [token] : []
-  const waitsFor = needsPerson ? 'person' : 'better-read'
-  return [{ code: 'server-not-newer', params: state.params, changes, waitsFor }]
 }
 
 type Doubt = Pick<NotNewer, 'how' | 'difference'>
@@ -129,22 +119,22 @@ function judgeDoubt(
 ): ServerJudgement {
   const token = tokenOf(memory, seen)
   const server = nameOf(seen)
-  if (isAccepted(token)) {
-    const state: ServerState = { code: 'accepted', params: { server } }
-    const next = remember(seen)
-    return { scope: 'everything', state, trouble: undefined, accepted: token, next, meanwhile: memory }
-  }
   const start = sinceOf(memory, now)
   const end = endOfPatience(start)
-  const needsPerson = now >= end
+  const needsApproval = now >= end
   const [since, until] = [start.toISOString(), end.toISOString()]
+  const params = { ...doubt, server, last: nameOf(memory), since, until, needsApproval }
+  if (isAccepted(token)) {
+    const state: ServerState = { code: 'accepted', params: { server } }
+    const [next, accepted] = [remember(seen), { token, params }]
+    return { scope: 'everything', state, trouble: undefined, accepted, next, meanwhile: memory }
+  }
   const kept = { ...memory, notNewerSince: since }
-  const params = { ...doubt, server, last: nameOf(memory), since, until, needsApproval: needsPerson }
   return {
     // An older server shows deleted entries again; the others lack some that are there.
     scope: doubt.how === 'older' ? 'nothing' : 'additions',
     state: { code: 'not-newer', params },
-    trouble: { token, needsPerson },
+    trouble: { token, needsApproval },
     next: kept,
     withAdditions: doubt.how === 'older' ? undefined : withAdded(kept, seen),
     meanwhile: kept,
@@ -152,7 +142,7 @@ function judgeDoubt(
 }
 
 function endOfPatience(since: Date): Date {
-  return new Date(since.getTime() + NEEDS_PERSON_AFTER_MS)
+  return new Date(since.getTime() + ASKS_AFTER_MS)
 }
 
 /** A position of another database is never reached, and a hidden one cannot be compared. */

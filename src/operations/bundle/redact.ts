@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import type { Until } from '../../core/block.ts'
 import type { NoticeParams } from '../../core/notice.ts'
 import type { RunRecord } from '../../store/runs.ts'
 
@@ -13,14 +14,12 @@ export interface Redaction {
 /** Columns and parameters whose texts are words of the program; also the names of syncs and targets. */
 const WORDS = [
   'code',
-  'decided',
-  'decision',
   'did',
+  'does',
   'error_code',
   'field',
   'fields',
   'form',
-  'hold',
   'how',
   'kind',
   'kinds',
@@ -28,9 +27,10 @@ const WORDS = [
   'mode',
   'names',
   'op',
+  'origin',
   'part',
+  'policy',
   'process',
-  'release',
   'state',
   'stop_code',
   'sync',
@@ -40,7 +40,6 @@ const WORDS = [
   'trigger',
   'verdict',
   'version',
-  'waitsFor',
   'why',
 ] as const
 
@@ -77,6 +76,9 @@ const SENTENCES: ReadonlySet<string> = new Set(
   'answer detail error fault message reason stop_reason text'.split(' '),
 )
 
+/** What ends a block, or a time. */
+const UNTIL: ReadonlySet<string> = new Set<Until>(['decision', 'time', 'read', 'configuration', 'service'])
+
 const TIMES: ReadonlySet<string> = new Set(['after', 'at', 'since', 'until'])
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 
@@ -103,5 +105,6 @@ export function hashOf(text: string, { salt }: Redaction): string {
 }
 
 function isShown(text: string, name: string, { withTexts }: Redaction): boolean {
+  if (name === 'until' && UNTIL.has(text)) return true
   return SHOWN.has(name) || (withTexts && SENTENCES.has(name)) || (TIMES.has(name) && TIME.test(text))
 }

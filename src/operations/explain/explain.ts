@@ -1,19 +1,24 @@
+import { inTurns } from '../../base/turns.ts'
+import { withoutExpired } from '../../core/ledger.ts'
+import { Decisions } from '../../core/decisions.ts'
 import type { DirectoryGroup, DirectoryUser, Kind, UserEntry } from '../../core/entries/entry.ts'
 import { canonicalEmail } from '../../core/entries/normalize.ts'
+import { type Faulty, isNotice } from '../../core/notice.ts'
 import { changeSince } from '../../core/plan/configuration.ts'
 import type { Found } from '../../source/source.ts'
-import { type EntryKey, waitingMembershipsOf } from '../../store/entry-history.ts'
-import { lastOptions } from '../../store/last-good.ts'
+import { loadStates } from '../../store/check-states.ts'
+import { unconverged } from '../../store/convergence.ts'
+import type { EntryKey } from '../../store/entry-history.ts'
 import { deletedIdsLastDay } from '../../store/journal.ts'
-import { recallReasons } from '../../sync/memory.ts'
-import type { Explanation, ExplainRequest, Match, Nobody, SourceSide, Story } from '../story.ts'
+import { loadLedger } from '../../store/ledgers.ts'
+import { quarantined } from '../../store/quarantine.ts'
 import { listPaused } from '../paused.ts'
-import { historyOf, holdOf } from './history.ts'
-import { judge, type Judged, type PlanFacts } from './judge.ts'
+import type { Explanation, ExplainRequest, Match, Nobody, SourceSide, Story } from '../story.ts'
+import { blockedIn, historyOf, reasonsOfRun } from './history.ts'
+import { type EntryFacts, judgeEntry, type Judged } from './judge.ts'
 import { matchesOf, matchOf } from './matches.ts'
 import { membersInQuestion } from './members.ts'
 import { type Asked, askDirectory, askSource, type ExplainDeps } from './sides.ts'
-import { type Faulty, isNotice } from '../../core/notice.ts'
 
 /** A shared mailbox may have many users. */
 const MOST_SHARING = 10
@@ -53,20 +58,13 @@ async function storyOf(
   const entries = found?.entries ?? []
   const directory = key === undefined ? { error: null, entry: null } : await askDirectory(deps, key)
   const history = await historyOf(deps, key)
-  const judged = found === null ? undefined : await judgeEntry(deps, found, directory.entry, key)
-  const planned = directory.error === null ? judged?.planned : undefined
-  const difference = judged?.difference
-  const sameMembers = judged?.sameMembers ?? null
-  const { held, ...hold } = await holdOf(
-    deps,
-    { kind, id: id ?? '' },
-    planned ?? difference,
-    sameMembers !== null,
-  )
+  const known = await knownOf(deps, key)
+  const judged = found === null ? undefined : await judge(deps, found, directory.entry, key, known)
+  const isAsked = directory.error === null && judged !== undefined
+  const { groups, ...blocked } = await blockedOf(deps, history.lastRun?.run, key, judged, known)
   const holders =
     found === null || entries.length > 0 ? [] : await emailHolders(deps, found, directory.entry ?? match)
-  const membership = judged?.membership ?? 'off'
-  const completed = await lastOptions(deps.db, deps.target.sync)
+  const { configuration } = known.states
   return {
     result: 'one',
     sync,
@@ -76,23 +74,39 @@ async function storyOf(
     ...namesOf(match, directory.entry, entries[0] && matchOf(entries[0])),
     source: sourceSide(answer, [...(judged?.sameEmail ?? []).map(holderOf), ...holders]),
     directory,
-    change: directory.error === null ? (held ?? difference ?? null) : null,
+    difference: isAsked ? judged.difference : null,
+    planned: isAsked ? judged.planned : null,
+    ...(isAsked ? blocked : NOT_BLOCKED),
+    groups: judged?.membership === 'write' ? groups : [],
     notices: judged?.notices ?? [],
-    waitingMemberships:
-      key?.kind === 'user' && membership === 'write'
-        ? await waitingMembershipsOf(deps.db, deps.target, key.id)
-        : [],
     paused: (await listPaused(deps.db)).find((pause) => pause.sync === sync) ?? null,
     ...history,
-    planned,
-    isAbsenceKnown: judged?.isAbsenceKnown === true,
-    membership,
-    sameMembers,
+    isAbsenceKnown: key !== undefined && known.states.grace?.[kind].has(key.id) === true,
+    membership: judged?.membership ?? 'off',
+    sameMembers: judged?.sameMembers ?? null,
     sharesEmails: deps.rules.emails === 'shared',
-    configurationChange: changeSince(completed, deps.options),
-    completedRun: completed?.run ?? null,
-    ...hold,
+    configurationChange: changeSince(configuration, deps.options) ?? null,
+    completedRun: configuration?.run ?? null,
   }
+}
+
+const NOT_BLOCKED: Pick<Story, 'reasons' | 'question'> = { reasons: [], question: null }
+
+/** What the entry alone shows, then what only a run can see. */
+async function blockedOf(
+  deps: ExplainDeps,
+  lastRun: number | undefined,
+  key: EntryKey | undefined,
+  judged: JudgedEntry | undefined,
+  { decisions }: Known,
+): Promise<Pick<Story, 'reasons' | 'question' | 'groups'>> {
+  const { rows, groups } = await blockedIn(deps, lastRun, key)
+  const own = (judged?.reasons ?? []).map((reason) => ({ ...reason, run: null }))
+  if (judged === undefined || lastRun === undefined) return { reasons: own, question: null, groups }
+  const isOfMembers = key?.kind === 'group' && judged.sameMembers === null
+  const { reasons, question } = reasonsOfRun(lastRun, rows, judged, decisions, isOfMembers)
+  const codes = new Set(own.map(({ code }) => code))
+  return { reasons: [...own, ...reasons.filter(({ code }) => !codes.has(code))], question, groups }
 }
 
 function sourceSide({ found, error }: Asked, sameEmail: SourceSide['sameEmail']): SourceSide {
@@ -142,36 +156,56 @@ function namesOf(
   return { name: wanted?.name ?? there?.name ?? known.name, email: wanted?.email ?? email }
 }
 
+/** What the store keeps for the next run. */
+type Known = Pick<EntryFacts, 'states' | 'decisions' | 'refusals' | 'now'>
+
+async function knownOf(
+  { db, target, approvalsExpireAfterMs }: ExplainDeps,
+  key: EntryKey | undefined,
+): Promise<Known> {
+  const now = new Date()
+  const { ledger } = await loadLedger(db, { ...target, origin: 'sync' })
+  const inQuarantine = await quarantined(db, target.sync, target.target)
+  return {
+    states: await loadStates(db, target),
+    decisions: new Decisions(await inTurns(withoutExpired(ledger, now, approvalsExpireAfterMs))),
+    refusals: [
+      ...inQuarantine.filter(({ id }) => id === key?.id),
+      ...(key === undefined ? [] : await unconverged(db, target, [key.id])),
+    ],
+    now,
+  }
+}
+
 interface JudgedEntry extends Judged, Pick<Story, 'membership' | 'sameMembers'> {
   readonly sameEmail: readonly UserEntry[]
 }
 
-const NOBODY: PlanFacts['deletedLastDay'] = { user: new Set(), group: new Set() }
+const NOBODY: EntryFacts['deletedLastDay'] = { user: new Set(), group: new Set() }
 
-async function judgeEntry(
+async function judge(
   deps: ExplainDeps,
   found: Found,
   entry: DirectoryUser | DirectoryGroup | null,
   key: EntryKey = { kind: found.entries[0]?.kind ?? 'user', id: '' },
+  known: Known,
 ): Promise<JudgedEntry> {
-  const { db, target, rules, grace } = deps
+  const { db, target, rules } = deps
   const sameEmail = sharingEmail(found, key.id)
   const others = await Promise.all(
     sameEmail.slice(0, MOST_SHARING).map(({ id }) => askDirectory(deps, { kind: 'user', id })),
   )
   const isGroup = entry !== null && 'members' in entry
   const members = isGroup ? await membersInQuestion(deps, found, entry) : undefined
-  const ids = [key, ...sameEmail].map(({ id }) => id).concat(members?.ids ?? [])
-  const judged = judge({
+  const judged = judgeEntry({
+    ...deps,
+    ...known,
     key,
     found,
     members,
     directory: [entry, ...others.map((other) => other.entry)].filter((each) => each !== null),
-    rules,
-    grace,
-    memory: await recallReasons(db, target, ids),
     // Only a lagging server can make a deleted user reappear.
-    deletedLastDay: found.server === undefined ? NOBODY : await deletedIdsLastDay(db, target, ids),
+    deletedLastDay: found.server === undefined ? NOBODY : await deletedIdsLastDay(db, target, [key.id]),
   })
   const membership = found.snapshot.covers.members ? rules.membership : 'off'
   return { ...judged, sameEmail, membership, sameMembers: members?.isSame ?? null }

@@ -1,16 +1,19 @@
-import { type Change, fingerprint } from '../../core/plan/change.ts'
-import { undecided } from '../../core/plan/decide.ts'
+import type { Decisions } from '../../core/decisions.ts'
+import { canonicalEmail, canonicalName } from '../../core/entries/normalize.ts'
+import { type Key, wholeOf } from '../../core/keys.ts'
+import { type Change, kindOf, membersDifference } from '../../core/plan/change.ts'
+import type { ChangeReason, ChangeRecord } from '../../store/change-list.ts'
 import {
+  changesOfEntry,
   type EntryKey,
   journalOf,
   lastFailureOfSync,
   lastRunAbout,
-  openHoldOf,
-  plannedChanges,
+  membershipsOfUser,
 } from '../../store/entry-history.ts'
-import { heldBreaches } from '../../store/held-changes.ts'
-import type { BlockReason } from '../../core/block.ts'
-import type { Story } from '../story.ts'
+import { findRun } from '../../store/runs.ts'
+import type { BlockedMembership, Story, StoryReason } from '../story.ts'
+import { type Judged, OWN_CODES } from './judge.ts'
 import type { ExplainDeps } from './sides.ts'
 
 const JOURNAL_LINES = 10
@@ -31,45 +34,96 @@ export async function historyOf(
   }
 }
 
-interface HoldOfEntry extends Pick<Story, 'hold' | 'heldRun' | 'heldUndo'> {
-  readonly held?: Change
+interface BlockedInRun {
+  readonly rows: readonly ChangeRecord[]
+  readonly groups: readonly BlockedMembership[]
 }
 
-const NO_HOLD: HoldOfEntry = { hold: null, heldRun: null, heldUndo: undefined }
+/** What the last run blocked of an entry, and of the memberships of a user. */
+export async function blockedIn(
+  { db }: Pick<ExplainDeps, 'db'>,
+  number: number | undefined,
+  key: EntryKey | undefined,
+): Promise<BlockedInRun> {
+  const run = number === undefined ? undefined : await findRun(db, number)
+  if (run === undefined || run.undo !== null || key === undefined) return { rows: [], groups: [] }
+  const rows = (await changesOfEntry(db, run, key)).filter(isBlocked)
+  const memberships = key.kind === 'user' ? await membershipsOfUser(db, run, key.id) : []
+  const groups = memberships.filter(isBlocked).flatMap(({ change, reasons }) => {
+    if (change.op !== 'set-members') return []
+    return [{ run: run.run, group: change.name, comes: change.want.includes(key.id), reasons }]
+  })
+  return { rows, groups }
+}
+
+function isBlocked({ state }: ChangeRecord): boolean {
+  return state === 'blocked'
+}
 
 /**
- * Whether a hold waits with this change, or with the members of this group.
+ * What only a run of the whole sync can see: why it blocked the difference, where that is the same one, and where no
+ * operator decided about it since.
  *
- * @param areMembersKnown whether `change` would be the members, if they differ
+ * @param isOfMembers whether the members of the group may differ, which only a run can tell
  */
-export async function holdOf(
-  { db, target }: Pick<ExplainDeps, 'db' | 'target'>,
-  { kind, id }: EntryKey,
-  change: Change | undefined,
-  areMembersKnown: boolean,
-): Promise<HoldOfEntry> {
-  const hold = await openHoldOf(db, target)
-  if (hold === undefined) return NO_HOLD
-  const { run, state, breaches, undo } = hold
-  if (undo !== null) {
-    const [first] = await plannedChanges(db, run, { kind, id })
-    return { ...NO_HOLD, heldUndo: first && { run, undoes: undo.run, op: first.change.op } }
+export function reasonsOfRun(
+  run: number,
+  rows: readonly ChangeRecord[],
+  { difference, keys }: Judged,
+  decisions: Decisions,
+  isOfMembers: boolean,
+): { readonly reasons: readonly StoryReason[]; readonly question: number | null } {
+  const found = new Map<string, StoryReason>()
+  let isAsked = false
+  for (const { change, reasons } of rows) {
+    const isOwn = difference?.op === change.op && isPartOf(keysOf(change), keys)
+    const isOnlyOfRun = isOfMembers && change.op === 'set-members'
+    if (!isOwn && !isOnlyOfRun) continue
+    const all = keysOf(change)
+    isAsked ||= all.some((key) => decisions.isOpen(key) || decisions.isOpen(wholeOf(key)))
+    for (const reason of reasons)
+      if ((isOnlyOfRun || !OWN_CODES.has(reason.code)) && isStill(reason, all, decisions))
+        found.set(reason.code, { ...reason, run })
   }
-  const isPlanHeld = state === 'held'
-  const waiting = undecided(state, await heldBreaches(db, run, breaches))
-  const mayBeMembers = kind === 'group' && (change?.op === 'set-members' || !areMembersKnown)
-  const own = change === undefined ? [] : [{ fingerprint: fingerprint(change), change }]
-  // Only a run knows the present owner of the e-mail that the entry gets.
-  const stored = (await plannedChanges(db, run, { kind, id })).filter(
-    (planned) =>
-      (mayBeMembers && planned.change.op === 'set-members') ||
-      own.some((each) => planned.wish === each.fingerprint),
+  return { reasons: [...found.values()], question: isAsked ? run : null }
+}
+
+function isPartOf(some: readonly Key[], all: readonly Key[]): boolean {
+  const texts = new Set(all.map(String))
+  return some.every((key) => texts.has(String(key)))
+}
+
+function isStill({ code, until }: ChangeReason, keys: readonly Key[], decisions: Decisions): boolean {
+  if (code === 'rejected') return keys.some((key) => decisions.isRejected(key))
+  if (until !== 'decision' && until !== 'time') return true
+  return !keys.every((key) =>
+    [key, wholeOf(key)].some((each) => decisions.approvalOf(each)?.codes.has(code) === true),
   )
-  for (const { fingerprint: print, change: held } of [...own, ...stored]) {
-    const naming = waiting.filter(({ changes }) => changes.includes(print))
-    if (naming.length === 0) continue
-    const named = naming.map(({ code, params }) => ({ code, params }) as BlockReason)
-    return { ...NO_HOLD, hold: { run, isPlanHeld, breaches: named }, held, heldRun: isPlanHeld ? run : null }
+}
+
+/** The keys of a stored change. */
+function keysOf(change: Change): readonly Key[] {
+  const { op, id } = change
+  const kind = kindOf(op)
+  switch (op) {
+    case 'create-user':
+    case 'create-group':
+      return [[kind, id, 'create']]
+    case 'delete-user':
+    case 'delete-group':
+      return [[kind, id, 'delete']]
+    case 'set-members': {
+      const { added, removed } = membersDifference(change)
+      const keyOf = (field: '+member' | '-member') => (member: string) => [kind, id, field, member] as const
+      return [...added.map(keyOf('+member')), ...removed.map(keyOf('-member'))]
+    }
+    case 'update-user':
+    case 'update-group': {
+      const want: { readonly name?: string; readonly email?: string } = change.want
+      return [
+        ...(want.name === undefined ? [] : [[kind, id, 'name', canonicalName(want.name)] as const]),
+        ...(want.email === undefined ? [] : [[kind, id, 'email', canonicalEmail(want.email)] as const]),
+      ]
+    }
   }
-  return { ...NO_HOLD, heldRun: isPlanHeld ? run : null }
 }

@@ -1,71 +1,156 @@
+import { atOnce } from '../../base/steps.ts'
+import { BlockedChanges } from '../../core/blocked.ts'
+import { REFUSALS, RULES } from '../../core/checks/checks.ts'
+import type { GuardLimits } from '../../core/checks/limits.ts'
+import { recentlyDeleted } from '../../core/checks/recently-deleted.ts'
+import type { Grace, RunFacts } from '../../core/checks/run-facts.ts'
+import type { Refusal } from '../../core/checks/refusals.ts'
+import type { States } from '../../core/checks/states.ts'
+import type { Decisions } from '../../core/decisions.ts'
+import { diff } from '../../core/diff/diff.ts'
+import type { Snapshots } from '../../core/diff/differences.ts'
+import type { DiffRules } from '../../core/diff/rules.ts'
+import { noticesOf } from '../../core/diff/notices.ts'
 import type { DirectoryGroup, DirectoryUser, Kind } from '../../core/entries/entry.ts'
 import type { Sighting } from '../../core/entries/recheck.ts'
 import type { SourceSnapshot } from '../../core/entries/snapshot.ts'
+import { firstFacts, judge } from '../../core/judge.ts'
+import type { Facts } from '../../core/checks/check.ts'
+import type { Key } from '../../core/keys.ts'
 import { isNotice, type Notice } from '../../core/notice.ts'
-import { type Change, deleteFingerprint, fingerprint } from '../../core/plan/change.ts'
-import { type Grace, whyDeleteWaits } from '../../core/plan/grace.ts'
-import type { PlanInputs, PlanRules, Withheld } from '../../core/plan/inputs.ts'
-import { makePlan } from '../../core/plan/plan.ts'
+import { createChanges } from '../../core/order.ts'
+import { type Change, OPS } from '../../core/plan/change.ts'
+import type { Options } from '../../core/plan/configuration.ts'
+import type { Left } from '../../core/without.ts'
 import type { Found, FoundEntry } from '../../source/source.ts'
+import type { ChangeReason } from '../../store/change-list.ts'
 import type { EntryKey } from '../../store/entry-history.ts'
-import type { recallReasons } from '../../sync/memory.ts'
 import type { MembersInQuestion } from './members.ts'
 
-export interface PlanFacts {
+export interface EntryFacts {
   readonly key: EntryKey
   readonly found: Found
   /** The directory's entry, and the entries of users that share its e-mail in the source. */
   readonly directory: readonly (DirectoryUser | DirectoryGroup)[]
   /** Left out where only a run can compare the members. */
   readonly members?: MembersInQuestion | undefined
-  readonly rules: PlanRules
+  readonly rules: DiffRules
+  readonly limits: GuardLimits
   readonly grace: Grace
-  readonly memory: Awaited<ReturnType<typeof recallReasons>>
+  readonly options: Options
+  readonly states: States
+  readonly decisions: Decisions
+  readonly refusals: readonly Refusal[]
+  readonly now: Date
   readonly deletedLastDay: Readonly<Record<Kind, ReadonlySet<string>>>
 }
 
 /** What a run would plan, as far as this entry alone can tell. */
 export interface Judged {
-  /** The change that makes the sides equal, even if a run may not make it. */
-  readonly difference: Change | undefined
-  readonly planned: Change | undefined
+  /** The change that makes source and directory equal, even if a run may not make it. */
+  readonly difference: Change | null
+  readonly planned: Change | null
+  readonly reasons: readonly ChangeReason[]
   readonly notices: readonly Notice[]
-  /** Whether a run has found the entry absent, so that its grace period has begun. */
-  readonly isAbsenceKnown: boolean
+  /** Of the difference. */
+  readonly keys: readonly Key[]
 }
 
-const NOTHING_WITHHELD: ReadonlyMap<string, Withheld> = new Map()
+/** Checks that one entry is enough for; what the others block is in the last run's report. */
+const TIERS = [RULES, [recentlyDeleted], REFUSALS]
 
-export function judge(facts: PlanFacts): Judged {
-  const inputs = inputsOf(facts)
-  const bare = planOf(facts, { ...inputs, withheld: NOTHING_WITHHELD, waits: undefined })
-  const { planned, notices } = planOf(facts, withReborn(facts, inputs, bare.planned))
-  const isAbsenceKnown = facts.memory.absences[facts.key.kind].has(facts.key.id)
-  return { difference: bare.planned, planned, notices, isAbsenceKnown }
+/** The codes of these checks, but for that of a read of everything. */
+export const OWN_CODES: ReadonlySet<string> = new Set(
+  TIERS.flat()
+    .map(({ name }) => name)
+    .filter((name) => name !== 'unreadable'),
+)
+
+export function judgeEntry(entry: EntryFacts): Judged {
+  const { key, decisions } = entry
+  const wanted = atOnce(diff(snapshotsOf(entry), rulesOf(entry)))
+  const bare: RunFacts = { ...atOnce(firstFacts(wanted, decisions)), ...seenBy(entry) }
+  let facts = bare
+  for (const tier of TIERS) facts = atOnce(judge(tier, facts))
+  const why = whyDeleted(entry)
+  return {
+    difference: changeOf(key, bare.left, why),
+    planned: changeOf(key, facts.left, why),
+    reasons: reasonsIn(key, facts, why),
+    notices: ownNotices(entry, facts.left),
+    keys: [...wanted.keysOf(key.kind, key.id)],
+  }
 }
 
-function planOf(
-  { key: { kind, id }, found: { entries } }: PlanFacts,
-  inputs: PlanInputs,
-): Pick<Judged, 'planned' | 'notices'> {
-  const plan = makePlan(inputs)
-  // A complete read reports rows and entries of others too.
+function seenBy(entry: EntryFacts): Omit<RunFacts, keyof Facts> {
+  const { rules, limits, grace, options, states, refusals, now, deletedLastDay } = entry
+  return {
+    run: 0,
+    now,
+    policy: rules.policy,
+    limits,
+    grace: { deleteAfter: grace.deleteAfter, confirmAfterMs: undefined },
+    states,
+    rechecks: { entries: sightingsOf(entry), removals: new Map() },
+    server: undefined,
+    refusals,
+    journal: { unapproved: { users: 0, groups: 0, memberships: 0 }, deleted: deletedLastDay },
+    options,
+  }
+}
+
+function rulesOf({ rules, members }: EntryFacts): DiffRules {
+  return members === undefined ? { ...rules, membership: 'off' } : rules
+}
+
+type WhyDeleted = Parameters<typeof createChanges>[1]
+
+function whyDeleted(entry: EntryFacts): WhyDeleted {
+  const sighting = sightingOf(entry.found.entries)
+  const why = sighting === 'disabled' ? sighting : sighting === 'out-of-scope' ? 'left-filter' : 'gone'
+  return () => why
+}
+
+/** Of the entry itself, otherwise of its members. */
+function changeOf({ kind, id }: EntryKey, left: Left, why: WhyDeleted): Change | null {
+  const changes = atOnce(createChanges(left, why))
+  for (const op of OPS) {
+    const isOfKind = op.endsWith(`-${kind}`) || (kind === 'group' && op === 'set-members')
+    const change = isOfKind ? atOnce(changes.of(op, id)) : undefined
+    if (change !== undefined) return change
+  }
+  return null
+}
+
+function reasonsIn({ kind, id }: EntryKey, facts: RunFacts, why: WhyDeleted): readonly ChangeReason[] {
+  const found = new Map<string, ChangeReason>()
+  for (const { planned, reasons } of atOnce(BlockedChanges.of(facts, why))) {
+    const { change } = planned
+    if (change.id !== id || change.op.endsWith('-user') !== (kind === 'user')) continue
+    for (const reason of reasons) {
+      const { code, params, until, stops } = facts.blocks[reason.block]!
+      // The parameters and facts are those of the code.
+      const of = { code, params, until, stops: stops === 'plan', facts: reason.facts ?? null } as ChangeReason
+      found.set(code, found.get(code) ?? of)
+    }
+  }
+  return [...found.values()]
+}
+
+function ownNotices({ key: { kind, id }, found: { entries } }: EntryFacts, left: Left): readonly Notice[] {
+  // A complete read reports rows and entries of others, too.
   const places = new Set(entries.map(({ from }) => from))
   const isOwn = (notice: Notice) =>
     notice.id === undefined
       ? isNotice(notice, 'unreadable') && places.has(notice.params.from)
       : notice.id === id
-  const own = [...plan.changes].map(({ change }) => change).filter((change) => change.id === id)
-  const ofEntry = own.find(({ op }) => op.endsWith(`-${kind}`))
-  const ofMembers = kind === 'group' ? own.find(({ op }) => op === 'set-members') : undefined
-  const notices = plan.notices.filter((notice) => notice.kind === kind && isOwn(notice))
-  return { planned: ofEntry ?? ofMembers, notices }
+  const all = atOnce(noticesOf({ left, isStopped: false }, atOnce(createChanges(left, () => 'gone'))))
+  return all.filter((notice) => notice.kind === kind && isOwn(notice))
 }
 
-function inputsOf({ key, found, directory, members, rules, grace, memory }: PlanFacts): PlanInputs {
+function snapshotsOf({ found, directory, members }: EntryFacts): Snapshots {
   const users = directory.filter((entry): entry is DirectoryUser => !('members' in entry))
   const groups = directory.filter((entry): entry is DirectoryGroup => 'members' in entry)
-  const rule = { deleteAfter: grace.deleteAfter, confirmAfterMs: undefined }
   return {
     source: withMembers(found.snapshot, members),
     directory: {
@@ -74,16 +159,6 @@ function inputsOf({ key, found, directory, members, rules, grace, memory }: Plan
       notices: [],
       moved: false,
       unprovedEmpty: [],
-    },
-    sightings: sightingsOf(key, found, members),
-    rules: members === undefined ? { ...rules, membership: 'off' } : rules,
-    withheld: memory.withheld,
-    refused: memory.refused,
-    waits: {
-      whyNotDeleted: (kind, id) =>
-        memory.approved.has(deleteFingerprint(kind, id))
-          ? undefined
-          : whyDeleteWaits(rule, memory.absences, memory.now, kind, id),
     },
   }
 }
@@ -96,16 +171,12 @@ function withMembers(snapshot: SourceSnapshot, members: MembersInQuestion | unde
 }
 
 /** Members come from a complete read, so a user missing there is gone. */
-function sightingsOf(
-  { kind, id }: EntryKey,
-  { entries }: Found,
-  members: MembersInQuestion | undefined,
-): PlanInputs['sightings'] {
-  const users = new Map<string, Sighting>(members?.ids.map((member) => [member, 'absent']))
-  const groups = new Map<string, Sighting>()
-  const own = kind === 'user' ? users : groups
-  own.set(id, sightingOf(entries))
-  return { user: users, group: groups }
+function sightingsOf({ key, found, members }: EntryFacts): RunFacts['rechecks']['entries'] {
+  const user = new Map<string, Sighting>(members?.ids.map((member) => [member, 'absent']))
+  const group = new Map<string, Sighting>()
+  const own = key.kind === 'user' ? user : group
+  own.set(key.id, sightingOf(found.entries))
+  return { user, group }
 }
 
 /** The result of a run's recheck. */
@@ -113,15 +184,4 @@ function sightingOf(entries: readonly FoundEntry[]): Sighting {
   const standings = entries.map(({ standing }) => standing).filter((standing) => standing?.inBase === true)
   if (standings.some((standing) => standing?.disabled !== undefined)) return 'disabled'
   return standings.some((standing) => standing?.inFilter === false) ? 'out-of-scope' : 'absent'
-}
-
-/** A lagging server shows users that this sync has just deleted. */
-function withReborn(
-  { key: { kind, id }, found, memory, deletedLastDay }: PlanFacts,
-  inputs: PlanInputs,
-  change: Change | undefined,
-): PlanInputs {
-  const isApproved = change !== undefined && memory.approved.has(fingerprint(change))
-  if (isApproved || found.server === undefined || !deletedLastDay[kind].has(id)) return inputs
-  return { ...inputs, waits: { ...inputs.waits, isReborn: () => true } }
 }

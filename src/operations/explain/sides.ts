@@ -1,9 +1,10 @@
 import type { Kysely } from 'kysely'
 import type { DirectoryGroup, DirectoryUser, Kind } from '../../core/entries/entry.ts'
 import { sentence } from '../../base/errors.ts'
+import type { GuardLimits } from '../../core/checks/limits.ts'
+import type { Grace } from '../../core/checks/run-facts.ts'
+import type { DiffRules } from '../../core/diff/rules.ts'
 import type { Options } from '../../core/plan/configuration.ts'
-import type { Grace } from '../../core/plan/grace.ts'
-import type { PlanRules } from '../../core/plan/inputs.ts'
 import type { Found, Source } from '../../source/source.ts'
 import type { EntryKey } from '../../store/entry-history.ts'
 import type { SyncTarget } from '../../store/run-types.ts'
@@ -14,8 +15,11 @@ export interface Sides {
   readonly find: Source['find']
   /** Throws a `DirsyncdError` where the directory cannot be asked. */
   readonly lookUp: (key: EntryKey, signal: AbortSignal) => Promise<DirectoryUser | DirectoryGroup | undefined>
-  readonly rules: PlanRules
+  readonly rules: DiffRules
+  readonly limits: GuardLimits
   readonly grace: Grace
+  /** When an approval ends that no run used. */
+  readonly approvalsExpireAfterMs: number
   readonly options: Options
 }
 

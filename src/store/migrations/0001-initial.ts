@@ -4,45 +4,44 @@ export const initial = `
 CREATE TABLE dirsyncd.leases (sync text PRIMARY KEY, epoch bigint NOT NULL, owner text, renewed_at timestamptz);
 CREATE TABLE dirsyncd.settings (name text PRIMARY KEY, value text NOT NULL);
 
--- Runs, their plans, and what people decide about them.
+-- Runs, their plans, and what operators decide about them.
 
 CREATE TABLE dirsyncd.runs (
   run integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   sync text NOT NULL, target text NOT NULL, mode text NOT NULL, trigger text NOT NULL,
-  only_entries jsonb, part jsonb, undo jsonb, approval_of integer,
+  scope jsonb, undo jsonb,
   state text NOT NULL, epoch integer,
-  directory_moved boolean NOT NULL DEFAULT false, look_first text[] NOT NULL DEFAULT '{}', approved boolean NOT NULL DEFAULT false,
-  counts jsonb, evidence jsonb, breaches jsonb, digest text, configuration_change jsonb,
-  hold text, hold_run integer, hold_expires_at timestamptz, decisions jsonb NOT NULL DEFAULT '[]',
+  directory_moved boolean NOT NULL DEFAULT false, look_first text[] NOT NULL DEFAULT '{}',
+  counts jsonb, evidence jsonb, digest text, configuration_change jsonb,
+  blocks jsonb, blocked_in integer, blocked_digest text,
   error text, error_code text, stop_code text, stop_reason text,
   interruptions smallint NOT NULL DEFAULT 0, left_orderly boolean NOT NULL DEFAULT false, begin_after timestamptz,
-  stored_changes integer NOT NULL DEFAULT 0, stored_notices integer NOT NULL DEFAULT 0,
+  stored_changes integer NOT NULL DEFAULT 0, stored_blocked integer NOT NULL DEFAULT 0,
+  stored_notices integer NOT NULL DEFAULT 0,
   requested_at timestamptz NOT NULL DEFAULT now(), started_at timestamptz, read_at timestamptz,
   applying_at timestamptz, finished_at timestamptz
 );
 CREATE UNIQUE INDEX runs_one_active ON dirsyncd.runs (sync)
   WHERE finished_at IS NULL AND state <> 'waiting' AND mode = 'sync';
-CREATE UNIQUE INDEX runs_one_hold ON dirsyncd.runs (sync) WHERE hold = 'open';
 CREATE INDEX runs_by_sync ON dirsyncd.runs (sync, run DESC);
 CREATE INDEX runs_unfinished ON dirsyncd.runs (sync, run) WHERE finished_at IS NULL;
 CREATE INDEX runs_by_end ON dirsyncd.runs (sync, finished_at);
-CREATE INDEX runs_by_hold ON dirsyncd.runs (hold_run);
-CREATE INDEX runs_decided ON dirsyncd.runs (finished_at) WHERE decisions <> '[]'::jsonb;
-CREATE INDEX runs_to_trim ON dirsyncd.runs (sync, run) WHERE stored_notices > 0
-  OR stored_changes > 0 AND state IN ('held', 'planned') AND (hold IS NULL OR hold IN ('replaced', 'closed'));
+CREATE INDEX runs_by_blocked ON dirsyncd.runs (blocked_in);
+CREATE INDEX runs_to_trim ON dirsyncd.runs (sync, run) WHERE stored_notices > 0 OR stored_blocked > 0
+  OR stored_changes > 0 AND state IN ('held', 'planned');
 
 -- No foreign key: a change is written in a transaction that has locked its run, and the retention removes changes before
 -- their run. The room in each page takes what a claim writes. Both save time with a plan of a million changes.
 CREATE TABLE dirsyncd.changes (
   run integer, number integer, PRIMARY KEY (run, number),
   phase text NOT NULL, op text NOT NULL, entry_id text NOT NULL,
-  fingerprint text NOT NULL, wish text, change jsonb NOT NULL, removes integer NOT NULL,
+  fingerprint text NOT NULL, change jsonb NOT NULL, removes integer NOT NULL,
   state text NOT NULL DEFAULT 'pending', retry boolean NOT NULL DEFAULT false,
   attempts smallint NOT NULL DEFAULT 0, refusals smallint NOT NULL DEFAULT 0,
   unsure boolean NOT NULL DEFAULT false, chunk bigint, next_at timestamptz,
   detail text, status smallint, was_there boolean NOT NULL DEFAULT false,
   approved boolean NOT NULL DEFAULT false, approved_by text,
-  verifies boolean NOT NULL DEFAULT false
+  reasons jsonb, verifies boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 50);
 CREATE INDEX changes_pending ON dirsyncd.changes (run, phase, retry, number) WHERE state = 'pending';
 CREATE INDEX changes_others ON dirsyncd.changes (run, number) WHERE state NOT IN ('pending', 'applied');
@@ -59,13 +58,24 @@ CREATE TABLE dirsyncd.notices (
   run integer REFERENCES dirsyncd.runs ON DELETE CASCADE, number integer, PRIMARY KEY (run, number),
   kind text NOT NULL, entry_id text, code text NOT NULL, params jsonb NOT NULL
 );
-CREATE TABLE dirsyncd.held_changes (
-  run integer REFERENCES dirsyncd.runs ON DELETE CASCADE, part integer, PRIMARY KEY (run, part),
-  breaches integer[] NOT NULL, count integer NOT NULL, fingerprints text[] NOT NULL
+-- What operators were asked, and what they decided. A key set is packed, and equal ones are stored once.
+CREATE TABLE dirsyncd.key_sets (digest text PRIMARY KEY, packed bytea NOT NULL);
+CREATE TABLE dirsyncd.ledgers (
+  sync text, target text, origin text, PRIMARY KEY (sync, target, origin),
+  folded bigint NOT NULL DEFAULT 0, key_set text REFERENCES dirsyncd.key_sets,
+  open integer NOT NULL DEFAULT 0, asked_in integer
 );
 CREATE TABLE dirsyncd.decisions (
-  sync text, target text, fingerprint text, PRIMARY KEY (sync, target, fingerprint),
-  decision text NOT NULL, run integer NOT NULL, decided_by text NOT NULL, decided_at timestamptz NOT NULL DEFAULT now()
+  decision bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  sync text NOT NULL, target text NOT NULL, origin text NOT NULL, run integer NOT NULL,
+  does text NOT NULL, selection jsonb NOT NULL, keys integer NOT NULL, started integer,
+  decided_by text NOT NULL, reason text NOT NULL, decided_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX decisions_by_origin ON dirsyncd.decisions (sync, target, origin, decision);
+CREATE INDEX decisions_by_run ON dirsyncd.decisions (run);
+CREATE TABLE dirsyncd.shown_keys (
+  run integer PRIMARY KEY REFERENCES dirsyncd.runs ON DELETE CASCADE,
+  key_set text NOT NULL REFERENCES dirsyncd.key_sets
 );
 CREATE TABLE dirsyncd.paused_syncs (
   sync text PRIMARY KEY, paused_by text NOT NULL, reason text, since timestamptz NOT NULL DEFAULT now()
@@ -104,7 +114,7 @@ CREATE INDEX journal_missed ON dirsyncd.journal (sync, target, entry_id) WHERE m
 CREATE TABLE dirsyncd.quarantine (
   sync text, target text, fingerprint text, PRIMARY KEY (sync, target, fingerprint),
   op text NOT NULL, entry_id text NOT NULL, name text,
-  code text NOT NULL DEFAULT 'quarantined', params jsonb NOT NULL,
+  code text NOT NULL DEFAULT 'quarantine', params jsonb NOT NULL,
   since timestamptz NOT NULL DEFAULT now(), tried_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE TABLE dirsyncd.verifications (
@@ -122,24 +132,12 @@ CREATE TABLE dirsyncd.token_lives (
   longest_seconds double precision NOT NULL, expires_at timestamptz NOT NULL, warned_at timestamptz
 );
 
--- What a run compares its read of the source with.
+-- What a run compares its reads with.
 
-CREATE TABLE dirsyncd.last_good (
-  sync text, target text, PRIMARY KEY (sync, target),
-  run integer NOT NULL, source_users integer NOT NULL, source_groups integer NOT NULL, groups_with_members integer,
-  nested_groups jsonb NOT NULL DEFAULT '{}', nested_strangers jsonb NOT NULL DEFAULT '{}',
-  member_lists jsonb NOT NULL DEFAULT '{}', waiting_groups jsonb NOT NULL DEFAULT '[]',
-  server jsonb, options jsonb NOT NULL
-);
-CREATE TABLE dirsyncd.baselines (
-  sync text, target text, kind text, PRIMARY KEY (sync, target, kind),
-  digest text NOT NULL, depth smallint NOT NULL, containers jsonb NOT NULL,
-  entries bytea NOT NULL, emptied jsonb NOT NULL DEFAULT '[]'
-);
-CREATE TABLE dirsyncd.absences (
-  sync text, target text, kind text, entry_id text, PRIMARY KEY (sync, target, kind, entry_id),
-  since timestamptz NOT NULL DEFAULT now(), reads integer NOT NULL DEFAULT 1,
-  counted_at timestamptz NOT NULL DEFAULT now()
+-- One row for each check. Hashes of options are of all targets of a sync.
+CREATE TABLE dirsyncd.check_states (
+  sync text, target text, name text, PRIMARY KEY (sync, target, name),
+  value jsonb NOT NULL, bytes bytea
 );
 CREATE TABLE dirsyncd.refused_logins (
   reader text PRIMARY KEY, message text NOT NULL, salt text NOT NULL, hash text NOT NULL,

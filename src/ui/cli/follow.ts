@@ -5,7 +5,8 @@ import type { ChangeView, Control, RunState, RunSummary, RunView } from '../../o
 import { parts } from '../../operations/parts.ts'
 import { DirsyncdError } from '../../base/errors.ts'
 import type { Session } from './context.ts'
-import { leftBehind, runExitCode } from './exit-code.ts'
+import { notMade } from '../messages/ends.ts'
+import { runExitCode } from './exit-code.ts'
 import { createProgress } from './render/progress.ts'
 import { clearLine } from '../../base/terminal/output.ts'
 import { renderReport } from './render/report.ts'
@@ -121,5 +122,5 @@ async function everythingOf(control: Control, run: number): Promise<Pick<RunView
 
 /** All changes and notices where something was not applied, because the report names each. */
 export function detailLimit(run: RunSummary): number {
-  return leftBehind(run).length > 0 ? ALL : SOME
+  return notMade(run).length > 0 ? ALL : SOME
 }

@@ -9,6 +9,7 @@ import { DirsyncdError } from '../../base/errors.ts'
 import { exitCodeAfter, onHangup, onQuit } from '../../base/process/shutdown.ts'
 import { named, repeated, wholeNumber } from '../../base/terminal/arguments.ts'
 import type { BareSession, Runner } from './context.ts'
+import { isAsked } from '../messages/ends.ts'
 import { EXIT } from './exit-code.ts'
 import { Answers } from './init/answers.ts'
 import type { Init, InitOptions } from './init/context.ts'
@@ -223,6 +224,6 @@ function outermostBases({ usersBase, groupsBase }: InitOptions, steps: InitSteps
   }
 }
 
-function summaryOf({ dataDir, syncs: [sync] }: RawConfiguration, { counts, breaches }: RunView): object {
-  return { sync, dataDir, plan: { counts, heldBy: breaches.map(({ code }) => code) } }
+function summaryOf({ dataDir, syncs: [sync] }: RawConfiguration, { counts, blocks }: RunView): object {
+  return { sync, dataDir, plan: { counts, asks: blocks.filter(isAsked).map(({ code }) => code) } }
 }

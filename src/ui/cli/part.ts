@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
-import { type Part, PART_NAMES, type PartName } from '../../core/plan/part/part.ts'
+import { type PartName, PARTS } from '../../operations/control.ts'
+import type { Part } from '../../core/plan/part/part.ts'
 import { repeatedName } from '../../base/terminal/arguments.ts'
 
 export interface PartOptions {
@@ -11,7 +12,7 @@ export interface PartOptions {
 
 export function addPartOptions(command: Command): Command {
   return command
-    .addOption(new Option('--only <name...>', 'Only changes of these names.').choices(PART_NAMES))
+    .addOption(new Option('--only <name...>', 'Only changes of these names.').choices(PARTS))
     .option('--users', 'Only changes of users.')
     .option('--groups', 'Only changes of groups and their members.')
     .option(

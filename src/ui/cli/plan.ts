@@ -3,13 +3,13 @@ import type { Runner } from './context.ts'
 import { runSyncs } from './sync.ts'
 
 const HELP = `
-Writes nothing. Exit code 0: there is nothing to change now (who is absent may still be in grace); 2: there are changes,
-or some that wait for a person or for a better read, that are in quarantine, or entries that share an external id.
+Writes nothing. Exit code 0: source and directory do not differ; 2: there are changes, also where a check blocks them, such
+as the grace period.
 
 Examples:
   dirsyncd plan
   dirsyncd plan corp --all
-  dirsyncd plan corp --json | jq '.counts.planned'`
+  dirsyncd plan corp --json | jq '.counts | {planned, blocked}'`
 
 export function addPlan(program: Command, run: Runner): void {
   program

@@ -26,14 +26,14 @@ Examples:
   dirsyncd check                        test that configuration, source and token work
   dirsyncd plan                         show what would change, and change nothing
   dirsyncd sync corp                    make the directory of the sync corp equal to its source, now
-  dirsyncd explain corp e-1001          tell why somebody is, or is not, in the directory
+  dirsyncd explain corp e-1001          tell why a user or group is, or is not, in the directory
   dirsyncd start                        run the daemon: sync on schedule, with admin pages
 
 Exit codes:
-  0   done (plan: nothing to change now)
+  0   done (plan: no difference)
   1   an error
   2   plan found changes
-  3   changes wait for a person
+  3   changes need approval
   4   done, but some changes were not made
   64  wrong usage
   78  wrong configuration`

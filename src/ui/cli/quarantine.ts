@@ -75,10 +75,10 @@ async function list(session: Session, { sync }: ListOptions): Promise<number> {
 
 async function release(session: Session, { sync, user = [], group = [] }: ReleaseOptions): Promise<number> {
   if (sync !== undefined) selectSyncs(session.config, sync)
-  const only = user.length + group.length === 0 ? undefined : { users: user, groups: group }
+  const scope = user.length + group.length === 0 ? undefined : { users: user, groups: group }
   await using control = await openControl(session, { tables: 'keep' })
   const by = whoAmI(session.configPlace.env)
-  const request = { by, ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) }
+  const request = { by, ...(sync !== undefined && { sync }), ...(scope !== undefined && { scope }) }
   const released = await control.release(request)
   const missing = notReleasedText(request, released)
   if (session.json) session.printJson({ released: released.length, changes: released })

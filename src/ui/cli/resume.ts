@@ -66,11 +66,11 @@ async function showNextRun(session: Session, control: Control, sync: string): Pr
 
 async function unfinishedUndo(control: Control, sync: string): Promise<string | undefined> {
   const runs = await control.runs({ sync, limit: NEWEST })
-  for (const { run, mode, undo, hold, finishedAt } of runs) {
+  for (const { run, mode, undo, questions, finishedAt } of runs) {
     if (undo === null || mode === 'plan') continue
     const named = `Run ${run}, the undo of run ${undo.run},`
-    if (hold === 'open')
-      return `${named} waits for a decision, and the next whole run of ${sync} ends that: what is not put back by then stays so. dirsyncd approve ${run} goes on with it.`
+    if (questions > 0)
+      return `${named} still asks, and the next run of ${sync} does again what it has put back. dirsyncd approve ${run} continues the undo and pauses ${sync} again.`
     if (finishedAt === null)
       return `${named} has not ended, and the next run of ${sync} does again what it puts back.`
   }

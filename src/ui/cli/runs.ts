@@ -13,7 +13,7 @@ Examples:
   dirsyncd runs
   dirsyncd runs --sync corp --limit 5
   dirsyncd runs 12 --all
-  dirsyncd runs --json | jq 'select(.hold == "open") | .run'`
+  dirsyncd runs --json | jq 'select(.questions > 0) | .run'`
 
 interface RunsOptions {
   readonly sync?: string

@@ -39,18 +39,15 @@ async function start(session: Session): Promise<number> {
   return 0
 }
 
-function countsOf({
-  changes: _changes,
-  notices: _notices,
-  lost: _lost,
-  error,
-  breaches,
-  ...run
-}: RunView): object {
+/** Without what an operator, the service or the source wrote. */
+function countsOf(view: RunView): object {
+  const { changes: _changes, notices: _notices, lost: _lost, decisions: _decisions, ...run } = view
+  const { counts, error, waitsUntil, blocks, ...rest } = run
   return {
-    ...run,
-    waitsUntil: run.waitsUntil && withoutAnswer(run.waitsUntil),
-    breaches: breaches.map(({ params: _params, ...breach }) => breach),
+    ...rest,
+    counts: counts && { ...counts, lastRejection: null },
+    waitsUntil: waitsUntil && withoutAnswer(waitsUntil),
+    blocks: blocks.map(({ params: _params, ...block }) => block),
     failed: error !== null,
   }
 }

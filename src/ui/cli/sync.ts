@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Only, RunMode } from '../../operations/control.ts'
+import type { RunMode, Scope } from '../../operations/control.ts'
 import { DirsyncdError } from '../../base/errors.ts'
 import { repeatedName } from '../../base/terminal/arguments.ts'
 import type { Runner, Session } from './context.ts'
@@ -8,8 +8,9 @@ import { worstExitCode } from './exit-code.ts'
 import { followRun } from './follow.ts'
 
 const HELP = `
-A full resync: source and directory are read, and every difference is written, within the limits of the guards. A
-running daemon does the work; without a daemon, the command does it itself.
+A full resync: source and directory are read, and every difference is written that no check blocks. A running daemon does
+the work; without a daemon, the command does it itself. Exit code 3: changes need approval (dirsyncd approve RUN); 4: some
+changes were not made, such as refused ones.
 
 Examples:
   dirsyncd sync
@@ -40,7 +41,7 @@ export function addSync(program: Command, run: Runner): void {
           sync,
           mode: options.dryRun === true ? 'plan' : 'sync',
           all: options.all === true,
-          only: { users: options.user ?? [], groups: options.group ?? [] },
+          scope: { users: options.user ?? [], groups: options.group ?? [] },
         }),
       ),
     )
@@ -50,14 +51,14 @@ export interface SyncRequest {
   readonly sync: string | undefined
   readonly mode: RunMode
   readonly all: boolean
-  readonly only?: Only
+  readonly scope?: Scope
 }
 
 /** One after the other; a failed sync does not stop the next. */
 export async function runSyncs(session: Session, request: SyncRequest): Promise<number> {
   const syncs = await syncNames(session, request.sync)
-  const only = request.only === undefined || isEmpty(request.only) ? undefined : request.only
-  if (only !== undefined && syncs.length > 1) {
+  const scope = request.scope === undefined || isEmpty(request.scope) ? undefined : request.scope
+  if (scope !== undefined && syncs.length > 1) {
     throw new DirsyncdError(
       'usage',
       'The options --user and --group need a sync, because several are configured; write dirsyncd sync SYNC --user ID.',
@@ -69,13 +70,13 @@ export async function runSyncs(session: Session, request: SyncRequest): Promise<
     const run = await control.requestRun({
       sync: name,
       mode: request.mode,
-      ...(only !== undefined && { only }),
+      ...(scope !== undefined && { scope }),
     })
     codes.push(await followRun(session, control, run, { all: request.all }))
   }
   return worstExitCode(codes)
 }
 
-function isEmpty(only: Only): boolean {
-  return only.users.length === 0 && only.groups.length === 0
+function isEmpty({ users, groups }: Scope): boolean {
+  return users.length === 0 && groups.length === 0
 }

@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Command } from 'commander'
-import type { Control, RunSummary } from '../../operations/control.ts'
+import type { RunSummary } from '../../operations/control.ts'
 import { type Part } from '../../core/plan/part/part.ts'
 import { DirsyncdError } from '../../base/errors.ts'
 import { wholeNumber } from '../../base/terminal/arguments.ts'
@@ -16,8 +15,8 @@ import { whoAmI } from './who-am-i.ts'
 const HELP = `
 Puts back what a run did, as far as the API can: deleted users and groups are created again, with their memberships where
 the sync writes members; created ones are deleted; names, e-mails and members become what they were. It touches only what
-is still as the run left it, and lists the rest. It shows everything first and asks. Deletes are always held for an
-approval. The sync is paused, so that the next run does not do it all again, until dirsyncd resume.
+is still as the run left it, and lists the rest. It shows everything first and asks. Deletes always need an approval:
+dirsyncd approve with the number of the undo. The sync is paused, so that the next run does not do it all again, until dirsyncd resume.
 
 An undo is a run of its own, so that it can be undone too. Of several runs, undo the newest first.
 
@@ -56,7 +55,7 @@ async function undo(session: Session, number: number, options: UndoOptions): Pro
   const planned = await followRun(session, control, shown, { all })
   const plan = await readRun(control, shown, 0)
   if (plan.state !== 'planned') return planned
-  if (total(plan.counts?.planned ?? {}) === 0) {
+  if (total(plan.counts?.planned ?? {}) + total(plan.counts?.blocked ?? {}) === 0) {
     const why =
       plan.totalNotices === 0
         ? `There is nothing to put back: the directory shows nothing any more of what ${whatOf(part, number)} wrote.`
@@ -64,8 +63,6 @@ async function undo(session: Session, number: number, options: UndoOptions): Pro
     if (!session.json) session.print(why)
     return planned === EXIT.changes ? EXIT.incomplete : planned
   }
-  const replaced = await replacedHold(control, plan)
-  if (replaced !== undefined && !session.json) session.print(replaced)
   if (dryRun) return planned
   if (!yes && !(await asker(session)(`Put this back, and pause ${plan.sync}?`, session.signal))) {
     session.print('Nothing was changed.')
@@ -77,29 +74,12 @@ async function undo(session: Session, number: number, options: UndoOptions): Pro
   return code
 }
 
-/** A sync has one open hold. The deletes of this undo are held, which replaces the open one. */
-async function replacedHold(control: Control, plan: RunSummary): Promise<string | undefined> {
-  const { sync, counts } = plan
-  const { 'delete-user': users = 0, 'delete-group': groups = 0 } = counts?.planned ?? {}
-  if (users + groups === 0) return undefined
-  const open = (await control.runs({ sync, limit: NEWEST })).find(({ hold }) => hold === 'open')
-  if (open === undefined || isDeepStrictEqual(open.undo, plan.undo)) return undefined
-  const later =
-    open.undo === null
-      ? `the next run after dirsyncd resume ${sync} holds anew what it finds`
-      : `dirsyncd undo ${open.undo.run} shows it again`
-  return `Run ${open.run} waits for a decision, and this undo takes its place; ${later}.`
-}
-
-/** Hardly any run is newer than the waiting one. */
-const NEWEST = 100
-
 /** The sync stays paused, unless it was resumed meanwhile. */
 export function afterUndo({ sync, paused }: Pick<RunSummary, 'sync' | 'paused'>): string {
   if (paused !== null)
     return `${sync} is paused. dirsyncd resume ${sync} shows what its next run would do, and lets it run again.`
   return (
-    `${sync} is not paused any more, because somebody resumed it: its next run does again what this undo puts back. ` +
+    `${sync} was resumed meanwhile: its next run does again what this undo puts back. ` +
     `dirsyncd pause ${sync} stops it.`
   )
 }

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { type Control, OPERATIONS, type Operation, PART_NAMES } from '../../operations/control.ts'
+import { type Control, OPERATIONS, type Operation, PARTS } from '../../operations/control.ts'
 import { PART } from '../../operations/parts.ts'
 import type { ReloadReport } from '../../operations/reload.ts'
 import type { Log } from '../../base/log/log.ts'
@@ -22,9 +22,9 @@ const sync = text.optional()
 const kind = z.enum(['user', 'group'])
 const mode = z.enum(['sync', 'plan'])
 const run = z.int().min(1)
-const only = z.strictObject({ users: z.array(text), groups: z.array(text) }).optional()
+const scope = z.strictObject({ users: z.array(text), groups: z.array(text) }).optional()
 const part = z.strictObject({
-  names: z.array(z.enum(PART_NAMES)).optional(),
+  names: z.array(z.enum(PARTS)).optional(),
   kinds: z.array(kind).optional(),
   ids: z.array(text).optional(),
 })
@@ -32,8 +32,10 @@ const decision = z.strictObject({
   run,
   by,
   reason: text.optional(),
-  only: z.array(text).min(1).optional(),
-  seen: z.enum(['open', 'approved', 'rejected']).optional(),
+  ids: z.array(text).min(1).optional(),
+  only: z.array(z.enum(PARTS)).min(1).optional(),
+  code: text.optional(),
+  isAll: z.boolean().optional(),
 })
 // A daemon makes no answer of any length: that would take its memory, and its event loop.
 const detail = z.strictObject({ limit: z.int().min(0).max(PART) }).optional()
@@ -42,19 +44,19 @@ const place = z.strictObject({ after: z.int().optional() })
 /** Of each operation, what it takes. */
 const INPUTS: Readonly<Record<Operation, readonly z.ZodType[]>> = {
   configuration: [],
-  requestRun: [z.strictObject({ sync: text, mode, only })],
+  requestRun: [z.strictObject({ sync: text, mode, scope })],
   run: [run, detail],
   changes: [run, place],
   notices: [run, place],
   runs: [z.strictObject({ sync, limit: z.int().min(1) })],
-  approve: [decision.extend({ part: part.optional() })],
+  approve: [decision],
   reject: [decision],
   undo: [z.strictObject({ run, mode, by, part })],
   pause: [z.strictObject({ sync: text, by, reason: text.optional() })],
   resume: [z.strictObject({ sync: text, by })],
   paused: [],
   quarantine: [z.strictObject({ sync })],
-  release: [z.strictObject({ by, sync, only })],
+  release: [z.strictObject({ by, sync, scope })],
   explain: [z.strictObject({ sync: text, who: text, kind: kind.optional() })],
 }
 

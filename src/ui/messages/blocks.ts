@@ -1,13 +1,17 @@
-import { amount, digits } from '../../base/wording.ts'
+import { amount, digits, pointInTime } from '../../base/wording.ts'
 import type {
   BlockCode,
   BlockParams,
   BlockReason,
-  EmptiedReason,
+  Delay,
+  FactsOf,
   Guarded,
-  Removals,
+  KeyFacts,
+  SilentHow,
 } from '../../core/block.ts'
 import { keysText } from '../../core/plan/configuration.ts'
+import type { RefusalReason } from '../../core/checks/refusals.ts'
+import type { ChangeReason } from '../../store/change-list.ts'
 import { notNewerText } from './servers.ts'
 import { unconfirmedText } from './unconfirmed.ts'
 import { inQuotes, named, percent, type Quote } from './words.ts'
@@ -18,12 +22,14 @@ export interface BlockMessage<Code extends BlockCode> {
   readonly remedy: string
   /** Why the changes are not made now; one sentence without a full stop. */
   readonly text: (params: BlockParams[Code], quote: Quote) => string
+  /** Why one change is not made, where the block does not say all of it. */
+  readonly one?: (facts: FactsOf<Code>, quote: Quote) => string
 }
 
-const MAY_SEE =
-  'Check that the bind account can still read the group and its members. If the removals are right, approve them with dirsyncd approve RUN.'
-const LIMITS =
-  'If the changes are right, approve them with dirsyncd approve RUN; if not, correct the source, and the next run plans anew. The limits are in the section guards.'
+const APPROVE = 'If the changes are right, approve them with dirsyncd approve RUN.'
+const LIMITS = `${APPROVE} If not, correct the source, and the next run plans anew. The limits are in the section guards.`
+const TRIED_AGAIN =
+  'The change is tried again after a day, when the entry changes, or after dirsyncd quarantine release.'
 
 /** One message for users, groups and memberships. */
 function forKinds<Code extends string, Kind extends string, Message>(
@@ -39,6 +45,110 @@ const KINDS: readonly Guarded[] = ['users', 'groups', 'memberships']
 const ENTRIES = ['users', 'groups'] as const
 
 export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
+  rejected: {
+    meaning: 'rejected by an operator',
+    remedy: 'If they are to be made after all, approve them: dirsyncd approve RUN --id ID.',
+    text: () => 'an operator rejected the changes',
+    one: rejectionText,
+  },
+  policy: {
+    meaning: 'the policy of the sync does not make these changes',
+    remedy:
+      'Nothing has to be done. policy: mirror updates, deletes and removes members; upsert does not delete and removes no members; create-only changes nothing that exists.',
+    text: ({ policy }) => `policy ${policy} ${NOT_MADE_BY[policy]}`,
+  },
+  protected: {
+    meaning: 'the entries are on the list protected of the sync',
+    remedy: 'Take an entry off the list protected, if it should be deleted.',
+    text: () => 'on the list entries.users.protected or entries.groups.protected: not deleted',
+  },
+  unreadable: {
+    meaning: 'entries of the source could not be understood, so nothing is deleted or removed',
+    remedy: 'Correct the entries with the notice unreadable, or exclude them by the filter.',
+    text: ({ entries }) =>
+      `${amount(entries, 'entry')} of the source could not be understood, so nothing is deleted and no member is removed`,
+  },
+  grace: {
+    meaning: 'absent, and deleted after the grace period (deleteAfter)',
+    remedy: 'Nothing has to be done. guards.users.deleteAfter and guards.groups.deleteAfter set the time.',
+    text: () => 'absent, and deleted after the grace period (deleteAfter)',
+    one: delayText,
+  },
+  'absence-unconfirmed': {
+    meaning: 'absent, and the server shows no replication state: a second read has to lack the entry, too',
+    remedy: 'Nothing has to be done: a later run reads again. source.confirmAfter sets the time.',
+    text: () => 'absent, and a second read has to confirm it, because the server shows no replication state',
+    one: (delay) =>
+      'until' in delay
+        ? `absent since ${pointInTime(delay.since)}, and deleted if a read after ${pointInTime(delay.until)} does not find it either, because the server shows no replication state`
+        : delayText(delay),
+  },
+  quarantine: {
+    meaning: 'in quarantine: the service refused the change',
+    remedy: `Correct the entry in the source, or exclude it. ${TRIED_AGAIN}`,
+    text: () => 'in quarantine: the service refused the changes',
+    one: ({ answer }) => answer,
+  },
+  'not-persisted': {
+    meaning: 'in quarantine: the service accepted the change twice without effect',
+    remedy: `Find out what changes the entry back. ${TRIED_AGAIN}`,
+    text: () => 'in quarantine: the service accepted the changes twice without effect',
+    one: ({ how }) => NO_EFFECT[how],
+  },
+  'partial-read': {
+    meaning: 'the run read some entries only, and a check needs all of them',
+    remedy: 'Nothing has to be done: the next whole run decides.',
+    text: ({ check }) => `the run read some entries only, and the check ${check} needs all of them`,
+  },
+  'seen-again': {
+    meaning: 'missing in the read, and found by the recheck',
+    remedy:
+      'The next run reads again. If it happens again, check that the bind account can read objectClass and what the filter needs.',
+    text: () => 'the read did not show it, and the recheck found it',
+  },
+  'server-not-newer': {
+    meaning: 'the server of the source is older than the last complete run, or cannot be compared with it',
+    remedy:
+      'Check the replication of the servers. After a day a run asks whether to accept the server: dirsyncd approve RUN.',
+    text: notNewerText,
+  },
+  'container-emptied': {
+    meaning: 'an OU lost all its entries; a revoked read right looks the same',
+    remedy:
+      'Check that the bind account can still read the OU, and base and filter of the sync. If these users or groups really left, approve.',
+    text: ({ kind, container, absent, leftFilter }, quote) => {
+      const outside =
+        leftFilter === 0 ? '' : ` (${digits(leftFilter)} still in the source, but outside the sync's filter)`
+      const what = leftFilter === 0 ? 'it' : 'the attributes of the filter'
+      return `${amount(absent, kind)} of ${quote(container)} ${absent === 1 ? 'is' : 'are'} absent${outside}, and no ${kind} is left there; perhaps the bind account cannot read ${what} any more, or the sync has another base or filter`
+    },
+  },
+  'group-emptied': {
+    meaning: 'a group, or one of its attributes or nested groups, shows no member any more',
+    remedy:
+      'Check that the bind account can still read the group and its members, and groups.map.members. If the removals are right, approve.',
+    text: groupsEmptiedText,
+    one: groupEmptiedText,
+  },
+  'removals-not-confirmed': {
+    meaning: 'groups would lose members, and a recheck did not confirm it',
+    remedy:
+      'A later run rechecks. If the removals are right, approve them: dirsyncd approve RUN --code removals-not-confirmed.',
+    text: () => 'groups would lose members, and a recheck did not confirm it',
+    one: unconfirmedText,
+  },
+  'recently-deleted': {
+    meaning: 'this sync deleted the entries in the last 24 hours; an older server shows them again',
+    remedy:
+      'They are created after a day. If they are right, approve: dirsyncd approve RUN --code recently-deleted.',
+    text: () => 'this sync deleted it in the last 24 hours; perhaps the server shows an older state',
+  },
+  asked: {
+    meaning: 'an earlier run asked about the changes, and they are not decided yet',
+    remedy: 'Approve or reject them with dirsyncd approve RUN or dirsyncd reject RUN.',
+    text: () => 'an earlier run asked about it, and it is not decided yet',
+    one: ({ codes }) => `an earlier run asked about it, and it is not decided yet (${codes.join(', ')})`,
+  },
   'first-contact': {
     meaning: 'the first run of this sync on this directory would delete entries',
     remedy:
@@ -122,11 +232,6 @@ export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
     text: ({ users, limit }) =>
       `${digits(users)} ${users === 1 ? 'id of a user seems' : 'ids of users seem'} to belong to another user now (name and e-mail change at once), limit ${digits(limit)}`,
   },
-  'left-out': {
-    meaning: 'left out of the approval of a part of a plan',
-    remedy: 'Approve the rest with dirsyncd approve RUN, or reject it with dirsyncd reject RUN.',
-    text: ({ by, run }) => `left out when ${by} approved a part of run ${run}`,
-  },
   'undo-deletes': {
     meaning: 'an undo would delete entries',
     remedy: 'Look at the entries. If they are to go, approve.',
@@ -138,60 +243,34 @@ export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
       return `${what.join(' and ')} that run ${run} created would be deleted again`
     },
   },
-  'server-not-newer': {
-    meaning: 'the server of the source is older than the last complete run, or cannot be compared with it',
-    remedy:
-      'Check the replication of the servers. After a day a run asks whether to accept the server: dirsyncd approve RUN.',
-    text: notNewerText,
-  },
-  'container-emptied': {
-    meaning: 'an OU lost all its entries; a revoked read right looks the same',
-    remedy:
-      'Check that the bind account can still read the OU, and base and filter of the sync. If these users or groups really left, approve.',
-    text: ({ kind, container, absent, leftFilter, wasFound }, quote) => {
-      const outside =
-        leftFilter === 0 ? '' : ` (${digits(leftFilter)} still in the source, but outside the sync's filter)`
-      const left = wasFound ? 'was left there in an earlier run' : 'is left there'
-      const what = leftFilter === 0 ? 'it' : 'the attributes of the filter'
-      return `${amount(absent, kind)} of ${quote(container)} ${absent === 1 ? 'is' : 'are'} absent${outside}, and no ${kind} ${left}; perhaps the bind account cannot read ${what} any more, or the sync has another base or filter`
-    },
-  },
-  'members-gone': {
-    meaning: 'no group of the source lists a member any more',
-    remedy:
-      'Check groups.map.members, and that the bind account can still read the attribute. If the groups are really empty, approve.',
-    text: ({ before }) =>
-      `no group of the source lists a member, and ${digits(before)} did in the last complete run; perhaps the members are in another attribute, or the bind account cannot read it any more`,
-  },
-  'group-emptied': {
-    meaning: 'a group lost all its members, or all of one attribute',
-    remedy: MAY_SEE,
-    text: groupEmptiedText,
-  },
-  'nested-group-absent': {
-    meaning: 'a group within another one is absent, and still listed there or perhaps renamed',
-    remedy: MAY_SEE,
-    text: nestedGroupText,
-  },
-  'members-unproved': {
-    meaning: 'groups would lose members, and a recheck did not confirm it',
-    remedy: 'A later read may confirm it. If the removals are right, approve them with dirsyncd approve RUN.',
-    text: ({ groups, reason }, quote) =>
-      `${amount(groups, 'group')} would lose members, and a recheck did not confirm it: ${unconfirmedText(reason, quote)}`,
-  },
-  reborn: {
-    meaning: 'entries are back that this sync deleted in the last 24 hours',
-    remedy: 'They are created after a day. If they are right, approve them with dirsyncd approve RUN.',
-    text: ({ kind, entries }) =>
-      `${amount(entries, kind)} that this sync deleted in the last 24 hours ${entries === 1 ? 'is' : 'are'} back; perhaps the server shows an older state`,
-  },
 }
 
 /** Why the changes of a block are not made now; one sentence without a full stop. */
 export function blockText(reason: BlockReason, quote: Quote = inQuotes): string {
-  // The parameters of a block are those of its code, which the type of one row cannot say.
-  const { text } = BLOCKS[reason.code] as BlockMessage<BlockCode>
-  return text(reason.params, quote)
+  return messageOf(reason.code).text(reason.params, quote)
+}
+
+/** Why one change is not made now; one sentence without a full stop. */
+export function reasonText(reason: ChangeReason, quote: Quote = inQuotes): string {
+  const { one } = messageOf(reason.code)
+  return one === undefined || reason.facts === null ? blockText(reason, quote) : one(reason.facts, quote)
+}
+
+/** The parameters and facts of a block are those of its code, which the type of one row cannot say. */
+function messageOf(code: BlockCode): BlockMessage<BlockCode> {
+  return BLOCKS[code] as BlockMessage<BlockCode>
+}
+
+/** `rejected by ana at 2026-11-21 07:29:03Z in run 12: on parental leave` */
+export function rejectionText({ by, at, run, reason }: KeyFacts['rejected']): string {
+  return `rejected by ${by} at ${pointInTime(at)} in run ${run}${reason === '' ? '' : `: ${reason}`}`
+}
+
+function delayText(delay: Delay): string {
+  const since = `absent since ${pointInTime(delay.since)}; deleted`
+  if ('until' in delay) return `${since} after ${pointInTime(delay.until)}`
+  const { reads } = delay
+  return `${since} if ${amount(reads, 'more run')} in a row ${reads === 1 ? 'does' : 'do'} not find it`
 }
 
 function deletesText(params: Omit<BlockParams['max-deletes-users'], 'limit'>): string {
@@ -214,44 +293,64 @@ function updatedText(kind: Guarded): string {
   return kind === 'memberships' ? 'added' : 'updated'
 }
 
-/** A user may be in several groups, so what they lose together are memberships. */
-function removalsText({ removals, groups }: Removals): string {
-  return amount(removals, groups.total === 1 ? 'member' : 'membership')
-}
-
-const CANNOT_READ = 'perhaps the bind account cannot read them any more'
-
-const WHY_EMPTY = {
-  'not-read': 'and groups.map.members of the sync does not name that attribute any more',
-  'not-shown': `and lists none there now; ${CANNOT_READ}`,
-  'not-shown-by-any-group': `and lists none there now, as no group does any more; ${CANNOT_READ}`,
+const NOT_MADE_BY = {
+  mirror: '',
+  upsert: 'deletes nothing and removes no members',
+  'create-only': 'changes nothing that exists',
 } as const
 
-function groupEmptiedText(params: BlockParams['group-emptied'], quote: Quote): string {
-  switch (params.how) {
+const NO_EFFECT: Readonly<Record<KeyFacts['not-persisted']['how'], string>> = {
+  'not-listed': 'was created, and the service says that it exists, but does not list it',
+  'not-kept':
+    'was created twice, and the directory does not show it: the service does not keep it, or another client deletes it',
+  'missing-but-listed': 'was to be deleted twice: the service says that it does not exist, and lists it',
+  'not-deleted':
+    'was deleted twice, and the directory still shows it: the service does not delete it, or another client creates it again',
+  'not-changed':
+    'was written twice, and the directory still shows another value: the service cuts, changes or does not keep it, or another client changes it back',
+}
+
+/** Why a change is in quarantine; a clause. */
+export function refusalText(refusal: RefusalReason): string {
+  return refusal.code === 'quarantine' ? refusal.params.answer : NO_EFFECT[refusal.params.how]
+}
+
+const CANNOT_READ = 'perhaps the bind account cannot read it any more'
+
+/** Follows what listed the members in the last complete run. */
+function nowText(how: SilentHow, lists: number): string {
+  const [shows, is] = lists === 1 ? ['shows', 'is'] : ['show', 'are']
+  switch (how) {
     case 'no-members':
-      return `group ${quote(params.group)} had ${amount(params.had, 'member')} and has none; ${emptiedText(params.reason, quote)}`
-    case 'attribute-empty':
-      return `${named(params.groups, quote)} would lose ${removalsText(params)}: ${quote(params.list)} listed members in ${params.attributes.join(' and ')} in the last complete run, ${WHY_EMPTY[params.why]}`
-    case 'since-earlier-run':
-      return `${named(params.groups, quote)} would still lose ${removalsText(params)}, and an earlier run lacked members there already`
-    case 'absent':
-      return `group ${quote(params.group)} is absent, and an earlier run lacked it or members of it already; perhaps the bind account cannot read it any more`
+      return `and ${shows} none now; ${CANNOT_READ}`
+    case 'not-read':
+      return 'and groups.map.members of the sync does not name that attribute any more'
+    case 'not-shown':
+      return `and ${shows} none there now; ${CANNOT_READ}`
+    case 'not-shown-by-any-group':
+      return `and ${shows} none there now, as no group does any more; ${CANNOT_READ}`
+    case 'group-absent':
+      return `and ${is} absent now; perhaps renamed, or the bind account cannot read it any more`
   }
 }
 
-function emptiedText(reason: EmptiedReason | null, quote: Quote): string {
-  if (reason === null) return CANNOT_READ
-  return reason.code === 'attribute-not-read'
-    ? `it listed some in ${reason.params.attributes.join(' and ')}, ${WHY_EMPTY['not-read']}`
-    : unconfirmedText(reason, quote)
+function groupsEmptiedText(
+  { how, groups, lists, attributes, removals }: BlockParams['group-emptied'],
+  quote: Quote,
+): string {
+  // A user may be in several groups, so what they lose together are memberships.
+  const lost = removals === 0 ? '' : amount(removals, groups.total === 1 ? 'member' : 'membership')
+  const also = how === 'group-absent' && groups.total > 1 ? ' or be deleted' : ''
+  const loss = lost === '' ? 'be deleted' : `lose ${lost}${also}`
+  return `${named(groups, quote)} would ${loss}: ${listedText(named(lists, quote), attributes)}, ${nowText(how, lists.total)}`
 }
 
-function nestedGroupText(params: BlockParams['nested-group-absent'], quote: Quote): string {
-  const { group, how, listedBy, unresolved, removals, groups } = params
-  const lists = `${named(listedBy, quote)} ${how === 'still-listed' ? 'still ' : ''}${listedBy.total === 1 ? 'lists' : 'list'}`
-  const loss = removals === 0 ? '' : ` would lose ${removalsText(params)}`
-  if (how === 'still-listed')
-    return `${quote(group)} is absent, and ${lists} it as a group within${loss === '' ? '' : `, and ${named(groups, quote)}${loss}`}; perhaps the bind account cannot read it any more`
-  return `${quote(group)} is absent, and ${lists} other unresolved members than before (${named(unresolved, quote)})${loss === '' ? '' : `, and ${named(groups, quote)}${loss}`}; perhaps it was renamed and the bind account cannot read it any more`
+function groupEmptiedText({ how, dn, attribute, had }: KeyFacts['group-emptied'], quote: Quote): string {
+  const what = listedText(quote(dn), attribute === null ? [] : [attribute], amount(had, 'member'))
+  return `${what}, ${nowText(how, 1)}`
+}
+
+function listedText(lists: string, attributes: readonly string[], what = 'members'): string {
+  const where = attributes.length === 0 ? '' : ` in ${attributes.join(' and ')}`
+  return `${lists} listed ${what}${where} in the last complete run`
 }

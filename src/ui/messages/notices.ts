@@ -1,17 +1,6 @@
-import { amount, digits, pointInTime } from '../../base/wording.ts'
+import { amount, digits } from '../../base/wording.ts'
 import type { Notice, NoticeCode, NoticeOf, NoticeParams } from '../../core/notice.ts'
-import type { Refusal } from '../../core/plan/inputs.ts'
-import { unconfirmedText, waitText } from './unconfirmed.ts'
-import {
-  fieldText,
-  inQuotes,
-  named,
-  notMadeText,
-  rejectionText,
-  releaseText,
-  subject,
-  userText,
-} from './words.ts'
+import { fieldText, inQuotes, named, userText } from './words.ts'
 
 export interface NoticeMessage<Code extends NoticeCode> {
   /** Heads a list of entries with this code. */
@@ -22,8 +11,6 @@ export interface NoticeMessage<Code extends NoticeCode> {
   readonly text: (params: NoticeParams[Code], notice: NoticeOf<Code>) => string
 }
 
-const TRIED_AGAIN =
-  'The change is tried again after a day, when the entry changes, or after dirsyncd quarantine release.'
 const FAULT = (params: { readonly from: string; readonly fault: string }) => `${params.from}: ${params.fault}`
 const EMAIL_FAULTS = {
   'no-address': 'is no address',
@@ -174,10 +161,9 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
     },
   },
   protected: {
-    meaning: 'not deleted: it is on the list protected of the sync',
+    meaning: 'created by the undone run, and on the list protected of the sync: not deleted',
     remedy: 'Take it off the list protected, if it should be deleted.',
-    text: ({ isUndo }, { kind }) =>
-      `${isUndo ? 'created by the run, and ' : ''}on the list entries.${kind}s.protected: not deleted`,
+    text: (_, { kind }) => `created by the run, and on the list entries.${kind}s.protected: not deleted`,
   },
   'value-kept': {
     meaning: 'the source has no value, so the directory keeps its own',
@@ -186,77 +172,11 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
     text: ({ from, fields }) =>
       `the source has no usable ${fields.map(fieldText).join(' and no usable ')} (${from}); the directory keeps its own`,
   },
-  'seen-again': {
-    meaning: 'missing in the read, and found by the recheck: not deleted',
-    remedy:
-      'The next run reads it again. If it comes back, check that the bind account can read objectClass and what the filter needs.',
-    text: () => 'the read did not show it, and the recheck found it: not deleted',
-  },
-  'kept-by-policy': {
-    meaning: 'left as it is by the policy of the sync',
-    remedy: 'Set policy: upsert to update, or policy: mirror to update and delete.',
-    text: ({ policy, isAbsent }) =>
-      isAbsent
-        ? `policy ${policy} does not delete it`
-        : `differs from the source; policy ${policy} does not update it`,
-  },
-  'kept-unproved': {
-    meaning: 'not deleted: entries of the source could not be understood',
-    remedy: 'Correct the entries with the code unreadable, or exclude them by the filter.',
-    text: ({ unreadable }) =>
-      `${amount(unreadable, 'entry')} of the source could not be understood, so nothing is deleted`,
-  },
   'membership-differs': {
     meaning: 'other members than in the source; only reported (directory.membership)',
     remedy: 'Set directory.membership: write, if the sync should write members.',
     text: ({ group, added, removed }) =>
       `"${group}": it lacks ${amount(added, 'member')} of the source and has ${digits(removed)} that the source does not`,
-  },
-  'in-grace': {
-    meaning: 'absent, and deleted after the grace period (deleteAfter)',
-    remedy: 'Nothing has to be done. guards.users.deleteAfter and guards.groups.deleteAfter set the time.',
-    text: (params) => {
-      const since = `${subject(params)}absent since ${pointInTime(params.since)}; deleted`
-      if ('until' in params) return `${since} after ${pointInTime(params.until)}`
-      return `${since} if ${amount(params.reads, 'more run')} in a row ${params.reads === 1 ? 'does' : 'do'} not find it`
-    },
-  },
-  unproved: {
-    meaning: 'not changed yet: the read does not confirm it',
-    remedy: 'A later read may confirm it. Where the run asks for it, dirsyncd approve RUN releases it.',
-    text: (params) => `${notMadeText(params)}: ${waitText(params.wait)}`,
-  },
-  reborn: {
-    meaning: 'not created: this sync deleted it in the last 24 hours',
-    remedy: 'It is created after a day. dirsyncd approve RUN creates it with the next run.',
-    text: (params) =>
-      `${subject(params)}is back after this sync deleted it in the last 24 hours: not created yet`,
-  },
-  'members-kept': {
-    meaning: 'keeps its members: the recheck did not confirm that they left',
-    remedy: 'A later read may confirm it. Where the run asks for it, dirsyncd approve RUN removes them.',
-    text: ({ group, isPart, reason }) =>
-      `${unconfirmedText(reason)}; ${isPart ? `these members stay in "${group}"` : `"${group}" keeps its members`}`,
-  },
-  quarantined: {
-    meaning: 'in quarantine: the service refused the change',
-    remedy: `Correct the entry in the source, or exclude it. ${TRIED_AGAIN}`,
-    text: ({ answer }) => answer,
-  },
-  'does-not-converge': {
-    meaning: 'in quarantine: the change was made twice without effect',
-    remedy: `Find out what changes the entry back. ${TRIED_AGAIN}`,
-    text: ({ how }) => NO_EFFECT[how],
-  },
-  rejected: {
-    meaning: 'left as it is: an operator rejected the change',
-    remedy: 'If it should be made after all, approve it with the command that the notice names.',
-    text: (params) => {
-      const reasons = params.rejections.map((each) =>
-        [rejectionText(each), releaseText(each)].filter((part) => part !== undefined).join('; '),
-      )
-      return `${notMadeText(params)}: ${reasons.join('; ')}`
-    },
   },
   'changed-since': {
     meaning: 'not as the undone run left it, so it stays as it is',
@@ -292,34 +212,11 @@ export const NOTICES: { readonly [Code in NoticeCode]: NoticeMessage<Code> } = {
   },
 }
 
-const NO_EFFECT: Readonly<Record<NoticeParams['does-not-converge']['how'], string>> = {
-  'not-listed': 'was created, and the service says that it exists, but does not list it',
-  'not-kept':
-    'was created twice, and the directory does not show it: the service does not keep it, or another client deletes it',
-  'missing-but-listed': 'was to be deleted twice: the service says that it does not exist, and lists it',
-  'not-deleted':
-    'was deleted twice, and the directory still shows it: the service does not delete it, or another client creates it again',
-  'not-changed':
-    'was written twice, and the directory still shows another value: the service cuts, changes or does not keep it, or another client changes it back',
-}
-
-/** Why a change is in quarantine; a clause. */
-export function refusalText(refusal: Refusal): string {
-  return refusal.code === 'quarantined' ? refusal.params.answer : NO_EFFECT[refusal.params.how]
-}
-
 /** Names the entry's own fault or state; a clause without the kind, the id and a full stop. */
 export function noticeText(notice: Notice): string {
   // The parameters of a notice are those of its code, which the type of one row cannot say.
   const { text } = NOTICES[notice.code] as NoticeMessage<NoticeCode>
   return text(notice.params, notice)
-}
-
-/** Without the subject of `notMadeText`. */
-export function noticeTextAlone(notice: Notice): string {
-  if (!('op' in notice.params) || !('name' in notice.params)) return noticeText(notice)
-  const params = { ...notice.params, name: null, email: null }
-  return noticeText({ ...notice, params } as Notice)
 }
 
 function unresolvedText(params: NoticeParams['unknown-members']): string {

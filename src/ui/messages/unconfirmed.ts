@@ -1,5 +1,5 @@
-import { amount, pointInTime } from '../../base/wording.ts'
-import type { UnconfirmedParams, UnconfirmedRemoval, Wait, WaitParams } from '../../core/notice.ts'
+import { amount } from '../../base/wording.ts'
+import type { UnconfirmedParams, UnconfirmedRemoval } from '../../core/notice.ts'
 import { type Sentences, sentence } from './sentence.ts'
 import { inQuotes, named, type Quote } from './words.ts'
 
@@ -8,7 +8,6 @@ function listText({ group, list }: { readonly group: string; readonly list: stri
 }
 
 const REMOVALS: Sentences<UnconfirmedParams> = {
-  'needs-approval': ({ block }) => `the removals need approval (${block})`,
   'not-found': ({ group }, quote) => `the recheck finds no group of the sync with the id of ${quote(group)}`,
   'id-shared': ({ group, others }, quote) =>
     `${quote(group)} has the same id as ${amount(others, 'other group')}`,
@@ -34,18 +33,4 @@ const REMOVALS: Sentences<UnconfirmedParams> = {
 /** Why a recheck does not confirm that members left; a clause. */
 export function unconfirmedText(removal: UnconfirmedRemoval, quote: Quote = inQuotes): string {
   return sentence(REMOVALS, removal, quote)
-}
-
-const WAITS: Sentences<WaitParams> = {
-  'server-not-newer': () => 'the server may lack what the last complete run read',
-  'absence-unconfirmed': ({ since, after }) =>
-    `absent since ${pointInTime(since)}, and deleted if a read after ${pointInTime(after)} does not find it either, because the server shows no replication state`,
-  'container-emptied': ({ container, wasFound }) =>
-    `no other entry of this kind ${wasFound ? 'was left' : 'is left'} in "${container}"${wasFound ? ' in an earlier run' : ''}`,
-  'needs-approval': ({ block }) => `it needs approval (${block})`,
-}
-
-/** Why a change waits; a clause. */
-export function waitText(wait: Wait): string {
-  return sentence(WAITS, wait, inQuotes)
 }

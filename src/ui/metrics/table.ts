@@ -23,7 +23,7 @@ export const LABELS = {
   outcome:
     '`applied`; `found` and `already`: it was so before; `missing`: nothing was there to update; `quarantined`, `failed`',
   phase:
-    '`read`: both sides; `plan`: until the guards have passed; `apply`: until the last change has its outcome',
+    '`read`: source and directory; `plan`: until the guards have passed; `apply`: until the last change has its outcome',
   mode: '`sync`, `plan`',
   end: '`done`, `held`, `planned`, `failed`, `interrupted`',
   operation:
@@ -31,8 +31,8 @@ export const LABELS = {
   status: 'the status of the answer, or `none` where no whole answer came',
   result:
     'the name of the result in RFC 4511, such as `success` or `busy`; `other`; `none` where no answer came',
-  code: 'what was noticed, in one word; `dirsyncd runs N` has the sentences',
-  finding: 'the name of a finding, such as `container-emptied`',
+  code: 'the code of a notice or a block, such as `container-emptied`; see [codes](codes.md)',
+  until: '`decision`, `time`, `read`, `configuration`, `service`: what ends a block',
   reason: '`limited`: the service asked for it with 429; `outage`: it does not answer',
   store: '`embedded`, `postgres`',
   version: 'of dirsyncd',
@@ -60,7 +60,7 @@ export const METRICS = {
   },
   dirsyncd_sync_last_full_read_timestamp_seconds: {
     type: 'gauge',
-    help: 'When a run last had read both sides as a whole, be it that it was held then; 0 where none has.',
+    help: 'When a run last read source and directory as a whole, also where its plan was held; 0 where none has.',
     labels: ['sync'],
     from: 'daemon',
   },
@@ -72,7 +72,7 @@ export const METRICS = {
   },
   dirsyncd_sync_due_timestamp_seconds: {
     type: 'gauge',
-    help: 'The third newest time at which the schedule called for a run; none for a sync that only runs on demand, nor if a person decided about the sync or resumed it since.',
+    help: 'The third newest time at which the schedule called for a run; none for a sync that only runs on demand, nor if an operator decided about the sync or resumed it since.',
     labels: ['sync'],
     from: 'daemon',
   },
@@ -127,32 +127,32 @@ export const METRICS = {
   },
   dirsyncd_notices: {
     type: 'gauge',
-    help: 'What the newest run noticed of single entries: skipped, in grace, not proved by evidence and so on.',
+    help: 'Notices of the newest run about single entries, such as those that it skipped.',
     labels: ['sync', 'code'],
     from: 'daemon',
   },
-  dirsyncd_held_runs: {
+  dirsyncd_open_questions: {
     type: 'gauge',
-    help: '1 while a hold of the sync waits for a person.',
+    help: 'Questions of the newest asking run that no operator has decided.',
     labels: ['sync'],
     from: 'daemon',
   },
-  dirsyncd_held_changes: {
+  dirsyncd_rejected_changes: {
     type: 'gauge',
-    help: 'Changes that wait for a person.',
+    help: 'Changes that the newest run of the whole sync left out, because an operator rejected them.',
+    labels: ['sync', 'op'],
+    from: 'daemon',
+  },
+  dirsyncd_last_rejection_timestamp_seconds: {
+    type: 'gauge',
+    help: 'When an operator last rejected one of these changes; `dirsyncd runs N` names the operator.',
     labels: ['sync'],
     from: 'daemon',
   },
-  dirsyncd_hold_expires_timestamp_seconds: {
+  dirsyncd_blocked_changes: {
     type: 'gauge',
-    help: 'When nobody can decide any more about what is held, and the next run asks again.',
-    labels: ['sync'],
-    from: 'daemon',
-  },
-  dirsyncd_withheld_changes: {
-    type: 'gauge',
-    help: 'Deletes and removals that the newest run withheld, because the evidence did not prove them.',
-    labels: ['sync', 'finding'],
+    help: 'Changes that the newest run of the whole sync blocked, by reason; a change may have several.',
+    labels: ['sync', 'code', 'until'],
     from: 'daemon',
   },
   dirsyncd_quarantined_changes: {

@@ -1,6 +1,6 @@
 import type { StoredCondition } from '../../store/notifications.ts'
 
-export type Lasting = 'held' | 'failing' | 'withheld' | 'quarantine' | 'token'
+export type Lasting = 'asking' | 'failing' | 'blocked' | 'quarantine' | 'token'
 
 /**
  * A lasting state and what was notified of it. `amount` is the amount of the last notification, or less if it has

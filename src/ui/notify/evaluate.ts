@@ -1,17 +1,17 @@
 import type { Quote } from '../messages/words.ts'
 import { type IsConfigured, withoutPeople as maskPeople } from '../../base/log/people.ts'
-import { undecided } from '../../core/plan/decide.ts'
 import type { SyncFigures } from '../../store/figures.ts'
 import type { DecisionOfRun } from '../../store/notifications.ts'
 import type { Condition, Lasting, Why } from './condition.ts'
 import {
+  aboutAsking,
+  aboutBlocked,
   aboutDecision,
   aboutEnd,
   aboutFailures,
-  aboutHold,
   aboutQuarantine,
   aboutToken,
-  aboutWithheld,
+  doubted,
   type WithoutPeople,
 } from './wording.ts'
 import type { Notification } from './notification.ts'
@@ -67,16 +67,15 @@ export function evaluate(before: readonly Condition[], facts: Facts, rules: Rule
 }
 
 type Sign =
-  | { readonly event: Lasting; readonly state: 'on'; readonly amount: number; readonly endsAt: Date | null }
+  | { readonly event: Lasting; readonly state: 'on'; readonly amount: number }
   | { readonly event: Lasting; readonly state: 'off' }
   | { readonly event: Lasting; readonly state: 'unknown' }
 
 function signsOf(figures: SyncFigures, { failures }: Rules): readonly Sign[] {
-  const { hold, quarantined, isUnderWay, token } = figures
-  const isHeld = hold?.state === 'held'
+  const { asking, quarantined, isUnderWay, token } = figures
   return [
-    sign('held', isHeld ? Math.max(1, hold.undecided) : 0, hold?.expiresAt ?? null),
-    withheld(figures),
+    sign('asking', asking?.questions ?? 0),
+    blocked(figures),
     runsFail(figures, failures),
     // While a run applies changes, their number grows with each: notified once at its end.
     isUnderWay ? { event: 'quarantine', state: 'unknown' } : sign('quarantine', quarantined),
@@ -85,8 +84,8 @@ function signsOf(figures: SyncFigures, { failures }: Rules): readonly Sign[] {
   ]
 }
 
-function sign(event: Lasting, amount: number, endsAt: Date | null = null): Sign {
-  return amount > 0 ? { event, state: 'on', amount, endsAt } : { event, state: 'off' }
+function sign(event: Lasting, amount: number): Sign {
+  return amount > 0 ? { event, state: 'on', amount } : { event, state: 'off' }
 }
 
 /** One or two failures are neither news nor a recovery. */
@@ -96,13 +95,10 @@ function runsFail({ failures }: SyncFigures, threshold: number): Sign {
 }
 
 /** Of a held, failed or unfinished run it is unknown whether the rest of its plan is applied. */
-function withheld({ planned }: SyncFigures): Sign {
-  if (planned !== null && planned.state !== 'done') return { event: 'withheld', state: 'unknown' }
-  const waiting = undecided('done', planned?.breaches ?? [])
-  return sign(
-    'withheld',
-    waiting.reduce((sum, { changes }) => sum + Math.max(1, changes), 0),
-  )
+function blocked({ planned }: SyncFigures): Sign {
+  if (planned !== null && planned.state !== 'done') return { event: 'blocked', state: 'unknown' }
+  const changes = doubted(planned?.blocks ?? []).reduce((sum, block) => sum + Math.max(1, block.changes), 0)
+  return sign('blocked', changes)
 }
 
 interface Context {
@@ -137,30 +133,30 @@ function mayComeAgain({ event, endsAt }: Condition, { now, settledMs }: Context)
 
 function goOn(
   known: Condition | undefined,
-  { event, amount, endsAt }: Extract<Sign, { readonly state: 'on' }>,
+  { event, amount }: Extract<Sign, { readonly state: 'on' }>,
   context: Context,
 ): Followed {
   const { figures, now } = context
   const { sync } = figures
   if (known === undefined) {
-    const condition = { sync, event, since: now, amount, toldAt: now, endsAt }
+    const condition = { sync, event, since: now, amount, toldAt: now, endsAt: null }
     return { condition, notification: about(condition, context, 'new') }
   }
   const isMore = amount >= 2 * known.amount
   const isDue = now.getTime() - known.toldAt.getTime() >= DAY_MS
   // Changes may stay in quarantine for months; only growth is news.
   const isTold = isMore || (isDue && (event !== 'quarantine' || amount > known.amount))
-  if (!isTold) return { condition: { ...known, amount: Math.min(known.amount, amount), endsAt } }
-  const condition = { ...known, amount, toldAt: now, endsAt }
+  if (!isTold) return { condition: { ...known, amount: Math.min(known.amount, amount), endsAt: null } }
+  const condition = { ...known, amount, toldAt: now, endsAt: null }
   return { condition, notification: about(condition, context, isMore ? 'more' : 'reminder') }
 }
 
 function about(condition: Condition, { figures, withoutPeople, quote }: Context, why: Why): Notification {
   switch (condition.event) {
-    case 'held':
-      return aboutHold(figures, condition, why, quote)
-    case 'withheld':
-      return aboutWithheld(figures, condition, why, quote)
+    case 'asking':
+      return aboutAsking(figures, condition, why, quote)
+    case 'blocked':
+      return aboutBlocked(figures, condition, why, quote)
     case 'failing':
       return aboutFailures(figures, condition, why, withoutPeople)
     case 'quarantine':
@@ -171,8 +167,8 @@ function about(condition: Condition, { figures, withoutPeople, quote }: Context,
 }
 
 /** A decision has its own notification, and an empty quarantine needs none. */
-function ended(condition: Condition, { figures, decided, now }: Context): Notification | undefined {
+function ended(condition: Condition, { figures, decided }: Context): Notification | undefined {
   if (condition.event === 'quarantine') return undefined
-  if (decided && (condition.event === 'held' || condition.event === 'withheld')) return undefined
-  return aboutEnd(figures, condition, now)
+  if (decided && condition.event === 'asking') return undefined
+  return aboutEnd(figures, condition)
 }

@@ -1,4 +1,4 @@
-export const EVENTS = ['held', 'failing', 'recovered', 'withheld', 'quarantine', 'token', 'decided'] as const
+export const EVENTS = ['asking', 'failing', 'recovered', 'blocked', 'quarantine', 'token', 'decided'] as const
 
 export type NotificationEvent = (typeof EVENTS)[number]
 

@@ -1,8 +1,10 @@
 import type { Quote } from '../messages/words.ts'
+import { amountsText } from '../messages/amounts.ts'
 import { blockText } from '../messages/blocks.ts'
+import { isAsked } from '../messages/ends.ts'
+import { total } from '../../operations/total.ts'
 import { amount, digits, pointInTime } from '../../base/wording.ts'
-import { undecided } from '../../core/plan/decide.ts'
-import type { SyncFigures } from '../../store/figures.ts'
+import type { PlannedRun, SyncFigures } from '../../store/figures.ts'
 import type { DecisionOfRun } from '../../store/notifications.ts'
 import type { Condition, Why } from './condition.ts'
 import type { Notification } from './notification.ts'
@@ -18,57 +20,63 @@ function still(condition: Condition, why: Why): string {
   return why === 'new' ? '' : `, since ${timeOf(condition.since)}`
 }
 
-type Breaches = NonNullable<SyncFigures['hold']>['breaches']
+type Blocks = PlannedRun['blocks']
 
-function breachLines(breaches: Breaches, quote: Quote): string[] {
-  return breaches.map((breach) => `- ${blockText(breach, quote)} (${breach.code})`)
+/** Blocks that an operator should know of, although they end without a decision: the read is doubted. */
+export function doubted(blocks: Blocks): Blocks {
+  return blocks.filter(
+    ({ code, until, asks }) =>
+      asks === null && (DOUBTED.has(code) || (until === 'read' && code !== 'seen-again')),
+  )
 }
 
-export function aboutHold(
-  { sync, hold }: SyncFigures,
+const DOUBTED: ReadonlySet<string> = new Set(['recently-deleted', 'removals-not-confirmed'])
+
+function blockLines(blocks: Blocks, quote: Quote): string[] {
+  return blocks.map((block) => `- ${blockText(block, quote)} (${block.code})`)
+}
+
+export function aboutAsking(
+  { sync, asking }: SyncFigures,
   condition: Condition,
   why: Why,
   quote: Quote,
 ): Notification {
-  const { run, undecided: count, breaches, expiresAt } = hold!
-  const what = count === 0 ? 'the plan' : amount(count, 'change')
-  const until = expiresAt === null ? '' : ` Until ${timeOf(expiresAt)}, then the next run asks again.`
+  const { run, state, counts, blocks, questions } = asking!
+  const about = total(counts.asking) === 0 ? '' : ` about ${amountsText(counts.asking)}`
+  const open = `${amount(questions, 'question')} ${questions === 1 ? 'is' : 'are'} open`
+  const rest = state === 'held' ? 'Only approved changes are sent.' : 'The rest of the plan was applied.'
   return {
-    event: 'held',
+    event: 'asking',
     sync,
     run,
-    subject: `${sync}: a plan waits for a person${still(condition, why)}`,
+    subject: `${sync}: ${open}${still(condition, why)}`,
     text: lines(
-      `Run ${run} of the sync ${sync} is held, and nothing of it is applied: ${what} would go beyond these limits.`,
-      ...breachLines(undecided('held', breaches), quote),
+      `Run ${run} of the sync ${sync} asks${about}; ${open}. ${rest}`,
+      ...blockLines(blocks.filter(isAsked), quote),
       '',
-      `dirsyncd runs ${run} shows the plan; dirsyncd approve ${run} applies it, dirsyncd reject ${run} leaves it.${until}`,
+      `dirsyncd runs ${run} shows the changes; dirsyncd approve ${run} approves them, dirsyncd reject ${run} rejects them.`,
     ),
   }
 }
 
-export function aboutWithheld(
-  { sync, planned, hold }: SyncFigures,
+export function aboutBlocked(
+  { sync, planned }: SyncFigures,
   condition: Condition,
   why: Why,
   quote: Quote,
 ): Notification {
-  // Where an earlier run withheld the same, its hold is the one to decide about.
-  const run = hold?.run ?? planned!.run
-  const waiting = undecided('done', planned!.breaches)
-  const isForPerson = waiting.some(({ waitsFor }) => waitsFor === 'person')
+  const { run, blocks } = planned!
   return {
-    event: 'withheld',
+    event: 'blocked',
     sync,
     run,
-    subject: `${sync}: the source does not prove all that it shows${still(condition, why)}`,
+    subject: `${sync}: the source does not confirm ${amount(condition.amount, 'change')}${still(condition, why)}`,
     text: lines(
-      `Run ${run} of the sync ${sync} withholds ${amount(condition.amount, 'change')} and applies the rest:`,
-      ...breachLines(waiting, quote),
+      `Run ${run} of the sync ${sync} blocks ${amount(condition.amount, 'change')} and applies the rest:`,
+      ...blockLines(doubted(blocks), quote),
       '',
-      isForPerson
-        ? `dirsyncd runs ${run} shows them; dirsyncd approve ${run} applies them, dirsyncd reject ${run} leaves them.`
-        : `dirsyncd runs ${run} shows them. A later run applies them, when the source proves them.`,
+      `dirsyncd runs ${run} shows them. A later run applies them when the source confirms them.`,
     ),
   }
 }
@@ -133,8 +141,8 @@ function timeLeft(seconds: number): string {
 }
 
 /** For a condition that ended by itself. */
-export function aboutEnd({ sync }: SyncFigures, condition: Condition, now: Date): Notification {
-  const [subject, sentence, command] = endOf(sync, condition, now)
+export function aboutEnd({ sync }: SyncFigures, condition: Condition): Notification {
+  const [subject, sentence, command] = endOf(sync, condition)
   return {
     event: 'recovered',
     sync,
@@ -144,17 +152,13 @@ export function aboutEnd({ sync }: SyncFigures, condition: Condition, now: Date)
   }
 }
 
-function endOf(sync: string, { event, endsAt }: Condition, now: Date): readonly [string, string, string] {
+function endOf(sync: string, { event }: Condition): readonly [string, string, string] {
   const shows = `dirsyncd runs --sync ${sync} shows its runs.`
   switch (event) {
-    case 'held':
-      if (endsAt !== null && endsAt <= now) {
-        const what = `Nobody decided in time about the held plan of the sync ${sync}; its next run asks again.`
-        return ['nobody decided in time', what, shows]
-      }
-      return ['nothing is held any more', `No plan of the sync ${sync} waits for a person any more.`, shows]
-    case 'withheld':
-      return ['nothing is withheld any more', `The sync ${sync} withholds nothing any more.`, shows]
+    case 'asking':
+      return ['no question is open any more', `The sync ${sync} asks nothing any more.`, shows]
+    case 'blocked':
+      return ['the source confirms its changes again', `The sync ${sync} doubts no change any more.`, shows]
     case 'token':
       return ['it has another access token', `The sync ${sync} has an access token that lives on.`, shows]
     case 'failing':
@@ -163,23 +167,31 @@ function endOf(sync: string, { event, endsAt }: Condition, now: Date): readonly 
   }
 }
 
-export function aboutDecision({ sync, run, decision, by, reason, only, part }: DecisionOfRun): Notification {
-  const about = part !== undefined ? ' in part' : only !== undefined ? ` (${only.join(', ')})` : ''
-  const why = reason === undefined ? '' : ` The reason: ${reason}`
+export function aboutDecision({ sync, run, does, by, reason, selection }: DecisionOfRun): Notification {
+  const { ids = [], only = [], code } = selection
+  const what = [
+    ...(code === undefined ? [] : [code]),
+    ...only,
+    ...(ids.length > 0 ? [amount(ids.length, 'id')] : []),
+  ]
+  const about = what.length === 0 ? '' : ` (${what.join(', ')})`
+  const why = reason === '' ? '' : ` The reason: ${reason}`
   return {
     event: 'decided',
     sync,
     run,
-    subject: `${sync}: ${by} ${decision} run ${run}${about}`,
+    subject: `${sync}: ${by} ${DID[does]} run ${run}${about}`,
     text: lines(
-      `${by} ${decision} run ${run} of the sync ${sync}${about}.${why}`,
+      `${by} ${DID[does]} run ${run} of the sync ${sync}${about}.${why}`,
       '',
-      decision === 'approved'
-        ? `dirsyncd runs ${run} shows it.`
-        : `dirsyncd runs ${run} shows it; dirsyncd approve ${run} applies it all the same.`,
+      does === 'reject'
+        ? `dirsyncd runs ${run} shows it; dirsyncd approve ${run} --code CODE approves it all the same.`
+        : `dirsyncd runs ${run} shows it.`,
     ),
   }
 }
+
+const DID = { approve: 'approved', reject: 'rejected', withdraw: 'withdrew the approval of' } as const
 
 export const TEST: Notification = {
   event: 'test',

@@ -1,18 +1,24 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { type Control, earlierPauseText, type RunSummary } from '../../operations/control.ts'
+import type { Browse } from '../../operations/browse.ts'
+import { type Control, type DecisionRequest, earlierPauseText, PARTS } from '../../operations/control.ts'
+import { decisionText } from '../../operations/decision-text.ts'
 import { notReleasedText } from '../../operations/released.ts'
 import { DirsyncdError } from '../../base/errors.ts'
+import type { BlockCode } from '../../core/block.ts'
 import type { Part } from '../../core/plan/part/part.ts'
+import { cut } from '../../base/wording.ts'
 import { printable } from '../../base/printable.ts'
 import { read } from '../http/answer-errors.ts'
+import { decidedSo } from './decide.ts'
 import { path, withQuery } from './html.ts'
 import * as params from './params.ts'
+import { runOf } from './run-of.ts'
 
 type Operations = Omit<Control, typeof Symbol.asyncDispose>
 
-export function addActions(app: FastifyInstance, control: Operations): void {
-  addDecisions(app, control)
+export function addActions(app: FastifyInstance, control: Operations, browse: Pick<Browse, 'run'>): void {
+  addDecisions(app, control, browse)
   addUndo(app, control)
   app.post('/syncs/:sync/run', async (request, reply) => {
     const { sync } = read(params.syncParams, request.params)
@@ -36,11 +42,11 @@ export function addActions(app: FastifyInstance, control: Operations): void {
   })
   app.post('/quarantine/release', async (request, reply) => {
     const { by, sync, kind, id } = formOf(params.releaseForm, request)
-    const only =
+    const scope =
       id === undefined
         ? undefined
         : { users: kind === 'user' ? [id] : [], groups: kind === 'group' ? [id] : [] }
-    const asked = { ...(sync !== undefined && { sync }), ...(only !== undefined && { only }) }
+    const asked = { ...(sync !== undefined && { sync }), ...(scope !== undefined && { scope }) }
     const released = await control.release({ ...asked, by: whoActs(request, by) })
     const missing = notReleasedText(asked, released)
     if (missing !== undefined) throw new DirsyncdError('id-unknown', missing)
@@ -48,31 +54,28 @@ export function addActions(app: FastifyInstance, control: Operations): void {
   })
 }
 
-function addDecisions(app: FastifyInstance, control: Operations): void {
-  app.post('/runs/:run/approve', async (request, reply) => {
-    const { run } = read(params.runParams, request.params)
-    const { by, what, reason, seen, ...part } = formOf(params.decisionForm, request)
-    const choice = what === 'part' ? { part: partOf(part) } : chosen(what, part)
-    const approved = await control.approve({ run, by: whoActs(request, by), reason, seen, ...choice })
-    return toRun(reply, (await applying(control, approved)) ?? run)
-  })
-  app.post('/runs/:run/reject', async (request, reply) => {
-    const { run } = read(params.runParams, request.params)
-    const { by, what, reason, seen, ...part } = formOf(params.decisionForm, request)
-    if (what === 'part')
-      throw new DirsyncdError(
-        'usage',
-        'A part of a plan is approved, not rejected: what is left out waits on.',
-      )
-    const rejected = await control.reject({
-      run,
-      by: whoActs(request, by),
-      reason,
-      seen,
-      ...chosen(what, part),
+function addDecisions(app: FastifyInstance, control: Operations, browse: Pick<Browse, 'run'>): void {
+  for (const does of ['approve', 'reject'] as const)
+    app.post(`/runs/:run/${does}`, async (request, reply) => {
+      const { run } = read(params.runParams, request.params)
+      const { by, what, reason, seen, ...part } = formOf(params.decisionForm, request)
+      const asked = { run, by: whoActs(request, by), reason, ...selectionOf(what, part) }
+      if (seen !== undefined) await requireSeen(browse, run, seen)
+      const { decision } = await control[does](asked)
+      return toRun(reply, decision.started ?? run)
     })
-    return toRun(reply, (await applying(control, rejected)) ?? run)
-  })
+}
+
+/** Otherwise, a form of an old page would overrule a decision that its operator does not know. */
+async function requireSeen(browse: Pick<Browse, 'run'>, number: number, seen: string): Promise<void> {
+  const run = await runOf(browse, number)
+  if (decidedSo(run) === seen) return
+  const last = seen.endsWith(` ${run.decisions.length}`) ? undefined : run.decisions.at(-1)
+  const what =
+    last === undefined
+      ? `The open questions of run ${number} changed`
+      : `Run ${number} was ${cut(decisionText(last))}`
+  throw new DirsyncdError('usage', `${what} since this page was loaded, so nothing was decided now.`)
 }
 
 function addUndo(app: FastifyInstance, control: Operations): void {
@@ -102,36 +105,29 @@ function toRun(reply: FastifyReply, run: number): FastifyReply {
   return reply.redirect(path`/runs/${run}`, 303)
 }
 
-/** Undefined where nothing is applied yet. */
-async function applying(control: Operations, { run, sync }: RunSummary): Promise<number | undefined> {
-  const newest = await control.runs({ sync, limit: 10 })
-  return newest.findLast(({ approvalOf, finishedAt }) => approvalOf === run && finishedAt === null)?.run
-}
+type Chosen = Pick<z.output<typeof params.decisionForm>, 'only' | 'ids' | 'id'>
 
 /** A form that names a part never means all, even where nothing is selected. */
-function chosen(what: string, part: ChosenPart): { readonly only?: readonly string[] } {
-  if (Object.keys(namedPart(part)).length > 0)
+function selectionOf(
+  what: z.output<typeof params.decisionForm>['what'],
+  { only, ids = [], id = [] }: Chosen,
+): Pick<DecisionRequest, 'ids' | 'only' | 'code' | 'isAll'> {
+  const all = [...new Set([...ids, ...id])]
+  const isPart = only !== undefined || all.length > 0
+  if (what === 'part') {
+    if (!isPart) throw new DirsyncdError('usage', `Say which part: ${PARTS.join(', ')}, or ids.`)
+    return { ...(only !== undefined && { only }), ...(all.length > 0 && { ids: all }) }
+  }
+  if (isPart)
     throw new DirsyncdError(
       'usage',
-      'A part of the plan is named, and not chosen: choose "only a part of the plan", or name none. Nothing was decided.',
+      'A part is selected, and the button decides more: use a button of the part, or clear the selection. Nothing was decided.',
     )
-  return what.startsWith('only:') ? { only: [what.slice('only:'.length)] } : {}
-}
-
-type ChosenPart = Omit<z.output<typeof params.partForm>, 'by'>
-
-function partOf(chosenPart: ChosenPart): Part {
-  const part = namedPart(chosenPart)
-  if (Object.keys(part).length === 0)
-    throw new DirsyncdError(
-      'usage',
-      'Say which part: creates, updates, deletes, members, users, groups, or ids.',
-    )
-  return part
+  return what === 'all' ? { isAll: true } : { code: what.slice('code:'.length) as BlockCode }
 }
 
 /** Without empty choices, which stand for all. */
-function namedPart({ names, kinds, ids }: ChosenPart): Part {
+function namedPart({ names, kinds, ids }: Omit<z.output<typeof params.partForm>, 'by'>): Part {
   return {
     ...(names !== undefined && { names }),
     ...(kinds !== undefined && { kinds }),

@@ -1,7 +1,7 @@
 import type { ChangeView, RunSummary } from '../../operations/control.ts'
 import { kindOf, membersDifference, type SetMembers } from '../../core/plan/change.ts'
 import { amount, digits } from '../../base/wording.ts'
-import { changeTable } from './changes.ts'
+import { changeTable, placeText } from './changes.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import type { Page } from './layout.ts'
 
@@ -9,14 +9,15 @@ import type { Page } from './layout.ts'
 const NAMED = 1000
 
 export function changePage(run: RunSummary, view: ChangeView): Page {
-  const { change, number } = view
-  const title = `Change ${number} of run ${run.run}`
+  const { change } = view
+  const title = `Change ${placeText(view)} of run ${run.run}`
   const story = withQuery(path`/syncs/${run.sync}/people`, { who: change.id, kind: kindOf(change.op) })
   const body = html`<h1>${title}</h1>
     <p>
       <a href="${path`/runs/${run.run}`}">Run ${run.run} of <bdi>${run.sync}</bdi></a>
     </p>
-    ${changeTable(run.run, [view], change.op)} ${change.op === 'set-members' && membersLists(change)}
+    ${changeTable(run.run, [view], { caption: change.op, isAlone: true })}
+    ${change.op === 'set-members' && membersLists(change)}
     ${change.op === 'delete-user' && idList('Leaves these groups', change.have.groups)}
     ${change.op === 'delete-group' && idList('Its members', change.have.members)}
     <p class="actions">

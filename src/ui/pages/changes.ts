@@ -1,8 +1,17 @@
-import type { ChangeFilter, ChangePage } from '../../operations/browse.ts'
-import { CHANGE_STATES, type ChangeView, type RunDetail } from '../../operations/control.ts'
+import type { ChangeFilter, ChangePage, ShownRun } from '../../operations/browse.ts'
+import {
+  CHANGE_STATES,
+  type ChangeView,
+  FIRST_BLOCKED,
+  type RunCounts,
+  type RunDetail,
+} from '../../operations/control.ts'
+import { total } from '../../operations/total.ts'
+import { reasonText } from '../messages/blocks.ts'
 import { DELETE_REASONS } from '../messages/deletes.ts'
-import { type Change, membersDifference, OPS } from '../../core/plan/change.ts'
+import { type Change, membersDifference, type Op, OPS } from '../../core/plan/change.ts'
 import { amount, cut, digits } from '../../base/wording.ts'
+import { mayDecide, partButtons } from './decide.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { badge, table } from './layout.ts'
 
@@ -13,53 +22,70 @@ export interface ChangesAsked extends ChangeFilter {
   readonly before?: number | undefined
 }
 
-export function changesSection(run: RunDetail, page: ChangePage, asked: ChangesAsked): Html {
+export function changesSection(run: ShownRun, page: ChangePage, asked: ChangesAsked): Html {
   const { changes } = page
-  const [first, last] = [changes.at(0)?.number ?? 0, changes.at(-1)?.number ?? 0]
-  const caption = `No. ${digits(first)} to ${digits(last)}`
+  const [first, last] = [changes.at(0), changes.at(-1)]
+  const caption = `No. ${first && placeText(first)} to ${last && placeText(last)}`
+  const isChoice = mayDecide(run) && changes.some(isDecidable)
   return html`<section aria-labelledby="changes">
     <h2 id="changes">Changes</h2>
     ${filterForm(run, asked)}
-    ${changes.length === 0 ? html`<p>${noChanges(run, asked)}</p>` : changeTable(run.run, changes, caption)}
+    ${changes.length === 0 ? html`<p>${noChanges(run, asked)}</p>` : changeTable(run.run, changes, { caption, isChoice })}
+    ${isChoice && partButtons(run, 'Approve the selected', 'Reject the selected')}
     ${pager(run.run, page, asked)}
   </section>`
 }
 
+/** An approval lifts only these reasons. */
+function isDecidable({ state, reasons }: ChangeView): boolean {
+  return state === 'blocked' && reasons.every(({ until }) => until === 'decision' || until === 'time')
+}
+
 /** Undecided plans are deleted earlier than their runs. */
-function noChanges({ run, finishedAt, counts, breaches }: RunDetail, asked: ChangesAsked): Html | string {
-  const { op, state, search, after, before } = asked
+function noChanges({ run, finishedAt, counts }: RunDetail, asked: ChangesAsked): Html | string {
+  const { after, before, ...filter } = asked
   if (after !== undefined || before !== undefined) {
-    const first = `${withQuery(path`/runs/${run}`, { op, state, search })}#changes`
+    const first = `${withQuery(path`/runs/${run}`, { ...filter })}#changes`
     return html`There are none ${after === undefined ? 'before' : 'after'} this one; see
       <a href="${first}">the first ones</a>.`
   }
-  if (op !== undefined || state !== undefined || search !== undefined) return 'No change meets this.'
-  const isPlanned = Object.values(counts?.planned ?? {}).some((count) => count > 0)
-  if (finishedAt !== null && isPlanned) return 'The changes are not kept any more.'
-  return breaches.some(({ changes }) => changes > 0)
-    ? 'There are none but those that wait.'
-    : 'There are none.'
+  if (Object.values(filter).some((value) => value !== undefined)) return 'No change matches.'
+  const isKnown = total(counts?.planned ?? {}) + total(counts?.blocked ?? {}) > 0
+  return finishedAt !== null && isKnown ? 'The changes are not kept any more.' : 'There are none.'
 }
 
-function filterForm({ run, counts }: RunDetail, { op, state, search }: ChangesAsked): Html {
-  const { planned = {}, outcomes = {} } = counts ?? {}
-  const ops = OPS.filter((each) => (planned[each] ?? 0) > 0 || each === op)
-  const states = CHANGE_STATES.filter((each) => (outcomes[each] ?? 0) > 0 || each === state)
+function filterForm({ run, counts, blocks }: RunDetail, { op, state, code, search }: ChangesAsked): Html {
+  const { planned = {}, blocked = {}, outcomes = {} } = counts ?? {}
+  const countOf = (each: Op) => (planned[each] ?? 0) + (blocked[each] ?? 0)
+  const inState: RunCounts['outcomes'] = { ...outcomes, blocked: total(blocked) }
+  const ops = OPS.filter((each) => countOf(each) > 0 || each === op)
+  const states = CHANGE_STATES.filter((each) => (inState[each] ?? 0) > 0 || each === state)
+  const codes = [...new Set(blocks.flatMap((block) => (block.changes > 0 ? [block.code] : [])))]
   return html`<form class="filters" method="get" action="${path`/runs/${run}`}#changes">
     <label
       ><span>Operation</span
       ><select name="op">
         <option value="">all</option>
-        ${ops.map((each) => option(each, each === op, planned[each]))}
+        ${ops.map((each) => option(each, each === op, countOf(each)))}
       </select></label
     >
     <label
       ><span>State</span
       ><select name="state">
         <option value="">all</option>
-        ${states.map((each) => option(each, each === state, outcomes[each]))}
+        ${states.map((each) => option(each, each === state, inState[each]))}
       </select></label
     >
+    ${
+      (codes.length > 0 || code !== undefined) &&
+      html`<label
+        ><span>Reason</span
+        ><select name="code">
+          <option value="">all</option>
+          ${codes.map((each) => html`<option value="${each}" ${each === code && html`selected`}>${each}</option>`)}
+        </select></label
+      >`
+    }
     <label
       ><span>Id, name or e-mail</span
       ><input type="search" name="search" value="${search ?? ''}" maxlength="200"
@@ -73,9 +99,9 @@ function option(value: string, isChosen: boolean, count = 0): Html {
 }
 
 function pager(run: number, { changes, isMore }: ChangePage, asked: ChangesAsked): Html {
-  const { op, state, search, after, before } = asked
+  const { after, before, ...filter } = asked
   const to = (place: { after?: number; before?: number }) =>
-    `${withQuery(path`/runs/${run}`, { op, state, search, ...place })}#changes`
+    `${withQuery(path`/runs/${run}`, { ...filter, ...place })}#changes`
   const [first, last] = [changes.at(0)?.number, changes.at(-1)?.number]
   const hasEarlier = before === undefined ? after !== undefined : isMore
   const hasLater = before === undefined ? isMore : true
@@ -85,22 +111,53 @@ function pager(run: number, { changes, isMore }: ChangePage, asked: ChangesAsked
   </p>`
 }
 
-export function changeTable(run: number, changes: readonly ChangeView[], caption: string): Html {
+interface TableOptions {
+  readonly caption: string
+  /** With a field of the form to decide. */
+  readonly isChoice?: boolean
+  /** One change with all of its reasons; a list has them above. */
+  readonly isAlone?: boolean
+}
+
+export function changeTable(
+  run: number,
+  changes: readonly ChangeView[],
+  { caption, isChoice = false, isAlone = false }: TableOptions,
+): Html {
   return table(
     caption,
     ['No.', 'Change', 'Who', 'Before', 'After', 'State'],
     changes.map((view) => {
       const change = briefly(view.change)
       return [
-        html`<a href="${path`/runs/${run}/changes/${view.number}`}">${view.number}</a>`,
+        html`${isChoice && isDecidable(view) && html`${choice(change)} `}<a
+            href="${path`/runs/${run}/changes/${view.number}`}"
+            >${placeText(view)}</a
+          >`,
         html`<span class="op">${change.op}</span>`,
         whoIs(change),
         beforeIn(change),
         afterIn(change),
-        outcome({ ...view, detail: view.detail === null ? null : cut(view.detail) }),
+        outcome(view, isAlone ? blockedTexts(view).map((text) => html`${text}`) : blockedBriefly(view)),
       ]
     }),
   )
+}
+
+/** A field of the form to decide. */
+function choice(change: Change): Html {
+  return html`<input
+    type="checkbox"
+    form="decide"
+    name="id"
+    value="${encodeURIComponent(change.id.toWellFormed())}"
+    aria-label="Select ${nameOf(change) ?? change.id}"
+  />`
+}
+
+/** Blocked changes are numbered far behind those of the plan. */
+export function placeText({ number, state }: ChangeView): string {
+  return state === 'blocked' ? `B${digits(number - FIRST_BLOCKED + 1)}` : digits(number)
 }
 
 /** Values may have any length, and a list has fifty of them. */
@@ -203,9 +260,26 @@ const COLOURS: Readonly<Record<ChangeView['state'], Parameters<typeof badge>[1]>
   failed: 'bad',
   dropped: 'warn',
   unknown: 'warn',
+  blocked: 'plain',
 }
 
-function outcome({ state, status, detail }: ChangeView): Html {
+function outcome({ state, status, detail }: ChangeView, reasons: readonly Html[]): Html {
   const answer = status === null ? '' : ` (${status})`
-  return html`${badge(`${state}${answer}`, COLOURS[state])}${detail !== null && html`<br /><small>${detail}</small>`}`
+  const texts = [...(detail === null ? [] : [html`${cut(detail)}`]), ...reasons]
+  return html`${badge(`${state}${answer}`, COLOURS[state])}${texts.map((text) => html`<br /><small>${text}</small>`)}`
+}
+
+/** The codes, and what is true of this change alone. */
+function blockedBriefly(view: ChangeView): readonly Html[] {
+  if (view.reasons.length === 0) return blockedTexts(view).map((text) => html`${text}`)
+  return view.reasons.map(
+    (reason) =>
+      html`<code>${reason.code}</code>${reason.facts !== null && html` ${cut(reasonText(reason))}`}`,
+  )
+}
+
+/** Why a blocked change is not made. */
+export function blockedTexts({ state, reasons }: ChangeView): readonly string[] {
+  if (state !== 'blocked') return []
+  return reasons.length === 0 ? ['a guard stops the whole plan'] : reasons.map((reason) => reasonText(reason))
 }

@@ -1,14 +1,14 @@
 import type { ShownRun } from '../../operations/browse.ts'
-import { holdBefore, PART_NAMES, type RunDetail } from '../../operations/control.ts'
-import { findingsOf, guardsOf, type Titled } from '../../operations/held-by.ts'
+import { PARTS, type RunCounts, type RunDetail, type StoredBlock } from '../../operations/control.ts'
+import type { ShownReason } from '../../operations/shown-reasons.ts'
 import { total } from '../../operations/total.ts'
-import { undecided } from '../../core/plan/decide.ts'
 import { amount, digits } from '../../base/wording.ts'
-import { blockText } from '../messages/blocks.ts'
-import { html, type Html, path } from './html.ts'
-import { at } from './time.ts'
+import { amountsText, inWords, isPlural } from '../messages/amounts.ts'
+import { BLOCKS, blockText } from '../messages/blocks.ts'
+import { factText } from '../messages/ends.ts'
+import { html, type Html, path, withQuery } from './html.ts'
 import { whyUntouchable } from './run-of.ts'
-import { plannedLinks } from './runs.ts'
+import { at } from './time.ts'
 
 /**
  * Browsers press the first button of a form on Enter in a field. This one sends nothing, as there is no dialog around
@@ -17,212 +17,229 @@ import { plannedLinks } from './runs.ts'
  */
 export const ENTER_SENDS_NOTHING = html`<button hidden formmethod="dialog" formnovalidate></button>`
 
-export function holdSections(run: ShownRun, name: Html | false, now: Date): Html {
-  const [guards, findings] = [guardsOf(run), findingsOf(run)]
-  const decision = whatToDo(run, name, now)
-  const isOpen = run.hold === 'open'
-  const isOfPlan = run.state === 'held' || findings.breaches.length === 0
-  return html`${breachSection('guards', guards, { isOpen: isOpen && isOfPlan, decision: isOfPlan && decision })}
-  ${breachSection('findings', findings, { isOpen: isOpen && !isOfPlan, decision: !isOfPlan && decision })}`
+/** Changes with each decision about what the run showed: a form of an older page is refused. */
+export function decidedSo({ state, questions, decisions }: RunDetail): string {
+  return [state, questions, decisions.length].join(' ')
 }
 
-function breachSection(
-  id: string,
-  { title, breaches }: Titled,
-  { isOpen, decision }: { readonly isOpen: boolean; readonly decision: Html | false },
-): Html | false {
-  if (breaches.length === 0) return false
-  return html`<section class="box ${isOpen && 'warn'}" aria-labelledby="${id}">
-    <h2 id="${id}">${title}</h2>
-    <ul>
-      ${breaches.map((breach) => html`<li><code>${breach.code}</code> ${blockText(breach)} <small>${amount(breach.changes, 'change')}${breach.decided !== undefined && `, ${breach.decided}`}</small></li>`)}
-    </ul>
-    ${decision}
+export function mayDecide(run: ShownRun): boolean {
+  return whyUntouchable(run) === undefined && (run.reasons.length > 0 || run.state === 'held')
+}
+
+/** What a run asks, with the form to decide it. */
+export function questionsSection(run: ShownRun, name: Html | false): Html | false {
+  const open = openReasons(run)
+  if (open.length === 0) return mayDecide(run) && decidedSection(run, name)
+  const why = whyUntouchable(run)
+  const reasons = open.length === 1 ? '' : `, for ${open.length} reasons`
+  const differ = nameDifferentChanges(run, open)
+  const facts = factsOf(run, open)
+  return html`<section class="box warn" aria-labelledby="questions">
+    <h2 id="questions">${asksText(run, facts)}${reasons}</h2>
+    ${open.map((reason) => reasonText(run, reason))} ${restText(run)}
+    ${why !== undefined && html`<p>${why}</p>`}
+    ${
+      why === undefined &&
+      form(
+        run,
+        name,
+        html`${differ && open.map((reason) => reasonButtons(run, reason))}
+        ${buttons('all', run.open, { run, facts, of: differ ? ' all' : '' })}`,
+      )
+    }
   </section>`
 }
 
-function whatToDo(run: ShownRun, name: Html | false, now: Date): Html | false {
-  const { hold, holdExpiresAt } = run
-  const why = whyUntouchable(run)
-  if (why !== undefined) return (hold === 'open' || hold === 'rejected') && html`<p>${why}</p>`
-  const isOwn = (run.holdRun ?? run.run) === run.run
-  return html`${whereToDecide(run)}
-  ${holdExpiresAt !== null && hold === 'open' && html`<p>It expires at ${at(holdExpiresAt, now)}; then ${asksAgain(run)} asks again.</p>`}
-  ${isOwn && hold === 'open' && decisionForm(run, name)}
-  ${isOwn && hold === 'rejected' && overruleForm(run, name)}
-  ${run.approvedWaiting > 0 && takeBackForm(run, name)}`
+/** Guards often object to the same changes: these are decided at once. */
+function nameDifferentChanges({ open: all }: ShownRun, open: readonly ShownReason[]): boolean {
+  return (
+    open.length > 1 && !open.every((reason) => total(reason.open) > 0 && total(reason.open) === total(all))
+  )
 }
 
-/** Where the hold belongs to another run, or is over. */
-function whereToDecide(run: ShownRun): Html | false {
-  const { hold, holdRun, openHold } = run
-  const first = holdBefore(run)
-  if (first !== undefined && first === openHold)
-    return html`<p>The hold of ${runLink(first)} is of the whole sync and comes first.</p>`
-  if (holdRun !== null && holdRun !== run.run && hold === null)
-    return html`<p>The same is held in ${runLink(holdRun)}: decide there.</p>`
-  const what =
-    first !== undefined
-      ? html`The hold of ${runLink(first)} was of the whole sync and came first.`
-      : holdRun !== null && holdRun !== run.run
-        ? html`The same was held in ${runLink(holdRun)}.`
-        : hold !== null && (run.undo === null ? ENDS : UNDO_ENDS)[hold]
-  if (what === undefined || what === false) return false
-  const now = openHold !== null && html`What waits now is held in ${runLink(openHold)}.`
-  return html`<p>${what} ${now}</p>`
+/** What was decided, or what a plan shows, may be decided all the same. */
+function decidedSection(run: ShownRun, name: Html | false): Html {
+  return html`<details class="box">
+    <summary>${run.mode === 'plan' ? 'Decide before the next run' : 'Decide again'}</summary>
+    ${form(run, name, html`${run.reasons.map((reason) => reasonButtons(run, reason))}`)}
+  </details>`
 }
 
-function runLink(run: number): Html {
-  return html`<a href="${path`/runs/${run}`}">run ${run}</a>`
+function openReasons({ reasons }: ShownRun): readonly ShownReason[] {
+  return reasons.filter(({ isOpen }) => isOpen)
 }
 
-/** The next run only follows the source, so it does not ask about an undo. */
-function asksAgain({ undo }: RunDetail): Html {
-  return undo === null ? html`the next run` : html`only a new undo of ${runLink(undo.run)}`
+function asksText({ open }: ShownRun, facts: readonly string[]): string {
+  const what = inWords([...(total(open) > 0 ? [amountsText(open)] : []), ...facts])
+  const isOne = total(open) === 0 ? facts.length === 1 : facts.length === 0 && !isPlural(open)
+  return `${what} ${isOne ? 'needs' : 'need'} your approval`
 }
 
-type Ends = Partial<Record<NonNullable<RunDetail['hold']>, string>>
-
-const ENDS: Ends = {
-  replaced: 'A newer run held something else, so nobody can decide here any more.',
-  closed: 'A newer run had nothing to hold.',
-  expired: 'Nobody decided in time; the next run holds again what is still to be decided.',
-}
-const ENDED = 'A later run ended this undo, so nothing of it was put back.'
-const UNDO_ENDS: Ends = {
-  replaced: ENDED,
-  closed: ENDED,
-  expired: 'Nobody decided in time, so nothing was put back.',
+function restText({ state, counts }: RunDetail): Html | false {
+  if (state !== 'held') return state === 'done' && html`<p>The rest of the plan was applied.</p>`
+  const sent = (counts?.outcomes.applied ?? 0) === 0 ? 'nothing was sent' : 'only approved changes were sent'
+  return html`<p>A guard stops the whole plan: ${sent}. The rest is sent when all of this is decided.</p>`
 }
 
-function decisionForm(run: RunDetail, name: Html | false): Html {
-  const waiting = undecided(run.state, run.breaches).filter(({ changes }) => changes > 0)
-  return html`<form class="stacked" method="post" action="${path`/runs/${run.run}/approve`}">
-    ${ENTER_SENDS_NOTHING}
-    ${run.state === 'held' && html`<p>The plan: ${plannedLinks(run)}. ${othersWait(run)}</p>`}
-    ${choiceFields(run, allThatWaits(run), waiting)} ${reasonField()} ${name}
-    <p class="actions">
-      <button class="main">Approve</button>
-      <button class="danger" formaction="${path`/runs/${run.run}/reject`}">Reject</button>
-    </p>
-  </form>`
-}
-
-/** What was rejected may still be approved. */
-function overruleForm(run: RunDetail, name: Html | false): Html {
-  const rejected = run.breaches.filter(({ decided }) => decided === 'rejected')
-  return html`<form class="stacked" method="post" action="${path`/runs/${run.run}/approve`}">
-    ${ENTER_SENDS_NOTHING}
-    <p>
-      It was rejected, ${run.undo === null ? 'and is left alone until it changes' : 'so nothing is put back'}.
-      Whoever approves it overrules that.
-    </p>
-    <input type="hidden" name="seen" value="rejected" />
-    ${choiceFields(run, 'all that was rejected', rejected)} ${reasonField()} ${name}
-    <p class="actions"><button class="danger">Approve all the same</button></p>
-  </form>`
-}
-
-/** What was approved may be rejected until it is applied. */
-function takeBackForm(run: RunDetail, name: Html | false): Html {
-  const waits = amount(run.approvedWaiting, 'change')
-  return html`<form class="stacked" method="post" action="${path`/runs/${run.run}/reject`}">
-    ${ENTER_SENDS_NOTHING}
-    <p>
-      It was approved, and ${waits} of it ${run.approvedWaiting === 1 ? 'is' : 'are'} not applied yet: the
-      next run does that. Whoever rejects it takes that back.
-    </p>
-    <input type="hidden" name="seen" value="approved" /><input type="hidden" name="what" value="all" />
-    ${reasonField()} ${name}
-    <p class="actions"><button class="danger">Reject what is not applied yet</button></p>
-  </form>`
-}
-
-function choiceFields(run: RunDetail, all: string, breaches: RunDetail['breaches']): Html {
-  const names = [...new Set(breaches.map(({ code }) => code))]
-  return html`<fieldset>
-    <legend>Decide on</legend>
-    <label><input type="radio" name="what" value="all" checked /> ${all}</label>
-    ${names.length > 1 && run.undo === null && names.map((each) => html`<label><input type="radio" name="what" value="only:${each}" /> only <code>${each}</code></label>`)}
-    ${run.state === 'held' && run.undo === null && partFields(run.hold === 'rejected' ? 'stays rejected' : 'waits on')}
-  </fieldset>`
-}
-
-function reasonField(): Html {
-  return html`<label
-    ><span>Why (anybody who looks at the run later reads it)</span
-    ><input name="reason" maxlength="500" size="50"
-  /></label>`
-}
-
-/** With the number of changes that an approval sends, where it is known. */
-function allThatWaits(run: RunDetail): string {
-  if (run.state !== 'held' && run.undecidedChanges === 0) return 'the state of this server'
-  if (run.state !== 'held') return `all that waits (${amount(run.undecidedChanges, 'change')})`
-  return isRejectedInPart(run)
-    ? 'all that still waits'
-    : `the whole plan (${amount(total(run.counts?.planned ?? {}), 'change')})`
-}
-
-/** A plan is sent as a whole, so changes that no guard holds wait too. An undo is also rejected as a whole. */
-function othersWait(run: RunDetail): string {
-  const nothing = 'Nothing of it has been sent'
-  if (run.undo !== null) return `${nothing}. Approved, all of it is sent; rejected, nothing of it is.`
-  if (isRejectedInPart(run))
-    return `${nothing}. Approved, all of it is sent but what was rejected; rejected, what waits is left out, too.`
-  const others = total(run.counts?.planned ?? {}) - run.undecidedChanges
-  if (others <= 0) return `${nothing}.`
-  return `${nothing}: the guards hold ${digits(run.undecidedChanges)} of these changes, and the other ${digits(others)} ${others === 1 ? 'waits' : 'wait'} with them. Approved, all of it is sent; rejected, the next run sends of the others what does not depend on these.`
-}
-
-function isRejectedInPart({ breaches }: RunDetail): boolean {
-  return breaches.some(({ decided }) => decided === 'rejected')
-}
-
-/** An empty choice means all. */
-export function partChoices(): Html {
-  return html`<p>
-      ${PART_NAMES.map((each) => html`<label><input type="checkbox" name="names" value="${each}" /> ${each}</label>`)}
-      <label><input type="checkbox" name="kinds" value="user" /> of users</label>
-      <label><input type="checkbox" name="kinds" value="group" /> of groups</label>
-    </p>
-    <label
-      ><span>Ids, one a line, exactly as they are</span><textarea name="ids" rows="2" cols="40"></textarea>
-    </label>`
-}
-
-function partFields(rest: string): Html {
-  return html`<label
-      ><input type="radio" name="what" value="part" /> only a part of the plan, to approve it; the rest
-      ${rest}</label
-    >
+function form(run: ShownRun, name: Html | false, choices: Html): Html {
+  return html`<form id="decide" class="stacked" method="post" action="${path`/runs/${run.run}/approve`}">
+    ${ENTER_SENDS_NOTHING}<input type="hidden" name="seen" value="${decidedSo(run)}" />
+    <label><span>Why (shown with the run)</span><input name="reason" maxlength="500" size="50" /></label>
+    ${name} ${choices}
     <details>
-      <summary>Which part</summary>
-      ${partChoices()}
-    </details>`
+      <summary>Only a part</summary>
+      <fieldset>
+        <legend>Changes that match both</legend>
+        <p>
+          ${PARTS.map((each) => html`<label><input type="checkbox" name="only" value="${each}" /> ${each}</label>`)}
+        </p>
+        <label
+          ><span>Ids of users and groups, one a line, exactly as they are</span
+          ><textarea name="ids" rows="2" cols="40"></textarea>
+        </label>
+        ${partButtons(run, 'Approve this part', 'Reject this part')}
+      </fieldset>
+    </details>
+  </form>`
 }
 
-export function decisionsSection({ decisions, approvalRuns }: RunDetail, now: Date): Html | false {
+/** Sends the form to decide, also from outside of it. */
+export function partButtons({ run, counts }: RunDetail, approve: string, reject: string): Html {
+  return html`<p class="actions">
+    <button class="${looks(counts?.blocked ?? {})}" form="decide" name="what" value="part">${approve}</button>
+    <button form="decide" name="what" value="part" formaction="${path`/runs/${run}/reject`}">
+      ${reject}
+    </button>
+  </p>`
+}
+
+function reasonText(run: ShownRun, { code }: ShownReason): Html {
+  const blocks = run.blocks.filter((block) => block.code === code)
+  if (blocks.length > 0) return html`${blocks.map((block) => blockItem(run, block))}`
+  return html`<p><code>${code}</code> ${BLOCKS[code].meaning}</p>`
+}
+
+function reasonButtons(run: ShownRun, reason: ShownReason): Html {
+  const { code, changes, open, isOpen } = reason
+  const facts = factsOf(run, [reason])
+  const decided = total(changes) - total(open)
+  const inAll = run.reasons.reduce((sum, each) => sum + total(each.open), 0)
+  const isShared = isOpen && inAll > total(run.open)
+  return html`<div>
+    <code>${code}</code>
+    ${isShared && html`<small>what is asked for several reasons needs an approval for each</small>`}
+    ${isOpen && decided > 0 && html`<small>${amount(decided, 'change')} of it ${decided === 1 ? 'is' : 'are'} decided already, and would be decided again</small>`}
+    ${buttons(`code:${code}`, changes, { run, facts, of: isShared ? ' this reason to' : '' })}
+  </div>`
+}
+
+/** Facts that an operator is asked about, such as `the state of the server`. */
+function factsOf({ blocks }: ShownRun, reasons: readonly ShownReason[]): readonly string[] {
+  const codes = new Set<string>(reasons.map(({ code }) => code))
+  return blocks.flatMap(({ code, asks }) => (asks === null || !codes.has(code) ? [] : [factText(asks)]))
+}
+
+interface Buttons {
+  readonly run: ShownRun
+  readonly facts: readonly string[]
+  /** Follows the verb. */
+  readonly of: string
+}
+
+function buttons(what: string, counts: RunCounts['asking'], { run, facts, of }: Buttons): Html {
+  const count = total(counts)
+  const does = [...(count > 0 ? [doesText(counts)] : []), ...facts.map((fact) => `accept ${fact}`)]
+  const keeps =
+    deletesOf(counts) === count
+      ? `keep ${entriesText(counts, 'delete')}`
+      : `leave out ${amount(count, 'change')}`
+  return html`<p class="actions">
+    <button class="${looks(counts)}" name="what" value="${what}">
+      Approve${of}${!of.endsWith(' to') && ':'} ${does.join(', ')}
+    </button>
+    <button name="what" value="${what}" formaction="${path`/runs/${run.run}/reject`}">
+      Reject${of === ' all' && of}${count > 0 && `: ${keeps}`}
+    </button>
+  </p>`
+}
+
+function deletesOf(counts: RunCounts['asking']): number {
+  return (counts['delete-user'] ?? 0) + (counts['delete-group'] ?? 0)
+}
+
+/** Red only where entries are deleted. */
+function looks(counts: RunCounts['asking']): string {
+  return deletesOf(counts) > 0 ? 'danger' : 'main'
+}
+
+/** `delete 93 users and 1 group, change the members of 2 groups` */
+function doesText(counts: RunCounts['asking']): string {
+  const parts = (['delete', 'update', 'create'] as const).flatMap((verb) => {
+    const entries = entriesText(counts, verb)
+    return entries === '' ? [] : [`${verb} ${entries}`]
+  })
+  const members = counts['set-members'] ?? 0
+  if (members > 0) parts.push(`change the members of ${amount(members, 'group')}`)
+  return parts.join(', ')
+}
+
+function entriesText(counts: RunCounts['asking'], verb: 'delete' | 'update' | 'create'): string {
+  const some = (['user', 'group'] as const).map((kind) => [counts[`${verb}-${kind}`] ?? 0, kind] as const)
+  return inWords(some.filter(([count]) => count > 0).map(([count, kind]) => amount(count, kind)))
+}
+
+const ENDS: Readonly<Record<StoredBlock['until'], string>> = {
+  decision: 'until an operator decides',
+  time: 'until later',
+  read: 'until a later read',
+  configuration: 'by the configuration',
+  service: 'until they are tried again',
+}
+
+/** Every reason for which the run does not make changes. */
+export function blocksSection(run: ShownRun): Html | false {
+  const open = new Set<string>(openReasons(run).map(({ code }) => code))
+  const others = run.blocks.filter(
+    ({ code, changes, asks }) => !open.has(code) && (changes > 0 || asks !== null),
+  )
+  if (others.length === 0) return false
+  return html`<section aria-labelledby="blocks">
+    <h2 id="blocks">Changes that were not made</h2>
+    ${others.map((block) => blockItem(run, block))}
+  </section>`
+}
+
+function blockItem({ run }: Pick<ShownRun, 'run'>, block: StoredBlock): Html {
+  const { code, changes, until, stops } = block
+  const to = `${withQuery(path`/runs/${run}`, { code })}#changes`
+  return html`<p>
+    <code>${code}</code> ${blockText(block)}
+    <small
+      >${changes > 0 && html`<a href="${to}">${amount(changes, 'change')}</a>, `}${stops ? 'stops the plan' : 'blocked'}
+      ${ENDS[until]}</small
+    >
+  </p>`
+}
+
+const DID = { approve: 'approved', reject: 'rejected', withdraw: 'withdrawn' } as const
+
+const IDS_NAMED = 20
+
+export function decisionsSection({ decisions }: RunDetail, now: Date): Html | false {
   if (decisions.length === 0) return false
   return html`<section>
     <h2>Decisions</h2>
     <ul>
-      ${decisions.map(({ decision, by, at: time, reason, only, part }) => {
-        const what =
-          part === undefined
-            ? (only ?? [])
-            : [...(part.names ?? []), ...(part.kinds ?? []), ...(part.ids ?? [])]
+      ${decisions.map(({ does, by, at: time, reason, selection, keys, started }) => {
+        const { ids = [], only = [], code } = selection
+        const named = ids.length > IDS_NAMED ? [`${digits(ids.length)} ids`] : ids
+        const what = [...(code === undefined ? [] : [code]), ...only, ...named]
         return html`<li>
-          ${decision} by <bdi>${by}</bdi>,
-          ${at(time, now)}${what.length > 0 && html` (${what.length > 20 ? digits(what.length) : what.join(', ')})`}${reason !== undefined && html`: <q>${reason}</q>`}
+          ${DID[does]} by <bdi>${by}</bdi>, ${at(time, now)}:
+          ${what.length > 0 && html`${what.join(', ')}; `}${amount(keys, 'question')}${reason !== '' && html`: <q>${reason}</q>`}
+          ${started !== null && html`(applied by <a href="${path`/runs/${started}`}">run ${started}</a>)`}
         </li>`
       })}
     </ul>
-    ${
-      approvalRuns.length > 0 &&
-      html`<p>
-        The approval began ${approvalRuns.map((run) => html` <a href="${path`/runs/${run}`}">run ${run}</a>`)}
-      </p>`
-    }
   </section>`
 }

@@ -6,6 +6,7 @@ import { noticeText } from '../messages/notices.ts'
 import type { ChangeView, NumberedNotice } from '../../operations/control.ts'
 import { membersDifference } from '../../core/plan/change.ts'
 import { read } from '../http/answer-errors.ts'
+import { blockedTexts } from './changes.ts'
 import { runParams } from './params.ts'
 import { runOf } from './run-of.ts'
 
@@ -86,6 +87,8 @@ const CHANGE_COLUMNS = [
   'members removed',
   'why',
   'state',
+  'reasons',
+  'blocked because',
   'status',
   'detail',
 ]
@@ -94,8 +97,13 @@ function noticeRow(notice: NumberedNotice): object {
   return { ...notice, detail: noticeText(notice) }
 }
 
-function changeRow({ number, change, state, status, detail }: ChangeView): Readonly<Record<string, unknown>> {
-  const shared = { number, op: change.op, id: change.id, state, status, detail }
+function changeRow(view: ChangeView): Readonly<Record<string, unknown>> {
+  const { number, change, state, status, detail, reasons } = view
+  const blocked = {
+    reasons: reasons.map(({ code }) => code).join('\n'),
+    'blocked because': blockedTexts(view).join('\n'),
+  }
+  const shared = { number, op: change.op, id: change.id, state, status, detail, ...blocked }
   if (change.op === 'set-members') {
     const { added, removed } = membersDifference(change)
     const lists = { 'members added': added.join('\n'), 'members removed': removed.join('\n') }

@@ -1,6 +1,8 @@
 import { pauseText, waitText } from '../../operations/control.ts'
 import type { SyncOverview, SyncState } from '../../operations/overview.ts'
 import { amount, digits } from '../../base/wording.ts'
+import { rejectionText } from '../messages/blocks.ts'
+import { askedText, rejectedText } from '../messages/ends.ts'
 import { html, type Html, path } from './html.ts'
 import { badge, type Page, table } from './layout.ts'
 import { at, roughly } from './time.ts'
@@ -9,8 +11,9 @@ type Colour = Parameters<typeof badge>[1]
 
 const STATES: Readonly<Record<SyncState, readonly [word: string, colour: Colour]>> = {
   ok: ['all is well', 'good'],
+  rejected: ['changes rejected', 'plain'],
   new: ['not yet run', 'plain'],
-  held: ['waits for you', 'warn'],
+  asking: ['needs approval', 'warn'],
   waiting: ['waits for the API', 'warn'],
   late: ['late', 'bad'],
   failing: ['failing', 'bad'],
@@ -28,17 +31,27 @@ export function stateBadge({
 }
 
 export function overviewPage(syncs: readonly SyncOverview[], now: Date): Page {
-  const wishes = syncs.flatMap((sync) => wishesOf(sync, now))
+  const wishes = syncs.flatMap(wishesOf)
+  const rejected = syncs.flatMap((sync) => rejectedIn(sync) ?? [])
   const body = html`<h1>Overview</h1>
     ${
-      wishes.length === 0
-        ? html`<p class="good">Nothing waits for a person.</p>`
-        : html`<section class="box warn">
-            <h2>Waits for a person</h2>
-            <ul>
-              ${wishes.map((wish) => html`<li>${wish}</li>`)}
-            </ul>
-          </section>`
+      wishes.length > 0 &&
+      html`<section class="box warn">
+        <h2>What needs you</h2>
+        <ul>
+          ${wishes.map((wish) => html`<li>${wish}</li>`)}
+        </ul>
+      </section>`
+    }
+    ${wishes.length === 0 && html`<p class="${rejected.length === 0 && 'good'}">Nothing needs you.</p>`}
+    ${
+      rejected.length > 0 &&
+      html`<section class="box">
+        <h2>Rejected</h2>
+        <ul>
+          ${rejected.map((text) => html`<li>${text}</li>`)}
+        </ul>
+      </section>`
     }
     ${table(
       amount(syncs.length, 'sync'),
@@ -95,15 +108,14 @@ function nowText({ underWay, pending, wait }: SyncOverview): Html {
 }
 
 /** The most urgent first. */
-export function wishesOf(sync: SyncOverview, now: Date): readonly Html[] {
-  const { hold, failures, error, paused, quarantined, token, state } = sync
+export function wishesOf(sync: SyncOverview): readonly Html[] {
+  const { asking, failures, error, paused, quarantined, token, state } = sync
   const name = html`<a href="${path`/syncs/${sync.sync}`}"><bdi>${sync.sync}</bdi></a>`
   const wishes = [
     failures > 0 &&
       html`${name}: ${failures === 1 ? 'the last run' : `the last ${digits(failures)} runs`} failed:
       ${error ?? 'see its runs'}`,
-    hold &&
-      html`${name}: ${holdText(hold)}${hold.expiresAt !== null && html`, until ${at(hold.expiresAt, now)}`}`,
+    asking && html`${name}: ${askingText(asking)}`,
     paused && html`${pauseText(paused)}`,
     state === 'late' && html`${name} has not succeeded since its schedule called for it three times`,
     token?.isSoon === true && html`${name}: the access token ends ${tokenText(token.secondsLeft)}`,
@@ -116,13 +128,20 @@ export function wishesOf(sync: SyncOverview, now: Date): readonly Html[] {
   return wishes.filter((wish) => wish !== false && wish !== null)
 }
 
-/** A done run is not held: only what it left out needs approval. */
-function holdText({ run, state, changes }: NonNullable<SyncOverview['hold']>): Html {
-  const waits = `${changes === 1 ? 'waits' : 'wait'} for a decision`
-  const link = (text: string) => html`<a href="${path`/runs/${run}`}">run ${run}${text}</a>`
-  if (changes === 0) return html`${link('')} waits for a decision`
-  if (state === 'held') return html`${link(' is held')}; ${amount(changes, 'change')} ${waits}`
-  return html`${link('')} has ${amount(changes, 'change')} that ${waits}`
+function askingText(asking: NonNullable<SyncOverview['asking']>): Html {
+  const { run, state, counts, blocks, questions, undo } = asking
+  const text = askedText({ run, mode: 'sync', counts, blocks, questions, decisions: [] })
+  const rest = state === 'held' ? 'the plan is stopped' : 'the rest was applied'
+  return html`<a href="${path`/runs/${run}`}#questions">${text}</a
+    >${undo !== null && `, an undo of run ${undo.run}`}; ${rest}`
+}
+
+export function rejectedIn({ sync, rejected }: SyncOverview): Html | null {
+  if (rejected === null) return null
+  const { lastRejection: last } = rejected
+  const text = rejectedText({ counts: rejected }) || `changes are ${rejectionText(last)}`
+  return html`<a href="${path`/syncs/${sync}`}"><bdi>${sync}</bdi></a
+    >: ${text} (<a href="${path`/runs/${last.run}`}">run ${last.run}</a>)`
 }
 
 export function tokenText(secondsLeft: number): string {

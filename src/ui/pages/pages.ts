@@ -53,7 +53,7 @@ export function buildPages({ watching, access, signInCode, log, ...sources }: Pa
   addPages(app, sources)
   addDownloads(app, sources.browse)
   addEvents(app, sources.browse)
-  addActions(app, sources.control)
+  addActions(app, sources.control, sources.browse)
   return app
 }
 

@@ -1,6 +1,8 @@
 import { z } from 'zod'
-import { CHANGE_STATES, PART_NAMES } from '../../operations/control.ts'
+import { CHANGE_STATES, PARTS } from '../../operations/control.ts'
+import { BLOCKS } from '../messages/blocks.ts'
 import { NOTICES } from '../messages/notices.ts'
+import type { BlockCode } from '../../core/block.ts'
 import type { NoticeCode } from '../../core/notice.ts'
 import { OPS } from '../../core/plan/change.ts'
 
@@ -44,9 +46,11 @@ export const changeParams = runParams.extend({ number: positive })
 export const syncParams = z.object({ sync: anyText })
 
 export const runsQuery = z.object({ sync: optional(anyText), before: optional(place) })
+const BLOCK_CODES = Object.keys(BLOCKS) as [BlockCode, ...BlockCode[]]
 export const changesQuery = z.object({
   op: optional(z.enum(OPS)),
   state: optional(z.enum(CHANGE_STATES)),
+  code: optional(z.enum(BLOCK_CODES)),
   search: optional(text(200)),
   after: optional(place),
   before: optional(place),
@@ -84,16 +88,21 @@ export const signInForm = z.strictObject({ user: name, token: z.string(), to: op
 /** The operator for whom a program with the token acts. */
 export const byForm = z.strictObject({ by: optional(text(100)) })
 export const partForm = byForm.extend({
-  names: several(z.enum(PART_NAMES)),
+  names: several(z.enum(PARTS)),
   kinds: several(kind),
   ids: optional(lines),
 })
-export const decisionForm = partForm.extend({
-  what: anyText
-    .regex(/^(?:all|part|only:.+)$/, 'must be all, part, or only: with the name of a guard')
-    .prefault(''),
+export const decisionForm = byForm.extend({
+  what: z.union([z.enum(['all', 'part']), z.templateLiteral(['code:', z.enum(BLOCK_CODES)])], {
+    error: 'must be all, part, or code: with a reason',
+  }),
+  only: several(z.enum(PARTS)),
+  ids: optional(lines),
+  /** As check boxes have them. */
+  id: several(encoded.pipe(anyText.min(1))),
   reason: optional(text(500)),
-  seen: z.enum(['open', 'approved', 'rejected']).default('open'),
+  /** What the page showed of decisions. */
+  seen: optional(anyText),
 })
 export const runForm = z.strictObject({ mode: z.enum(['sync', 'plan']) })
 export const pauseForm = byForm.extend({ reason: optional(text(500)) })

@@ -17,7 +17,7 @@ export function peoplePage(explanation: Explanation): Page {
     ${result === 'several' ? several(explanation) : story(explanation)}
     <form method="get" action="${path`/syncs/${sync}/people`}">
       <label
-        ><span>Id, e-mail, name or DN of a person or group</span
+        ><span>Id, e-mail, name or DN of a user or group</span
         ><input type="search" name="who" value="${who}" required maxlength="1000" size="40"
       /></label>
       <button>Explain</button>

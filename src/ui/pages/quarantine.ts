@@ -1,6 +1,6 @@
 import type { QuarantinedChange } from '../../operations/control.ts'
 import { amount, cut, digits } from '../../base/wording.ts'
-import { refusalText } from '../messages/notices.ts'
+import { refusalText } from '../messages/blocks.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { type Page, table } from './layout.ts'
 import { at } from './time.ts'

@@ -1,18 +1,25 @@
 import type { ShownRun } from '../../operations/browse.ts'
 import type { NumberedNotice } from '../../operations/control.ts'
 import { pauseText, type RunDetail } from '../../operations/control.ts'
+import { endText } from '../messages/ends.ts'
 import { NOTICES, noticeText } from '../messages/notices.ts'
 import { serverText } from '../messages/servers.ts'
 import { mayHaveChanged } from '../../operations/undo.ts'
 import { keysText } from '../../core/plan/configuration.ts'
 import type { NoticeCode } from '../../core/notice.ts'
 import { amount, digits } from '../../base/wording.ts'
-import { decisionsSection, ENTER_SENDS_NOTHING, holdSections } from './decide.ts'
+import {
+  blocksSection,
+  decidedSo,
+  decisionsSection,
+  ENTER_SENDS_NOTHING,
+  questionsSection,
+} from './decide.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { facts, type Page } from './layout.ts'
 import { isUnderWay, progressBlock } from './progress.ts'
 import { whyUntouchable } from './run-of.ts'
-import { plannedLinks, runBadge } from './runs.ts'
+import { blockedLink, plannedLinks, runBadge } from './runs.ts'
 import { at, took } from './time.ts'
 
 export interface RunPageParts {
@@ -28,6 +35,7 @@ export function runPage({ run, changes, name, now }: RunPageParts): Page {
   const body = html`<h1>
       Run ${run.run} of <a href="${path`/syncs/${run.sync}`}"><bdi>${run.sync}</bdi></a> ${runBadge(run)}
     </h1>
+    ${!isUnderWay(run) && html`<p><strong>${capitalized(endText(run))}.</strong></p>`}
     ${isUnderWay(run) && html`<section class="box" data-events="${path`/runs/${run.run}/events`}">${progressBlock(run)}</section>`}
     ${
       run.error !== null &&
@@ -39,7 +47,7 @@ export function runPage({ run, changes, name, now }: RunPageParts): Page {
     ${run.paused !== null && run.directoryNow !== 'none' && html`<p class="box warn">${pauseText(run.paused)}</p>`}
     ${purpose(run)}
     ${run.configurationChange !== null && html`<p>The configuration was changed since run ${run.configurationChange.since}: ${keysText(run.configurationChange.keys)}</p>`}
-    ${holdSections(run, name, now)} ${decisionsSection(run, now)}
+    ${questionsSection(run, name)} ${decisionsSection(run, now)} ${blocksSection(run)}
     <section aria-labelledby="facts">
       <h2 id="facts">What it read and did</h2>
       ${factsOf(run, now)}${phases(run)}
@@ -60,32 +68,29 @@ export function runPage({ run, changes, name, now }: RunPageParts): Page {
 
 function renewal(run: ShownRun): Pick<Page, 'refresh' | 'state'> {
   if (isUnderWay(run)) return { refresh: 10 }
-  const { state, hold, holdRun, openHold, decisions } = run
-  // A rejected hold may still be decided about, and a run that waits for another hold has none of its own.
-  const mayChange = hold === 'open' || hold === 'rejected' || (hold === null && holdRun !== null)
-  return mayChange ? { refresh: 10, state: [state, hold, openHold, decisions.length].join(' ') } : {}
+  return run.questions > 0 || run.decisions.length > 0 ? { refresh: 10, state: decidedSo(run) } : {}
 }
 
-function purpose({ undo, part, approvalOf, mode }: RunDetail): Html | false {
-  if (undo !== null)
-    return html`<p>
-      ${mode === 'plan' ? 'Shows the' : 'The'} undo of ${Object.keys(undo.part).length > 0 && 'a part of '}<a
-        href="${path`/runs/${undo.run}`}"
-        >run ${undo.run}</a
-      >.
-    </p>`
-  if (approvalOf === null) return false
+function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
+}
+
+function purpose({ undo, mode }: RunDetail): Html | false {
+  if (undo === null) return false
   return html`<p>
-    Applies ${part === null ? 'what was approved' : 'the part that was approved'} in
-    <a href="${path`/runs/${approvalOf}`}">run ${approvalOf}</a>.
+    ${mode === 'plan' ? 'Shows the' : 'The'} undo of ${Object.keys(undo.part).length > 0 && 'a part of '}<a
+      href="${path`/runs/${undo.run}`}"
+      >run ${undo.run}</a
+    >.
   </p>`
 }
 
 function factsOf(run: RunDetail, now: Date): Html {
   const { counts } = run
   const outcomes = Object.entries(counts?.outcomes ?? {}).filter(([, count]) => count > 0)
+  const blocked = blockedLink(run)
   return facts([
-    ['Asked for', html`${at(run.requestedAt, now)} by ${TRIGGERS[run.trigger]}`],
+    ['Requested', html`${at(run.requestedAt, now)} by ${TRIGGERS[run.trigger]}`],
     ['Began', at(run.startedAt, now)],
     ['Ended', at(run.finishedAt, now)],
     counts !== null && [
@@ -98,6 +103,7 @@ function factsOf(run: RunDetail, now: Date): Html {
     ],
     counts !== null && ['Unchanged', digits(counts.unchanged)],
     counts !== null && ['Planned', plannedLinks(run)],
+    blocked !== false && ['Not made', blocked],
     outcomes.length > 0 && [
       'Changes',
       outcomes.map(([state, count]) => `${digits(count)} ${state}`).join(', '),
@@ -108,7 +114,7 @@ function factsOf(run: RunDetail, now: Date): Html {
 
 const TRIGGERS: Readonly<Record<RunDetail['trigger'], string>> = {
   schedule: 'the schedule',
-  demand: 'a person',
+  demand: 'an operator',
   approval: 'an approval',
 }
 
@@ -116,7 +122,7 @@ function phases({ startedAt, readAt, applyingAt, finishedAt }: RunDetail): Html 
   if (startedAt === null || finishedAt === null) return false
   const [begin, end] = [Date.parse(startedAt), Date.parse(finishedAt)]
   const marks = [
-    { name: 'read both sides', from: startedAt, to: readAt ?? finishedAt },
+    { name: 'read', from: startedAt, to: readAt ?? finishedAt },
     { name: 'plan', from: readAt, to: applyingAt ?? finishedAt },
     { name: 'apply', from: applyingAt, to: finishedAt },
   ]
@@ -154,10 +160,10 @@ function evidenceSection({ evidence, undo }: RunDetail): Html | false {
     <h2>What the reads prove</h2>
     <ul>
       ${server !== null && html`<li>Source: ${serverText(server)}.</li>`}
-      ${gone === 0 && html`<li>Everybody in the directory is in the source.</li>`}
-      ${gone > 0 && html`<li>Not in the source, but in the directory: ${amount(absent.user, 'user')}, ${amount(absent.group, 'group')}${seenAgain > 0 && `; ${digits(seenAgain)} of them were found when they were looked up once more`}.</li>`}
+      ${gone === 0 && html`<li>Each entry of the directory is in the source.</li>`}
+      ${gone > 0 && html`<li>Not in the source, but in the directory: ${amount(absent.user, 'user')}, ${amount(absent.group, 'group')}${seenAgain > 0 && `; ${digits(seenAgain)} of them were found by the recheck`}.</li>`}
       ${unreadable > 0 && html`<li>${amount(unreadable, 'entry')} of the source could not be understood, so nothing is deleted.</li>`}
-      ${directoryMoved && html`<li>The list of the directory may not show everybody (it changed while it was read, has no total, or has entries without an id), so whoever seems new is looked up before he is created.</li>`}
+      ${directoryMoved && html`<li>The list of the directory may be incomplete (it changed while it was read, has no total, or has entries without an id), so entries are looked up before they are created.</li>`}
     </ul>
   </section>`
 }
@@ -166,7 +172,7 @@ function noticesSection({ run, counts }: RunDetail): Html | false {
   const codes = Object.entries(counts?.notices ?? {}) as [NoticeCode, number][]
   if (codes.length === 0) return false
   return html`<section>
-    <h2>Noticed</h2>
+    <h2>Notices</h2>
     <ul>
       ${codes.map(
         ([code, count]) =>
@@ -207,12 +213,12 @@ function putBackForm(run: ShownRun, name: Html | false): Html | false {
   const why = whyUntouchable(run)
   if (why !== undefined) return html`<p class="box warn">${why}</p>`
   if (Object.values(counts?.planned ?? {}).every((count) => count === 0))
-    return html`<p class="box warn">Nothing can be put back now: what is noticed below says why.</p>`
+    return html`<p class="box warn">Nothing can be restored now: the notices below say why.</p>`
   return html`<form class="stacked box warn" method="post" action="${path`/runs/${run.run}/put-back`}">
     ${ENTER_SENDS_NOTHING}
     <p>
-      This is only the plan of the undo. Putting it back pauses <bdi>${run.sync}</bdi>, because its next run
-      would do the same again.
+      This is only the plan of the undo. It pauses <bdi>${run.sync}</bdi>, because the next run would make the
+      same changes again.
     </p>
     ${name}<button class="danger">Put this back and pause the sync</button>
   </form>`
@@ -223,7 +229,7 @@ function downloads(shown: ShownRun): Html {
   const hasChanged = undo === null && !isUnderWay(shown) && mayHaveChanged(shown)
   const canUndo = hasChanged && whyUntouchable(shown) === undefined
   return html`<section>
-    <h2>Take it along</h2>
+    <h2>Downloads</h2>
     <p class="actions">
       <a href="${path`/runs/${run}/changes.csv`}" download>Changes as CSV</a>
       <a href="${path`/runs/${run}/changes.json`}" download>Changes as JSON</a>

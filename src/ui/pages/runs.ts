@@ -1,6 +1,8 @@
-import { holdBefore, type RunCounts, type RunState, type RunSummary } from '../../operations/control.ts'
+import type { RunCounts, RunState, RunSummary } from '../../operations/control.ts'
+import { total } from '../../operations/total.ts'
 import { type Op, OPS } from '../../core/plan/change.ts'
 import { digits } from '../../base/wording.ts'
+import { rejectedText } from '../messages/ends.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { badge, type Page, table } from './layout.ts'
 import { at, took } from './time.ts'
@@ -29,7 +31,7 @@ export function runsPage(runs: readonly RunSummary[], { sync, before }: RunsAske
 export function runTable(runs: readonly RunSummary[], now: Date): Html {
   return table(
     'The newest first',
-    ['Run', 'Sync', 'State', 'Asked', 'Took', 'Planned', 'Notes'],
+    ['Run', 'Sync', 'State', 'Questions', 'Requested', 'Took', 'Planned', 'Notes'],
     runs.map((run) => row(run, now)),
   )
 }
@@ -39,6 +41,9 @@ function row(run: RunSummary, now: Date): readonly (Html | string)[] {
     html`<a href="${path`/runs/${run.run}`}">${run.run}</a>`,
     html`<a href="${path`/syncs/${run.sync}`}"><bdi>${run.sync}</bdi></a>`,
     runBadge(run),
+    run.questions === 0
+      ? '–'
+      : html`<a href="${path`/runs/${run.run}`}#questions">${digits(run.questions)} open</a>`,
     at(run.requestedAt, now),
     took(run.startedAt, run.finishedAt),
     plannedText(run),
@@ -52,39 +57,36 @@ const COLOURS: Readonly<Record<RunState, Parameters<typeof badge>[1]>> = {
   planning: 'plain',
   applying: 'plain',
   planned: 'plain',
-  held: 'warn',
+  held: 'plain',
   done: 'good',
   failed: 'bad',
 }
 
-export function runBadge(run: Pick<RunSummary, 'state' | 'mode' | 'hold'>): Html {
-  const { state, mode, hold } = run
-  const shown = isHoldOver(run) ? badge(`held, then ${hold}`, 'plain') : badge(state, COLOURS[state])
+type Badged = Pick<RunSummary, 'state' | 'mode' | 'questions' | 'counts'>
+
+/** Green only where nothing is asked and nothing rejected. */
+export function runBadge({ state, mode, questions, counts }: Badged): Html {
+  const isRejected = total(counts?.rejected ?? {}) > 0
+  const shown =
+    questions > 0
+      ? badge('needs approval', 'warn')
+      : badge(state, state === 'done' && isRejected ? 'plain' : COLOURS[state])
   return html`${shown}${mode === 'plan' && html` <small>plan only</small>`}`
 }
 
-/** The hold of the plan has expired. */
-function isHoldOver({ state, hold }: Pick<RunSummary, 'state' | 'hold'>): boolean {
-  return state === 'held' && hold !== null && hold !== 'open'
-}
-
 /** `12 create-user, 3 delete-group` */
-export function plannedText(run: Pick<RunSummary, 'counts' | 'breaches'>): string {
-  if (run.counts === null) return ''
-  const parts = plannedOps(run.counts).map(({ op, count }) => `${digits(count)} ${op}`)
-  return parts.length === 0 ? nothingPlanned(run) : parts.join(', ')
+export function plannedText({ counts }: Pick<RunSummary, 'counts'>): string {
+  if (counts === null) return ''
+  const parts = plannedOps(counts).map(({ op, count }) => `${digits(count)} ${op}`)
+  return parts.length === 0 ? nothingPlanned(counts) : parts.join(', ')
 }
 
-function nothingPlanned({ breaches }: Pick<RunSummary, 'breaches'>): string {
-  return breaches.some(({ changes }) => changes > 0) ? 'no changes but those that wait' : 'no changes'
+function nothingPlanned({ blocked }: RunCounts): string {
+  return total(blocked) > 0 ? 'all changes are blocked' : 'no changes'
 }
 
 /** As `plannedText`, with links to the changes. */
-export function plannedLinks({
-  run,
-  counts,
-  breaches,
-}: Pick<RunSummary, 'run' | 'counts' | 'breaches'>): Html {
+export function plannedLinks({ run, counts }: Pick<RunSummary, 'run' | 'counts'>): Html {
   if (counts === null) return html``
   const links = plannedOps(counts).map(
     ({ op, count }, place) =>
@@ -92,28 +94,30 @@ export function plannedLinks({
           >${digits(count)} ${op}</a
         >`,
   )
-  return html`${links.length === 0 ? nothingPlanned({ breaches }) : links}`
+  return html`${links.length === 0 ? nothingPlanned(counts) : links}`
 }
 
 function plannedOps({ planned }: RunCounts): readonly { readonly op: Op; readonly count: number }[] {
   return OPS.map((op) => ({ op, count: planned[op] ?? 0 })).filter(({ count }) => count > 0)
 }
 
-function noteOf(summary: RunSummary): Html {
-  const { run, error, undo, approvalOf, hold, holdRun, counts, undecidedChanges } = summary
+export function blockedLink({ run, counts }: Pick<RunSummary, 'run' | 'counts'>): Html | false {
+  const count = total(counts?.blocked ?? {})
+  return (
+    count > 0 &&
+    html`<a href="${withQuery(path`/runs/${run}`, { state: 'blocked' })}#changes"
+      >${digits(count)} blocked</a
+    >`
+  )
+}
+
+function noteOf({ run, error, undo, counts }: RunSummary): Html {
+  const rejected = rejectedText({ counts })
   const { quarantined = 0, failed = 0 } = counts?.outcomes ?? {}
-  const held = holdRun ?? run
-  const first = holdBefore(summary)
   const notes = [
     undo && html`undo of <a href="${path`/runs/${undo.run}`}">run ${undo.run}</a>`,
-    approvalOf !== null && html`approved in <a href="${path`/runs/${approvalOf}`}">run ${approvalOf}</a>`,
-    hold === 'open' &&
-      html`<a href="${path`/runs/${held}`}"
-        >${undecidedChanges > 0 && `${digits(undecidedChanges)} `}${undecidedChanges > 1 ? 'wait' : 'waits'}
-        for a decision</a
-      >`,
-    first !== undefined && html`behind the hold of <a href="${path`/runs/${first}`}">run ${first}</a>`,
-    hold !== null && hold !== 'open' && !isHoldOver(summary) && html`hold ${hold}`,
+    blockedLink({ run, counts }),
+    rejected !== '' && html`${rejected}`,
     quarantined > 0 && html`${digits(quarantined)} quarantined`,
     failed > 0 && html`${digits(failed)} failed`,
     error !== null && html`${error}`,

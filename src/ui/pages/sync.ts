@@ -3,7 +3,7 @@ import type { SyncOverview } from '../../operations/overview.ts'
 import { amount, timeTaken } from '../../base/wording.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { facts, type Page } from './layout.ts'
-import { entries, nextText, stateBadge, tokenText, wishesOf } from './overview.ts'
+import { entries, nextText, rejectedIn, stateBadge, tokenText, wishesOf } from './overview.ts'
 import { plannedText, runTable } from './runs.ts'
 import { at, took } from './time.ts'
 
@@ -16,7 +16,8 @@ export function syncPage(
   name: Html | false,
   now: Date,
 ): Page {
-  const wishes = wishesOf(sync, now)
+  const wishes = wishesOf(sync)
+  const rejected = rejectedIn(sync)
   const body = html`<h1><bdi>${sync.sync}</bdi> ${stateBadge(sync)}</h1>
     ${
       wishes.length > 0 &&
@@ -24,10 +25,11 @@ export function syncPage(
         ${wishes.map((wish) => html`<li>${wish}</li>`)}
       </ul>`
     }
+    ${rejected !== null && html`<p class="box">${rejected}</p>`}
     ${facts([
       ['Last success', at(sync.lastSuccess, now)],
       ['Last attempt', at(sync.lastAttempt, now)],
-      ['Last read of both sides', at(sync.lastFullRead, now)],
+      ['Last full read', at(sync.lastFullRead, now)],
       ['Next', nextText(sync, now)],
       ['Source, as last read', entries(sync.source)],
       ['Directory, as last read', entries(sync.directory)],
@@ -39,15 +41,15 @@ export function syncPage(
         >`,
       ],
     ])}
-    <h2>Look somebody up</h2>
+    <h2>Find a user or group</h2>
     <form method="get" action="${path`/syncs/${sync.sync}/people`}">
       <label
-        ><span>Id, e-mail, name or DN of a person or group</span
+        ><span>Id, e-mail, name or DN of a user or group</span
         ><input type="search" name="who" required maxlength="1000" size="40"
       /></label>
       <button>Explain</button>
     </form>
-    <h2>Do something</h2>
+    <h2>Actions</h2>
     ${actions(sync, name)}
     <h2>Runs</h2>
     ${chart(runs)} ${runTable(runs, now)}

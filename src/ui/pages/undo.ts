@@ -1,5 +1,5 @@
 import type { ShownRun } from '../../operations/browse.ts'
-import { partChoices } from './decide.ts'
+import { PARTS } from '../../operations/control.ts'
 import { html, type Html, path } from './html.ts'
 import type { Page } from './layout.ts'
 import { whyUntouchable } from './run-of.ts'
@@ -19,13 +19,21 @@ export function undoPage(shown: ShownRun, name: Html | false): Page {
   const body = html`<h1>${title}</h1>
     <p>
       What <a href="${path`/runs/${run}`}">run ${run}</a> of <bdi>${sync}</bdi> created is deleted, what it
-      deleted is created, and what it changed is as before. Whatever others changed since stays. First you see
-      the plan; nothing is changed before you say so.
+      deleted is created, and what it changed is as before. Later changes of others stay. You see the plan
+      first; nothing is changed before you confirm it.
     </p>
     <form class="stacked" method="post" action="${path`/runs/${run}/undo`}">
       <fieldset>
         <legend>Only a part of it (all of it where nothing is chosen)</legend>
-        ${partChoices()}
+        <p>
+          ${PARTS.map((each) => html`<label><input type="checkbox" name="names" value="${each}" /> ${each}</label>`)}
+          <label><input type="checkbox" name="kinds" value="user" /> of users</label>
+          <label><input type="checkbox" name="kinds" value="group" /> of groups</label>
+        </p>
+        <label
+          ><span>Ids, one a line, exactly as they are</span
+          ><textarea name="ids" rows="2" cols="40"></textarea>
+        </label>
       </fieldset>
       ${name}<button class="main">Show the plan</button>
     </form>`

@@ -1,18 +1,24 @@
 import { describe, expect, test } from 'vitest'
-import { judge, type PlanFacts } from '../../../src/operations/explain/judge.ts'
+import type { BlockCode, BlockReason } from '../../../src/core/block.ts'
+import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../src/core/decisions.ts'
+import type { DiffRules } from '../../../src/core/diff/rules.ts'
+import { type Key, keyText } from '../../../src/core/keys.ts'
+import type { Notice } from '../../../src/core/notice.ts'
+import { type Change, fingerprint } from '../../../src/core/plan/change.ts'
+import { reasonsOfRun } from '../../../src/operations/explain/history.ts'
+import { type EntryFacts, judgeEntry } from '../../../src/operations/explain/judge.ts'
 import { membersInQuestion } from '../../../src/operations/explain/members.ts'
 import type { ExplainDeps } from '../../../src/operations/explain/sides.ts'
-import { type Judgement, judgementOf, type Verdict } from '../../../src/ui/messages/explain/verdict.ts'
 import type { JournalEntry, Story } from '../../../src/operations/story.ts'
-import type { Notice, Rejection } from '../../../src/core/notice.ts'
-import { fingerprint } from '../../../src/core/plan/change.ts'
-import type { PlanRules } from '../../../src/core/plan/inputs.ts'
 import { Collector } from '../../../src/source/collect.ts'
 import type { Found, FoundEntry } from '../../../src/source/source.ts'
+import type { ChangeReason, ChangeRecord } from '../../../src/store/change-list.ts'
+import { type Judgement, judgementOf, type Verdict } from '../../../src/ui/messages/explain/verdict.ts'
+import { approving, LIMITS } from '../core/checks/build.ts'
 
 const KEY = { kind: 'user', id: 'ana' } as const
 const THERE = { id: 'ana', email: 'ana@example.org', name: 'Ana' }
-const RULES: PlanRules = { policy: 'mirror', membership: 'write', allowedDomains: [] }
+const RULES: DiffRules = { policy: 'mirror', membership: 'write', allowedDomains: [] }
 const PLAIN = { email: undefined, employeeId: undefined }
 const PAUSED = { sync: 'corp', by: 'ana', reason: null, since: '2026-01-02T03:04:05.000Z' }
 const NOBODY = { user: new Set<string>(), group: new Set<string>() }
@@ -58,27 +64,27 @@ function foundAs(
   return { entries, snapshot: collector.snapshot(), searched: 'in users.csv', server: undefined, ...more }
 }
 
-interface Given extends Partial<Omit<PlanFacts, 'rules' | 'memory'>> {
-  readonly rules?: Partial<PlanRules>
-  readonly memory?: Partial<PlanFacts['memory']>
+interface Given extends Partial<Omit<EntryFacts, 'rules' | 'decisions'>> {
+  readonly rules?: Partial<DiffRules>
+  readonly ledger?: Partial<Ledger>
   readonly story?: Partial<Story>
+  /** What the last run blocked. */
+  readonly rows?: readonly ChangeRecord[]
 }
 
-function judged({ rules, memory, found = foundAs(THERE), directory = [THERE], ...more }: Given) {
-  const absences = { user: new Map(), group: new Map() }
-  const remembered = {
-    withheld: new Map(),
-    refused: new Set<string>(),
-    approved: new Set<string>(),
-    absences,
-  }
-  return judge({
+function judged({ rules, ledger, found = foundAs(THERE), directory = [THERE], ...more }: Given) {
+  return judgeEntry({
     key: KEY,
     found,
     directory,
     rules: { ...RULES, ...rules },
+    limits: LIMITS,
     grace: { deleteAfter: {}, confirmAfterMs: 0, hidesServers: false },
-    memory: { ...remembered, now: new Date(0), ...memory },
+    options: {},
+    states: {},
+    decisions: new Decisions({ ...EMPTY_LEDGER, ...ledger }),
+    refusals: [],
+    now: new Date(0),
     deletedLastDay: NOBODY,
     ...more,
   })
@@ -101,8 +107,11 @@ function attempt(more: Partial<JournalEntry>): JournalEntry {
 }
 
 function told(given: Given): Judgement {
-  const { difference, planned, notices, isAbsenceKnown } = judged(given)
-  const { found = foundAs(THERE), directory = [THERE] } = given
+  const { keys: _, reasons: own, ...ofEntry } = judged(given)
+  const { found = foundAs(THERE), directory = [THERE], ledger, rows = [], states } = given
+  const decisions = new Decisions({ ...EMPTY_LEDGER, ...ledger })
+  const isOfMembers = given.key?.kind === 'group' && (given.story?.sameMembers ?? null) === null
+  const { reasons, question } = reasonsOfRun(7, rows, judged(given), decisions, isOfMembers)
   return judgementOf({
     result: 'one',
     sync: 'corp',
@@ -120,24 +129,34 @@ function told(given: Given): Judgement {
       unreadable: [],
     },
     directory: { error: null, entry: directory[0] ?? null },
-    change: difference ?? null,
-    planned,
-    notices,
+    ...ofEntry,
+    reasons: [...own.map((reason) => ({ ...reason, run: null })), ...reasons],
+    question,
+    groups: [],
     lastRun: null,
     lastFailure: null,
-    hold: null,
-    heldRun: null,
-    heldUndo: undefined,
-    waitingMemberships: [],
     journal: [],
-    isAbsenceKnown,
+    isAbsenceKnown: states?.grace?.user.has('ana') === true,
     membership: 'write',
     sameMembers: null,
     sharesEmails: false,
-    configurationChange: undefined,
+    configurationChange: null,
     completedRun: null,
     ...given.story,
   })
+}
+
+/** A change that the last run blocked. */
+function row(change: Change, ...reasons: readonly ChangeReason[]): ChangeRecord {
+  return { number: 1_000_000_000, change, state: 'blocked', status: null, detail: null, reasons }
+}
+
+function because(of: BlockReason, more: Partial<ChangeReason> = {}): ChangeReason {
+  return { ...of, until: 'decision', stops: false, facts: null, ...more } as ChangeReason
+}
+
+function asking(code: BlockCode, ...keys: readonly Key[]): Partial<Ledger> {
+  return { questions: new Map(keys.map((key) => [keyText(key), new Set([code])])) }
 }
 
 const KEPT_EMAIL: Notice = {
@@ -147,13 +166,13 @@ const KEPT_EMAIL: Notice = {
 }
 const RENAMED = { email: 'ana@example.org', name: 'Anna' }
 
-/** The hold of run 3 is over, so no approval releases the change any more. */
-function rejectedUpdate(): Given {
-  const found = foundAs(RENAMED)
-  const change = judged({ found }).planned!
-  const params = { by: 'eva', at: PAUSED.since, run: 3, release: null }
-  return { found, memory: { withheld: new Map([[fingerprint(change), { code: 'rejected', params }]]) } }
-}
+const NAME: Key = ['user', 'ana', 'name', 'Anna']
+const rejection = { by: 'eva', at: new Date(PAUSED.since), run: 3, reason: 'she stays Ana' }
+const MAX_UPDATES = because(
+  { code: 'max-updates-users', params: { kind: 'users', updates: 2, limit: 1 } },
+  { stops: true },
+)
+const heldUpdate = () => [row(judged({ found: foundAs(RENAMED) }).difference!, MAX_UPDATES)]
 
 function withUnreadable(): Collector {
   const collector = new Collector()
@@ -166,8 +185,8 @@ const BEN = { id: 'ben', email: 'ana@example.org', name: 'Ben' }
 /** He has the e-mail in the source, too. */
 function withBen(): Collector {
   const collector = new Collector()
-  const row = { ids: ['ben'], idName: 'id', from: 'row 3', name: 'Ben', employeeId: undefined }
-  collector.addUser({ ...row, email: 'ANA@example.org' })
+  const ben = { ids: ['ben'], idName: 'id', from: 'row 3', name: 'Ben', employeeId: undefined }
+  collector.addUser({ ...ben, email: 'ANA@example.org' })
   return collector
 }
 
@@ -175,35 +194,29 @@ const lastRunSaid = (notice: Notice): Partial<Story> => ({
   lastRun: { run: 4, state: 'done', at: '2026-01-01T00:00:00.000Z', notices: [notice] },
 })
 
-/** The update of Ana was not made, because the server may lack something. */
-const UNPROVED: Notice = {
-  ...KEY,
-  code: 'unproved',
-  params: {
-    op: 'update-user',
-    name: 'Ana',
-    email: 'ana@example.org',
-    field: null,
-    added: 0,
-    removed: 0,
-    wait: { code: 'server-not-newer', params: {} },
+const DOUBTED = because(
+  {
+    code: 'server-not-newer',
+    params: {
+      how: 'older',
+      server: 'ldap://b',
+      last: 'ldap://a',
+      difference: { key: '001', known: '2', seen: '1' },
+      since: PAUSED.since,
+      until: PAUSED.since,
+      needsApproval: false,
+    },
   },
-}
-
-const HOLD: Story['hold'] = {
-  run: 7,
-  isPlanHeld: true,
-  breaches: [{ code: 'max-updates-users', params: { kind: 'users', updates: 2, limit: 1 } }],
-}
+  { until: 'read' },
+)
 
 test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?: RegExp }]>([
   [
     'nobody deletes by the policy upsert',
     { found: foundAs(undefined), rules: { policy: 'upsert' } },
     {
-      code: 'kept-by-policy',
-      sentence:
-        /^Ana \(user ana\) is not in the source, and is in the directory; policy upsert does not delete it\.$/,
+      code: 'policy',
+      sentence: /^Ana \(user ana\) is not in the source, and is in the directory; policy upsert /,
       next: /^The next run leaves it as it is\.$/,
       todo: /policy/,
     },
@@ -212,10 +225,10 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     'the source has entries that cannot be read',
     { found: foundAs(undefined, {}, withUnreadable()) },
     {
-      code: 'kept-unproved',
-      sentence: /1 entry of the source could not be understood, so nothing is deleted\.$/,
-      next: /leaves it/,
-      todo: /^Correct the entries with the code unreadable/,
+      code: 'unreadable',
+      sentence: /1 entry of the source could not be/,
+      next: /^The next run makes its delete only if its read confirms it\.$/,
+      todo: /unreadable/,
     },
   ],
   [
@@ -224,41 +237,54 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     { code: 'value-kept', sentence: /no usable name/, next: /but its groups/ },
   ],
   [
-    'a rejected change of a hold that is over',
-    rejectedUpdate(),
+    'an operator rejected a part of the change',
+    {
+      found: foundAs({ ...RENAMED, email: 'new@example.org' }),
+      ledger: { rejections: new Map([[keyText(NAME), rejection]]) },
+    },
     {
       code: 'rejected',
-      sentence: /its update was rejected by eva at 2026-01-02 03:04:05Z in run 3\.$/,
-      next: /leaves it/,
-      todo: /planned again/,
+      sentence: /; rejected by eva at 2026-01-02 03:04:05Z in run 3: she stays Ana\.$/,
+      next: /^The next run makes the rest of the change/,
+      todo: /^dirsyncd approve 3 --id ana makes it after all\.$/,
     },
   ],
   [
-    'somebody whom this sync has just deleted is back, on a server that may lag',
+    'an operator rejected the delete',
+    {
+      found: foundAs(undefined),
+      ledger: { rejections: new Map([[keyText(['user', 'ana', 'delete']), rejection]]) },
+    },
+    {
+      code: 'rejected',
+      sentence: /and is in the directory; rejected by eva /,
+      next: /^The next run leaves it as it is\.$/,
+      todo: /^dirsyncd approve 3 --id ana /,
+    },
+  ],
+  [
+    'this sync has just deleted the user, who is back on a server that may lag',
     {
       found: foundAs(RENAMED, { server: 'ldap://a' }),
       directory: [],
       deletedLastDay: { ...NOBODY, user: new Set(['ana']) },
+      story: lastRunSaid(KEPT_EMAIL),
     },
     {
-      code: 'reborn',
-      sentence:
-        /^Ana \(user ana\) is in the source, and not in the directory; is back after this sync deleted it in the last 24 hours/,
+      code: 'recently-deleted',
+      sentence: /^Ana \(user ana\) is in the source, and not in the directory; .*deleted/,
       next: /only if a day has passed since its delete, or after an approval/,
-      todo: /dirsyncd sync corp lists the blocked changes/,
+      todo: /^dirsyncd approve 4 --id ana /,
     },
   ],
   [
     'the last run did not trust its server',
+    { found: foundAs(undefined), rows: [row(judged({ found: foundAs(undefined) }).difference!, DOUBTED)] },
     {
-      found: foundAs(RENAMED),
-      story: lastRunSaid(UNPROVED),
-    },
-    {
-      code: 'unproved',
-      sentence: /the name is "Ana" there and "Anna" in the source; run 4: not updated: the server may lack/,
-      next: /only if its read confirms it, or after an approval/,
-      todo: /dirsyncd runs 4/,
+      code: 'server-not-newer',
+      sentence: /is not in the source, and is in the directory; run 7: .*ldap:\/\/b/,
+      next: /only if its read confirms it/,
+      todo: /replication/,
     },
   ],
   [
@@ -331,18 +357,31 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     },
   ],
   [
-    'a guard holds the change itself',
+    'a guard asks about the change itself',
     {
       found: foundAs(RENAMED),
-      story: {
-        hold: HOLD,
-      },
+      rows: heldUpdate(),
+      ledger: asking('max-updates-users', NAME),
     },
     {
-      code: 'held',
-      sentence: /^Ana \(user ana\) .*; run 7 needs a decision before its update: max-updates-users \(/,
-      next: /^The next run does not make its update, unless an operator approves it or the plan is within the guards again\.$/,
-      todo: /dirsyncd approve 7/,
+      code: 'max-updates-users',
+      sentence: /^Ana \(user ana\) .*; run 7: 2 users would be updated, limit 1\.$/,
+      next: /^The next run does not make its update unless an operator approves it\.$/,
+      todo: /^See dirsyncd runs 7, then dirsyncd approve 7 --id ana or dirsyncd reject 7 --id ana\.$/,
+    },
+  ],
+  [
+    'a guard stopped the plan for other changes',
+    {
+      found: foundAs(RENAMED),
+      rows: [row(judged({ found: foundAs(RENAMED) }).difference!)],
+      story: { lastRun: { run: 7, state: 'held', at: '', notices: [] } },
+    },
+    {
+      code: 'changed',
+      sentence: /other values/,
+      next: /^Run 7 was held; the next run plans again, and updates it unless a check still blocks it/,
+      todo: /dirsyncd sync corp/,
     },
   ],
   [
@@ -361,7 +400,7 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     {
       code: 'disabled',
       sentence:
-        /^Ana \(user ana\) is disabled in the source by \(locked=\*\) and so is left as it is, and is in the directory; policy upsert does not delete it\.$/,
+        /^Ana \(user ana\) is disabled in the source by \(locked=\*\) and so is left as it is, and is in the directory; policy upsert /,
       next: /leaves it as it is/,
       todo: /^Enable the account in the source\.$/,
     },
@@ -398,7 +437,7 @@ describe('who waits for the delete', () => {
   test('before a run has seen it, the wait has not begun; and the groups do not wait', () => {
     const { verdict, next } = told(absent)
     expect(verdict).toEqual({
-      code: 'in-grace',
+      code: 'grace',
       sentence:
         'Ana (user ana) is not in the source, and is in the directory; no run has found it absent yet, so its grace period begins with the next run.',
     })
@@ -409,37 +448,29 @@ describe('who waits for the delete', () => {
 
   test('since a run has seen it', () => {
     const absences = { user: new Map([['ana', { since: new Date(0), reads: 1 }]]), group: new Map() }
-    const { verdict, next } = told({ ...absent, memory: { absences }, story: { membership: 'report' } })
-    expect(verdict.sentence).toMatch(/is in the directory; absent since 1970-01-01 00:00:00Z; deleted after/)
+    const states = { grace: absences }
+    const { verdict, next } = told({ ...absent, states, story: { membership: 'report' } })
+    expect(verdict.sentence).toMatch(/is in the directory; .*1970-01-01 00:00:0/)
     expect(next).toBe('The next run leaves it as it is.')
   })
 })
 
-test('an undo that waits may delete somebody who is as the source has him, also while the sync is paused', () => {
-  const heldUndo = { run: 7, undoes: 5, op: 'delete-user' } as const
-  const undo = 'Run 7, the undo of run 5, needs a decision, and deletes it after an approval.'
-  expect(told({ story: { heldUndo, paused: PAUSED } }).next).toBe(
-    `${undo} Nothing else is written while corp is paused; after dirsyncd resume corp, the next run changes nothing of it but its groups, where they differ.`,
-  )
-  const inNoGroup = { heldUndo, membership: 'off' } as const
-  expect(told({ story: inNoGroup }).next).toBe(`${undo} The next run does nothing.`)
-})
-
 describe('a paused sync writes nothing, whatever the verdict is', () => {
   test.each<[code: string, given: Given]>([
-    ['held', { found: foundAs(RENAMED), story: { hold: HOLD, heldRun: 7 } }],
-    ['changed', { found: foundAs(RENAMED), story: { heldRun: 7 } }],
-    ['in-grace', { found: foundAs(undefined), grace: LATER }],
-    ['kept-by-policy', { found: foundAs(undefined), rules: { policy: 'upsert' } }],
+    ['max-updates-users', { found: foundAs(RENAMED), rows: heldUpdate() }],
+    ['grace', { found: foundAs(undefined), grace: LATER }],
+    ['policy', { found: foundAs(undefined), rules: { policy: 'upsert' } }],
     ['unchanged', {}],
   ])('%s', (code, given) => {
     const { verdict, next } = told({ ...given, story: { ...given.story, paused: PAUSED } })
     expect(verdict.code).toBe(code)
     expect(next).toMatch(
-      /^Nothing is written while corp is paused; after dirsyncd resume corp, (?:the next run|run 7) /,
+      /^Nothing is written while corp is paused; after dirsyncd resume corp, the next run /,
     )
   })
 })
+
+const lost = (id: string): Key => ['group', 'sales', '-member', id]
 
 describe('the members of a group', () => {
   const sales = { kind: 'group', id: 'sales' } as const
@@ -456,10 +487,10 @@ describe('the members of a group', () => {
   ) {
     const collector = new Collector()
     for (const id of users) collector.addUser({ ids: [id], idName: 'id', from: id, ...PLAIN, name: id })
-    const row = { ids: ['sales'], idName: 'id', from: 'row 1' }
-    collector.addGroup({ ...row, name: 'Sales', members: [...members], unknownMembers: [] })
+    const listed = { ids: ['sales'], idName: 'id', from: 'row 1' }
+    collector.addGroup({ ...listed, name: 'Sales', members: [...members], unknownMembers: [] })
     const snapshot = collector.snapshot()
-    const entries = [{ ...entry, ...row, kind: 'group' as const, members: members.length }]
+    const entries = [{ ...entry, ...listed, kind: 'group' as const, members: members.length }]
     const found = foundAs(undefined, { entries, snapshot, everybody: snapshot.users })
     const group = { id: 'sales', name: 'Sales', members: there }
     const lookUp: ExplainDeps['lookUp'] = async ({ id }) =>
@@ -484,53 +515,54 @@ describe('the members of a group', () => {
     )
   })
 
-  test('a person rejected what it would lose, and so many only a run compares', async () => {
+  const LOSES: Change = {
+    op: 'set-members',
+    id: 'sales',
+    name: 'Sales',
+    have: ['ana', 'ben'],
+    want: [],
+  }
+  test('an operator rejected what it would lose, and so many only a run compares', async () => {
     const there = Array.from({ length: 26 }, (_, index) => `u${index}`)
-    const who = 'rejected by ana at 2026-01-02 03:04:05Z in run 7'
-    const release = 'dirsyncd approve 7 releases all that was rejected there'
-    const rejection: Rejection = { by: 'ana', at: PAUSED.since, run: 7, release: 'whole' }
-    const notMade = {
-      op: 'set-members',
-      name: 'Sales',
-      email: null,
-      field: null,
-      added: 0,
-      removed: 26,
-    } as const
-    const params = { ...notMade, rejections: [rejection] }
-    const notices = [{ ...sales, code: 'rejected' as const, params }]
-    const lastRun = { run: 8, state: 'done' as const, at: PAUSED.since, notices }
-    const { verdict, next, todo } = await toldOf([], there, { story: { lastRun } })
+    const { run, by, reason: text } = rejection
+    const facts = { run, by, at: PAUSED.since, reason: text }
+    const rows = [row({ ...LOSES, have: there }, because({ code: 'rejected', params: {} }, { facts }))]
+    const ledger = { rejections: new Map(there.map((id) => [keyText(lost(id)), rejection])) }
+    const { verdict, next, todo } = await toldOf([], there, { rows, ledger })
     expect(verdict).toEqual({
       code: 'rejected',
-      sentence: `Sales (group sales) is in the source, and is in the directory; the source lists 0 members, and the directory has 26; its change of members was ${who}.`,
+      sentence:
+        'Sales (group sales) is in the source, and is in the directory; the source lists 0 members, and the directory has 26; run 7: rejected by eva at 2026-01-02 03:04:05Z in run 3: she stays Ana.',
     })
     expect(next).toBe('The next run leaves it as it is.')
-    expect(todo).toBe(`${release}.`)
+    expect(todo).toBe('dirsyncd approve 3 --id sales makes it after all.')
   })
 
   test.each([
-    ['all of them are known', { story: {} }, 'in the directory with other members: ana, ben to remove'],
+    ['all of them are known', {}, 'in the directory with other members: ana, ben to remove'],
     [
       'only their numbers are known',
       { members: undefined, story: { sameMembers: null } },
       'is in the directory; the source lists 0 members, and the directory has 2',
     ],
-  ])('the last run took nobody out for want of proof: %s', async (_what, given, where) => {
-    const reason = { code: 'not-found', params: { group: 'cn=sales' } } as const
-    const params = { group: 'Sales', isPart: false, reason }
-    const notices = [{ ...sales, code: 'members-kept' as const, params }]
+  ])('the recheck of the last run did not confirm that members left: %s', async (_what, given, where) => {
+    const facts = { code: 'not-found', params: { group: 'cn=sales' } } as const
+    const rows = [row(LOSES, because({ code: 'removals-not-confirmed', params: {} }, { facts }))]
+    const ledger = asking('removals-not-confirmed', lost('ana'), lost('ben'))
     const { verdict, next, todo } = await toldOf([], ['ana', 'ben'], {
       users: ['ana', 'ben'],
       ...given,
-      story: { ...given.story, lastRun: { run: 4, state: 'done', at: '', notices } },
+      rows,
+      ledger,
     })
     expect(verdict).toEqual({
-      code: 'members-kept',
-      sentence: `Sales (group sales) is in the source, and ${where}; run 4: the recheck finds no group of the sync with the id of "cn=sales"; "Sales" keeps its members.`,
+      code: 'removals-not-confirmed',
+      sentence: expect.stringContaining(`and ${where}; run 7: the recheck finds no group of the sync`),
     })
-    expect(next).toMatch(/only if its read confirms it, or after an approval/)
-    expect(todo).toMatch(/^dirsyncd runs 4 lists the blocked changes/)
+    expect(next).toMatch(
+      /^The next run does not make its change(?: of members)? unless an operator approves it\.$/,
+    )
+    expect(todo).toMatch(/dirsyncd approve 7 --id sales or/)
   })
 
   test('the same people', async () => {
@@ -579,25 +611,30 @@ describe('what a run would plan', () => {
       directory: [],
       deletedLastDay: { ...NOBODY, user: new Set(['ana']) },
     }
-    const { difference } = judged(given)
-    const memory = { approved: new Set([fingerprint(difference!)]) }
-    expect(judged(given).planned).toBeUndefined()
-    expect(judged({ ...given, memory }).planned).toMatchObject({ op: 'create-user' })
+    expect(judged(given)).toMatchObject({ planned: null, reasons: [{ code: 'recently-deleted' }] })
+    const ledger = approving('recently-deleted', ['user', 'ana', 'create'])
+    expect(judged({ ...given, ledger })).toMatchObject({ planned: { op: 'create-user' }, reasons: [] })
   })
 
   test('an approved delete does not wait for its time', () => {
     const found = foundAs(undefined)
-    const grace = { deleteAfter: { user: { ms: 1000 } }, confirmAfterMs: 0, hidesServers: false }
-    const { difference, planned } = judged({ found, grace })
-    expect([difference?.op, planned]).toEqual(['delete-user', undefined])
-    const memory = { approved: new Set([fingerprint(difference!)]) }
-    expect(judged({ found, grace, memory }).planned).toEqual(difference)
+    const { difference, planned } = judged({ found, grace: LATER })
+    expect([difference?.op, planned]).toEqual(['delete-user', null])
+    const ledger = approving('grace', ['user', 'ana', 'leave'], ['user', 'ana', 'delete'])
+    expect(judged({ found, grace: LATER, ledger }).planned).toEqual(difference)
+  })
+
+  test('a question that was approved since is no reason any more, and one about another value is none', () => {
+    const given = { found: foundAs(RENAMED), rows: heldUpdate() }
+    expect(told({ ...given, ledger: approving('max-updates-users', NAME) }).verdict.code).toBe('changed')
+    const other = { ...given, found: foundAs({ ...RENAMED, name: 'Anne' }) }
+    expect(told(other).verdict.code).toBe('changed')
   })
 
   test('a user whose e-mail another one of the source has in the directory is written without it', () => {
     const found = foundAs({ ...THERE }, {}, withBen())
     const { planned, notices } = judged({ found, directory: [{ ...THERE, email: null }, BEN] })
-    expect([planned, notices.map(({ code }) => code)]).toEqual([undefined, ['duplicate-email']])
+    expect([planned, notices.map(({ code }) => code)]).toEqual([null, ['duplicate-email']])
   })
 })
 
@@ -637,29 +674,33 @@ describe('what an undo put back', () => {
   })
 })
 
-const waiting = (isRejected: boolean) => [
-  { run: 9, group: 'sales', comes: true, isRejected },
-  { run: 9, group: 'top floor', comes: false, isRejected },
-]
+describe('the groups of a user that is equal in source and directory', () => {
+  const groups: Story['groups'] = [
+    { run: 9, group: 'Sales', comes: true, reasons: [] },
+    {
+      run: 9,
+      group: 'Top floor',
+      comes: false,
+      reasons: [because({ code: 'policy', params: { policy: 'upsert' } }, { until: 'configuration' })],
+    },
+  ]
 
-describe('the groups of a user that is equal on both sides', () => {
-  test('wait for a decision', () => {
-    expect(told({ story: { waitingMemberships: waiting(false) } })).toEqual({
+  test('were blocked by the last run', () => {
+    expect(told({ story: { groups: groups.slice(0, 1) } })).toEqual({
       verdict: {
-        code: 'held',
+        code: 'changed',
         sentence:
-          'Ana (user ana) is in the source, and is in the directory; run 9 needs a decision, also about its groups.',
+          'Ana (user ana) is in the source, and is in the directory; run 9 blocked changes of its groups.',
       },
       next: 'The next run plans again, and changes the groups unless a check still blocks that.',
-      todo: 'See dirsyncd runs 9, then dirsyncd approve 9 --id ana or dirsyncd reject 9.',
+      todo: 'See dirsyncd runs 9; dirsyncd approve 9 --id ana makes these changes.',
     })
   })
 
-  test('were rejected', () => {
-    expect(told({ story: { waitingMemberships: waiting(true) } })).toMatchObject({
-      verdict: { code: 'rejected' },
-      next: 'The next run leaves these groups as they are.',
-      todo: "dirsyncd approve 9 --id sales --id 'top floor' makes that change after all.",
+  test('no approval takes a user out where the policy does not', () => {
+    expect(told({ story: { groups: groups.slice(1) } })).toMatchObject({
+      verdict: { code: 'policy' },
+      todo: null,
     })
   })
 })
@@ -674,8 +715,8 @@ test('an entry that neither side has may be one that cannot be read', () => {
     story: {
       source,
       directory: { error: null, entry: null },
-      change: null,
-      planned: undefined,
+      difference: null,
+      planned: null,
       journal: [deleted],
     },
   })
@@ -712,28 +753,13 @@ test('an entry is not just unknown where a side could not be asked', () => {
   })
 })
 
-describe('what stops a change', () => {
-  const notMade = { op: 'update-user', name: 'Ana', email: null, field: null, added: 0, removed: 0 } as const
-
-  test('a refusal of the service', () => {
-    const answer = 'the service answered 422'
-    const change = judged({ found: foundAs(RENAMED) }).planned!
-    const quarantined = { code: 'quarantined', params: { answer } } as const
-    const { verdict, next, todo } = told({
-      found: foundAs(RENAMED),
-      memory: { withheld: new Map([[fingerprint(change), quarantined]]) },
-    })
-    expect(verdict).toEqual({
-      code: 'quarantined',
-      sentence: expect.stringMatching(/; its update is in quarantine: the service answered 422\.$/),
-    })
-    expect(next).toMatch(/^The next run leaves it as it is: it is tried again when the entry changes/)
-    expect(todo).toMatch(/dirsyncd quarantine release --sync corp --user ana/)
-  })
-
-  test('a doubt of the last run about another change does not', () => {
-    const wait = { code: 'server-not-newer', params: {} } as const
-    const unproved: Notice = { ...KEY, code: 'unproved', params: { ...notMade, op: 'create-user', wait } }
-    expect(told({ found: foundAs(RENAMED), story: lastRunSaid(unproved) }).verdict.code).toBe('changed')
-  })
+test('a change that the service refused', () => {
+  const change = judged({ found: foundAs(RENAMED) }).planned!
+  const digest = fingerprint(change)
+  const answer = 'the service answered 422'
+  const refusals = [{ code: 'quarantine', params: { answer }, op: change.op, id: 'ana', digest } as const]
+  const { verdict, next, todo } = told({ found: foundAs(RENAMED), refusals })
+  expect(verdict).toEqual({ code: 'quarantine', sentence: expect.stringMatching(/the service answered 422/) })
+  expect(next).toMatch(/^The next run leaves it as it is: it is tried again when the entry changes/)
+  expect(todo).toMatch(/dirsyncd quarantine release --sync corp --user ana/)
 })

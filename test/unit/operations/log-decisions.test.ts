@@ -2,10 +2,12 @@ import { expect, test } from 'vitest'
 import type { QuarantinedChange, RunSummary, SyncPause } from '../../../src/operations/control.ts'
 import type { LocalControl } from '../../../src/operations/local.ts'
 import { loggingDecisions } from '../../../src/operations/log-decisions.ts'
+import type { RecordedDecision } from '../../../src/store/run-types.ts'
 import { createLog } from '../../../src/base/log/log.ts'
 
 const PAUSE: SyncPause = { sync: 'corp', by: 'ada', reason: null, since: '2026-11-21T07:29:03.000Z' }
 const RUN = { run: 7, sync: 'corp' } as RunSummary
+const decided = (does: RecordedDecision['does']) => ({ run: RUN, decision: { does, keys: 3 }, paused: null })
 
 /** What is logged of one operation, on operations that answer as given. */
 async function loggedOf(
@@ -22,8 +24,8 @@ async function loggedOf(
     isConfigured: () => false,
   })
   const control = {
-    approve: async () => RUN,
-    reject: async () => RUN,
+    approve: async () => decided('approve'),
+    reject: async () => decided('reject'),
     undo: async () => 31,
     pause: async () => ({ pause, stopped: null }),
     resume: async () => resumed,
@@ -39,13 +41,12 @@ const by = BY.by
 test.each([
   [
     (control: LocalControl) => control.approve({ run: 7, by, reason: 'Ben left' }),
-    { decision: 'approve', sync: 'corp', run: 7 },
+    { decision: 'approve', sync: 'corp', run: 7, keys: 3 },
   ],
   [
-    (control: LocalControl) => control.approve({ run: 7, by, part: { ids: ['u1'] } }),
-    { decision: 'approve', sync: 'corp', run: 7 },
+    (control: LocalControl) => control.reject({ run: 7, by, ids: ['u1'] }),
+    { decision: 'reject', sync: 'corp', run: 7, keys: 3 },
   ],
-  [(control: LocalControl) => control.reject({ run: 7, by }), { decision: 'reject', sync: 'corp', run: 7 }],
   [
     (control: LocalControl) => control.undo({ run: 7, by, mode: 'sync', part: {} }),
     { decision: 'undo', run: 7 },

@@ -1,8 +1,6 @@
+import type { PartName } from '../../decide.ts'
 import type { Kind } from '../../entries/entry.ts'
 import { type Change, kindOf, type Op, OPS } from '../change.ts'
-
-export const PART_NAMES = ['creates', 'updates', 'deletes', 'members'] as const
-export type PartName = (typeof PART_NAMES)[number]
 
 /** A part of a plan: the changes that match every field that is set. */
 export interface Part {

@@ -1,7 +1,7 @@
+import { forEachInSteps, type Steps } from '../../../base/steps.ts'
 import { canonicalEmail } from '../../entries/normalize.ts'
-import type { DirectorySnapshot } from '../../entries/snapshot.ts'
-import type { Notice, NoticeParams } from '../../notice.ts'
-import type { PlanInputs } from '../inputs.ts'
+import type { DirectorySnapshot, SourceSnapshot } from '../../entries/snapshot.ts'
+import type { Notice, NoticeCode, NoticeParams } from '../../notice.ts'
 import type { Change } from '../change.ts'
 import { isInPart, type Part } from '../part/part.ts'
 import type { LaterAttempts } from './later-attempts.ts'
@@ -11,7 +11,7 @@ interface AdviceFacts {
   readonly part: Part
   readonly directory: Pick<DirectorySnapshot, 'users'>
   readonly later: LaterAttempts
-  readonly users: PlanInputs['source']['users']
+  readonly users: SourceSnapshot['users']
 }
 
 /** Advice for users who do not get their e-mail back: why another user has it, and what helps. */
@@ -64,4 +64,27 @@ export class EmailAdvice {
     if (this.#facts.later.of('user', id) !== undefined) return false
     return canonicalEmail(this.#facts.directory.users.get(id)?.email ?? '') === email
   }
+}
+
+const OF_SOURCE: ReadonlySet<NoticeCode> = new Set(['no-email', 'new-id', 'other-id-form'])
+
+/**
+ * Without what is true of a source alone.
+ *
+ * @param advice with the changes of the undone run, where it is asked
+ */
+export function* noticesOfUndo(
+  notices: readonly Notice[],
+  advice: EmailAdvice,
+  run: number,
+): Steps<readonly Notice[]> {
+  const ofUndo: Notice[] = []
+  yield* forEachInSteps(notices, (notice) => {
+    if (OF_SOURCE.has(notice.code)) return
+    if (notice.code === 'id-moved') ofUndo.push({ ...notice, params: { ...notice.params, undone: run } })
+    else if (notice.code === 'email-swap')
+      ofUndo.push({ ...notice, params: { ...notice.params, isUndo: true } })
+    else ofUndo.push(advice.of(notice))
+  })
+  return ofUndo
 }

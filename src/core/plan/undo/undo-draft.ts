@@ -17,7 +17,6 @@ import {
   type UpdateGroup,
   type UpdateUser,
 } from '../change.ts'
-import { sizeOf } from '../members.ts'
 import { isInPart, isMembershipInPart, type Part } from '../part/part.ts'
 import type { Selection } from '../selection.ts'
 import { Memberships } from './memberships.ts'
@@ -186,14 +185,18 @@ export class UndoDraft {
   *#keepUsersOfOtherGroups(): Steps<void> {
     if (this.#deletes.user.size === 0) return undefined
     const { groups, users } = this.#facts.directory
-    return yield* forEachOfSizeInSteps(groups.values(), sizeOf, ({ id, name, members }) => {
-      const added = new Set(this.#addedTo(id))
-      return forEachInSteps(members, (user) => {
-        if (added.has(user) || !this.#deletes.user.delete(user)) return
-        this.#left.leave('user', user, { how: 'joined', now: valuesOf(users.get(user)!), group: name })
-        this.#left.say('user', user)
-      })
-    })
+    return yield* forEachOfSizeInSteps(
+      groups.values(),
+      ({ members }) => members.length,
+      ({ id, name, members }) => {
+        const added = new Set(this.#addedTo(id))
+        return forEachInSteps(members, (user) => {
+          if (added.has(user) || !this.#deletes.user.delete(user)) return
+          this.#left.leave('user', user, { how: 'joined', now: valuesOf(users.get(user)!), group: name })
+          this.#left.say('user', user)
+        })
+      },
+    )
   }
 
   #keepGroupsWithOthers(): void {
@@ -311,7 +314,7 @@ export class UndoDraft {
 
   #delete(kind: Kind, id: string): void {
     if (!this.#facts.selections[kind].isProtected(id)) this.#deletes[kind].add(id)
-    else this.#notices.push({ kind, id, code: 'protected', params: { isUndo: true } })
+    else this.#notices.push({ kind, id, code: 'protected', params: {} })
   }
 
   /** `undefined` where there is none, or several entries have the id. */

@@ -3,6 +3,7 @@ import { DELETE_REASONS } from '../../messages/deletes.ts'
 import {
   type Change,
   type CreateUser,
+  type DeleteGroup,
   type DeleteUser,
   membersDifference,
   type Op,
@@ -27,15 +28,16 @@ const TITLES: Readonly<Record<Op, string>> = {
 
 const WIDTH = Math.max(...Object.values(TITLES).map((title) => title.length))
 
-/** One line: `+ create user   e-1001  Ana Šimić <ana@example.org>`, with its state unless it is pending or applied. */
+/** One line: `+ create user   e-1001  Ana Šimić <ana@example.org>`, with its state unless it is pending, applied or blocked. */
 export function renderChange({ change, state, detail }: ChangeView): string {
-  const line = `${TITLES[change.op].padEnd(WIDTH)}  ${printable(change.id)}  ${whatChanges(change)}`.trimEnd()
-  if (state === 'pending' || state === 'applied') return line
+  const line =
+    `${TITLES[change.op].padEnd(WIDTH)}  ${printable(change.id)}  ${whatChanges(change, state)}`.trimEnd()
+  if (state === 'pending' || state === 'applied' || state === 'blocked') return line
   const why = detail ?? (state === 'missing' ? 'it is not in the directory' : undefined)
   return `${line}  [${why === undefined ? state : `${state}: ${printable(why)}`}]`
 }
 
-function whatChanges(change: Change): string {
+function whatChanges(change: Change, state: ChangeView['state']): string {
   switch (change.op) {
     case 'create-user': {
       const { name = null, email = null } = change.want
@@ -49,16 +51,21 @@ function whatChanges(change: Change): string {
         .filter((field) => field !== '')
         .join(', ')
     case 'delete-user':
-      return `${person(change.have)} (${DELETE_REASONS[change.why]}${createdAgain(change)})`.trimStart()
+      return `${person(change.have)}${deleteReason(change, state)}${createdAgain(change)}`.trimStart()
     case 'create-group':
       return printable(change.want.name)
     case 'update-group':
       return fieldChange('name', change.have.name, change.want.name)
     case 'delete-group':
-      return `${printable(change.have.name)} (${DELETE_REASONS[change.why]})`
+      return `${printable(change.have.name)}${deleteReason(change, state)}`
     case 'set-members':
       return `${printable(change.name)}: ${membersChange(change)}`
   }
+}
+
+/** A blocked delete is listed below its reason, which says more than that the entry is absent. */
+function deleteReason({ why }: DeleteUser | DeleteGroup, state: ChangeView['state']): string {
+  return state === 'blocked' && why === 'gone' ? '' : ` (${DELETE_REASONS[why]})`
 }
 
 /** A changed id is a delete and a create; each line names the other id. */
@@ -67,7 +74,7 @@ function createReason({ oldId, takes }: CreateUser): string {
 }
 
 function createdAgain({ newId }: DeleteUser): string {
-  return newId === undefined ? '' : `; created again as ${printable(newId)}`
+  return newId === undefined ? '' : ` (created again as ${printable(newId)})`
 }
 
 function takenFrom({ takes }: { readonly takes?: Takes | undefined }): string {

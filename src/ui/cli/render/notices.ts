@@ -1,12 +1,8 @@
 import type { RunView } from '../../../operations/control.ts'
 import { NOTICES, noticeText } from '../../messages/notices.ts'
-import type { NoticeCode } from '../../../core/notice.ts'
 import type { Notice } from '../../../core/notice.ts'
 import { digits } from '../../../base/wording.ts'
 import { printable } from '../../../base/printable.ts'
-
-/** Announced changes are repeated in each run. */
-const STILL_TO_COME: ReadonlySet<NoticeCode> = new Set(['in-grace', 'members-kept', 'unproved'])
 
 /** By code: the new ones, at most `shown` of each code. */
 export function renderNotices(
@@ -18,7 +14,7 @@ export function renderNotices(
     const total = Math.max(group.length, counts?.notices[code] ?? 0)
     const { meaning, remedy } = NOTICES[code]
     const heading = `${code} (${digits(total)}): ${meaning}`
-    if (sameNotices?.codes.includes(code) === true && !STILL_TO_COME.has(code) && !all) {
+    if (sameNotices?.codes.includes(code) === true && !all) {
       lines.push(`${heading}; the same as in run ${sameNotices.run}, --all shows them`)
       continue
     }

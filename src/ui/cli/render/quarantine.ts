@@ -1,4 +1,4 @@
-import { refusalText } from '../../messages/notices.ts'
+import { refusalText } from '../../messages/blocks.ts'
 import type { QuarantinedChange } from '../../../operations/control.ts'
 import { amount, cut, pointInTime } from '../../../base/wording.ts'
 import { printable } from '../../../base/printable.ts'

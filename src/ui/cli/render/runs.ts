@@ -1,12 +1,11 @@
-import { holdBefore, pauseText, type RunSummary, waitText } from '../../../operations/control.ts'
-import { leftBehind } from '../exit-code.ts'
+import { pauseText, type RunSummary, waitText } from '../../../operations/control.ts'
 import { total } from '../../../operations/total.ts'
-import { undecided } from '../../../core/plan/decide.ts'
 import { renderTable } from '../../../base/terminal/table.ts'
 import { digits, pointInTime, timeTaken } from '../../../base/wording.ts'
 import { printable } from '../../../base/printable.ts'
+import { isAsked, notMade, stateText } from '../../messages/ends.ts'
 
-const HEAD = ['RUN', 'SYNC', 'MODE', 'ASKED BY', 'STATE', 'ASKED AT', 'TOOK', 'PLANNED', 'NOTE']
+const HEAD = ['RUN', 'SYNC', 'MODE', 'TRIGGER', 'STATE', 'REQUESTED', 'TOOK', 'PLANNED', 'OPEN', 'NOTE']
 
 export function renderRuns(runs: readonly RunSummary[]): string[] {
   if (runs.length === 0) return ['There are no runs yet; dirsyncd sync starts one.']
@@ -24,10 +23,11 @@ function row(run: RunSummary): string[] {
     run.sync,
     run.mode,
     run.trigger,
-    run.state,
+    stateText(run),
     pointInTime(run.requestedAt),
     took(run),
     run.counts === null ? '' : digits(total(run.counts.planned)),
+    run.questions === 0 ? '' : digits(run.questions),
     [undone(run), note(run)].filter((part) => part !== '').join(': '),
   ]
 }
@@ -42,14 +42,20 @@ function took({ startedAt, finishedAt }: RunSummary): string {
 }
 
 function note(run: RunSummary): string {
-  const { error, waitsUntil, mode, state, hold, holdRun, breaches } = run
+  const { error, waitsUntil, mode, questions, blocks, decisions } = run
   if (error !== null) return printable(error)
   if (waitsUntil !== null) return waitText(waitsUntil)
-  const guards = [...new Set(undecided(state, breaches).map(({ code }) => code))].join(', ')
-  if (hold === null && holdRun !== null) return `waits with run ${holdRun}`
-  if (hold === null && (guards === '' || mode === 'plan')) return leftBehind(run).join(', ')
-  if (hold === null) return `waits: ${guards}`
-  const first = holdBefore(run)
-  if (first !== undefined) return `held; the hold of run ${first} comes first`
-  return hold === 'open' ? `waits for approval: ${guards}` : `hold ${hold}`
+  const asked = blocks.filter((block) => isAsked(block) && (questions > 0 || mode === 'plan'))
+  const parts = [
+    [...new Set(asked.map(({ code }) => code))].join(', '),
+    ...decisions.map(({ does, by }) => `${does === 'approve' ? 'approved' : 'rejected'} by ${by}`),
+    ...notMade(run),
+    rejected(run),
+  ]
+  return printable([...new Set(parts)].filter((part) => part !== '').join('; '))
+}
+
+function rejected({ counts }: RunSummary): string {
+  const last = counts?.lastRejection
+  return last ? `${digits(total(counts.rejected))} rejected by ${last.by} on ${last.at.slice(0, 10)}` : ''
 }

@@ -1,88 +1,81 @@
 import { pointInTime } from '../../../base/wording.ts'
-import type { NoticeParams } from '../../../core/notice.ts'
 import { fingerprint, type Op } from '../../../core/plan/change.ts'
-import type { Story } from '../../../operations/story.ts'
-import { blockText } from '../blocks.ts'
-import { noticeText } from '../notices.ts'
-import { rejectionText, releaseText } from '../words.ts'
-import { LEAVES, nextOf, nounOf } from './next.ts'
-import { doneIn, emailWritten, noticeOf, type Part, quoted } from './part.ts'
+import type { BlockedMembership, Story, StoryReason } from '../../../operations/story.ts'
+import { BLOCKS, reasonText } from '../blocks.ts'
+import { LEAVES, nounOf } from './next.ts'
+import { doneIn, emailWritten, KEEP, type Part, quoted } from './part.ts'
 
-/** A decision, an answer of the service or a block keeps the change back, or an undo took it back. */
-export function decisionAbout(facts: Story): Part | undefined {
-  return rejected(facts) ?? refused(facts) ?? held(facts) ?? undone(facts)
-}
-
-function rejected(facts: Story): Part | undefined {
-  const said = noticeOf(facts, 'rejected')
-  if (said === undefined) return undefined
-  const { planned, change, hold } = facts
-  const hasRest = planned !== undefined && (planned.op !== 'set-members' || change?.op === 'set-members')
-  if (hasRest && hold !== null) return undefined
+/** Why the difference, or a part of it, is not made now. */
+export function blocked(facts: Story): Part | undefined {
+  const { reasons, planned, difference } = facts
+  const [first] = reasons.toSorted((a, b) => rankOf(a) - rankOf(b))
+  if (first === undefined) return undefined
+  const isRest =
+    planned !== null && (reasons.every(({ run }) => run === null) || planned.op !== difference?.op)
+  const text = reasons.map(
+    ({ run, ...reason }) => `${run === null ? '' : `run ${run}: `}${reasonText(reason)}`,
+  )
   return {
-    ...rejection(facts, said.params, hasRest ? 'a part of its change' : `its ${nounOf(change)}`),
-    next: hasRest ? 'The next run makes the rest of the change, unless a check blocks that' : nextOf(facts),
+    code: first.code,
+    text: [...new Set(text)].join('; '),
+    next: isRest
+      ? 'The next run makes the rest of the change, unless a check blocks it'
+      : nextOf(facts, first),
+    todo: todoOf(facts, first),
   }
 }
 
-/** @param what was rejected; the command releases it */
-export function rejection(
-  { id }: Story,
-  { rejections: [first] }: NoticeParams['rejected'],
-  what: string,
-): Part {
-  const release = first && releaseText(first, { id: quoted(id ?? ''), what: 'the change' })
-  return {
-    code: 'rejected',
-    text: `${what} was ${first === undefined ? 'rejected' : rejectionText(first)}`,
-    todo: release ?? 'The change is planned again when the source wants another one',
-  }
+/** What no approval ends comes first: until that ends, approving the rest changes nothing. */
+function rankOf({ code, until }: StoryReason): number {
+  if (code === 'rejected') return 0
+  return until === 'decision' ? 2 : 1
 }
 
-function refused(facts: Story): Part | undefined {
-  const said = noticeOf(facts, 'quarantined') ?? noticeOf(facts, 'does-not-converge')
-  if (said === undefined) return undefined
-  const { sync, kind, id, change } = facts
-  const release = `dirsyncd quarantine release --sync ${sync} --${kind} ${quoted(id ?? '')}`
-  // Only the service's own words say what it refused.
-  const orDrop =
-    emailWritten(change) === undefined
-      ? ''
-      : ', or, if the service refused the e-mail itself, set directory.dropBadEmails: true, which writes users without an e-mail that is no address or outside directory.allowedDomains'
-  const next = nextOf(facts)
-  return {
-    code: said.code,
-    text: `its ${nounOf(change)} is in quarantine: ${noticeText(said)}`,
-    next:
-      next === LEAVES
-        ? `${LEAVES}: it is tried again when the entry changes, or a day after the last try`
-        : next,
-    todo: `Correct the entry in the source${orDrop}, or use ${release} and let the next run try again`,
-  }
+function nextOf(facts: Story, { code, until }: StoryReason): string {
+  const { difference, kind, membership } = facts
+  const noun = nounOf(difference)
+  if (code === 'grace' && kind === 'user' && membership === 'write')
+    return `${LEAVES}, but takes it out of the groups of the sync, unless a check blocks that`
+  if (code === 'recently-deleted')
+    return 'The next run creates it only if a day has passed since its delete, or after an approval'
+  if (code === 'rejected' || until === 'configuration' || until === 'time') return LEAVES
+  if (until === 'service')
+    return `${LEAVES}: it is tried again when the entry changes, or a day after the last try`
+  if (until === 'read') return `The next run makes its ${noun} only if its read confirms it`
+  return `The next run does not make its ${noun} unless an operator approves it`
 }
 
-function held({ hold, change }: Story): Part | undefined {
-  if (hold === null) return undefined
-  const { run, breaches, isPlanHeld } = hold
-  const noun = nounOf(change)
-  const reasons = breaches.map((breach) => `${breach.code} (${blockText(breach)})`).join(' and ')
-  const only = isPlanHeld ? '' : ` --only ${breaches[0]?.code}`
-  return {
-    code: isPlanHeld ? 'held' : 'unproved',
-    text: isPlanHeld
-      ? `run ${run} needs a decision before its ${noun}: ${reasons}`
-      : `run ${run} did not make its ${noun}, because the read does not confirm it: ${reasons}`,
-    next: `The next run does not make its ${noun}, unless an operator approves it or ${isPlanHeld ? 'the plan is within the guards again' : 'a later read confirms it'}`,
-    todo: `See dirsyncd runs ${run}, then dirsyncd approve ${run}${only} or dirsyncd reject ${run}${only}`,
+function todoOf({ sync, kind, id, difference, question, lastRun }: Story, reason: StoryReason): string {
+  const { code, until, run } = reason
+  const ofEntry = `--id ${quoted(id ?? '')}`
+  if (code === 'rejected') {
+    const rejection = reason.facts as { readonly run: number } | null
+    return `dirsyncd approve ${rejection?.run ?? run} ${ofEntry} makes it after all`
   }
+  if (code === 'grace') return KEEP
+  if (code === 'quarantine' || code === 'not-persisted') {
+    const release = `dirsyncd quarantine release --sync ${sync} --${kind} ${quoted(id ?? '')}`
+    // Only the service's own words say what it refused.
+    const orDrop =
+      emailWritten(difference) === undefined
+        ? ''
+        : ', or, if the service refused the e-mail itself, set directory.dropBadEmails: true, which writes users without an e-mail that is no address or outside directory.allowedDomains'
+    return `Correct the entry in the source${orDrop}, or use ${release} and let the next run try again`
+  }
+  const shown = question ?? run
+  if (shown !== null && (until === 'decision' || until === 'time'))
+    return `See dirsyncd runs ${shown}, then dirsyncd approve ${shown} ${ofEntry} or dirsyncd reject ${shown} ${ofEntry}`
+  if (code === 'recently-deleted' && lastRun !== null)
+    return `dirsyncd approve ${lastRun.run} ${ofEntry} creates it now, if that run shows it as blocked`
+  return BLOCKS[code].remedy
 }
 
 /** The entry's last change was an undo, and the next run would repeat what was undone. */
-function undone(facts: Story): Part | undefined {
+export function undone(facts: Story): Part | undefined {
   const { planned, sync, completedRun } = facts
   const done = doneIn(facts)
   const [last] = done
-  if (last === undefined || last.undoes === null || planned === undefined) return undefined
+  if (last === undefined || last.undoes === null || planned === null) return undefined
   if (completedRun !== null && completedRun > last.run) return undefined
   const again = fingerprint(planned)
   const did = done.some(({ run, ...line }) => run === last.undoes && line.fingerprint === again)
@@ -100,27 +93,25 @@ function reverse(op: Op): string {
   return op.replace(/^(?:create|delete)/, (verb) => (verb === 'create' ? 'delete' : 'create'))
 }
 
-/** Memberships of a user that need approval; another part of the story lists them. */
-export function waitingGroups({ waitingMemberships: all, id }: Story): readonly Part[] {
-  const [first] = all
+/** Memberships of a user that the last run blocked; another part of the story lists them. */
+export function blockedGroups({ groups, id }: Story): readonly Part[] {
+  const [first] = groups
   if (first === undefined) return []
-  const { run, isRejected } = first
-  if (!isRejected)
-    return [
-      {
-        code: 'held',
-        text: `run ${run} needs a decision, also about its groups`,
-        next: 'The next run plans again, and changes the groups unless a check still blocks that',
-        todo: `See dirsyncd runs ${run}, then dirsyncd approve ${run} --id ${quoted(id ?? '')} or dirsyncd reject ${run}`,
-      },
-    ]
-  const groups = all.filter((other) => other.run === run && other.isRejected)
+  const { run } = first
+  const code = first.reasons[0]?.code
   return [
     {
-      code: 'rejected',
-      text: `an operator rejected in run ${run} what was to be changed in its groups`,
-      next: 'The next run leaves these groups as they are',
-      todo: `dirsyncd approve ${run} ${groups.map(({ group }) => `--id ${quoted(group)}`).join(' ')} makes that change after all`,
+      ...(code !== undefined && { code }),
+      text: `run ${run} blocked changes of its groups`,
+      next: 'The next run plans again, and changes the groups unless a check still blocks that',
+      ...(groups.some(canBeApproved) && {
+        todo: `See dirsyncd runs ${run}; dirsyncd approve ${run} --id ${quoted(id ?? '')} makes these changes`,
+      }),
     },
   ]
+}
+
+/** Also where only the stop of the plan blocks it. */
+function canBeApproved({ reasons }: BlockedMembership): boolean {
+  return reasons.every(({ until }) => until === 'decision' || until === 'time')
 }

@@ -7,21 +7,18 @@ export const LEAVES = 'The next run leaves it as it is'
 
 /** What the plan of this entry says; a clause. */
 export function nextOf(facts: Story): string {
-  const { planned, change, heldRun, configurationChange, sharesEmails } = facts
-  if (planned === undefined) {
+  const { planned, difference, lastRun, configurationChange, sharesEmails } = facts
+  if (planned === null) {
     if (mayChangeGroups(facts)) return 'The next run changes nothing of it but its groups, where they differ'
-    return change === null ? 'The next run does nothing' : LEAVES
+    return difference === null ? 'The next run does nothing' : LEAVES
   }
-  if (planned.op === 'set-members' && change !== null && change.op !== 'set-members')
-    return 'The next run leaves its name as it is, and changes its members, unless a check blocks that'
   const does = doing(planned.op)
-  // A run ignores earlier holds: it applies what violates no guard now, and ends the hold.
   const what =
-    heldRun === null
-      ? `The next run ${does}, unless a check blocks it`
-      : `Run ${heldRun} needs a decision; the next run plans again, and ${does} unless a check still blocks it`
+    lastRun?.state === 'held'
+      ? `Run ${lastRun.run} was held; the next run plans again, and ${does} unless a check still blocks it`
+      : `The next run ${does}, unless a check blocks it`
   const since =
-    configurationChange === undefined
+    configurationChange === null
       ? ''
       : `; the configuration was changed since run ${configurationChange.since} (${keysText(configurationChange.keys)}), so a guard may stop more than usual`
   const email =
@@ -31,20 +28,15 @@ export function nextOf(facts: Story): string {
   return `${what}${since}${email}`
 }
 
-function mayChangeGroups({ kind, change, membership, source, directory }: Story): boolean {
+function mayChangeGroups({ kind, difference, membership, source, directory }: Story): boolean {
   const isInBoth = source.entries.length > 0 && directory.entry !== null
-  return kind === 'user' && membership === 'write' && isInBoth && change === null
+  return kind === 'user' && membership === 'write' && isInBoth && difference === null
 }
 
 /** While the sync is paused, only an undo writes. */
-export function whilePaused({ paused, sync, heldUndo }: Story, next: string): string {
-  const undo =
-    heldUndo === undefined
-      ? ''
-      : `Run ${heldUndo.run}, the undo of run ${heldUndo.undoes}, needs a decision, and ${doing(heldUndo.op)} after an approval. `
-  if (paused === null) return `${undo}${next}`
-  const nothing = undo === '' ? 'Nothing' : 'Nothing else'
-  return `${undo}${nothing} is written while ${sync} is paused; after dirsyncd resume ${sync}, ${next[0]?.toLowerCase()}${next.slice(1)}`
+export function whilePaused({ paused, sync }: Story, next: string): string {
+  if (paused === null) return next
+  return `Nothing is written while ${sync} is paused; after dirsyncd resume ${sync}, ${next[0]?.toLowerCase()}${next.slice(1)}`
 }
 
 function doing(op: Op): string {

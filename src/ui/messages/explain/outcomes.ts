@@ -1,20 +1,20 @@
 import type { Change } from '../../../core/plan/change.ts'
 import type { Story } from '../../../operations/story.ts'
 import { unresolvedMembersText } from '../notices.ts'
-import { waitingGroups } from './decisions.ts'
-import { deletionOf, emailWritten, noticeOf, type Part, quoted, withoutStop } from './part.ts'
+import { blockedGroups } from './decisions.ts'
+import { deletionOf, emailWritten, KEEP, noticeOf, type Part, quoted, withoutStop } from './part.ts'
 import { placeOf } from './where.ts'
-import { KEEP, maybeUnread, noticed } from './reasons.ts'
+import { maybeUnread, noticed } from './reasons.ts'
 
 /** What follows from both sides, where nothing stops the change. */
 export function outcome(facts: Story): readonly Part[] {
-  const { source, directory, planned, change } = facts
+  const { source, directory, planned, difference } = facts
   const isInSource = source.entries.length > 0
   if (!isInSource && directory.entry === null) return [absent(facts)]
-  const made = planned === undefined ? [] : [changed(facts, planned)]
+  const made = planned === null ? [] : [changed(facts, planned)]
   if (!isInSource || placeOf(facts).code !== undefined) return made
   const all = [...made, ...remarks(facts)]
-  return all.length > 0 || change !== null ? all : [equal(facts)]
+  return all.length > 0 || difference !== null ? all : [equal(facts)]
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -27,7 +27,7 @@ function absent(facts: Story): Part {
   const then =
     source.server === null || !isRecent
       ? 'and the next run creates it'
-      : `which creates it a day after its delete; sooner, dirsyncd sync ${sync} names the run to approve with --only reborn`
+      : `which creates it a day after its delete; sooner, approve it: dirsyncd sync ${sync} names the run`
   return {
     code: 'absent',
     text: maybeUnread(source.unreadable),
@@ -93,11 +93,11 @@ function howToDoItNow({ sync, kind, id, paused }: Story, change: Change, isTried
 function remarks(facts: Story): readonly Part[] {
   const { planned, directory } = facts
   const dropped = noticed(facts, ['email-dropped'])
-  const entry = planned === undefined ? directory.entry : null
+  const entry = planned === null ? directory.entry : null
   const isWithoutEmail = entry !== null && 'email' in entry && !entry.email
   return [
     ...noticed(facts, ['value-failed']),
-    ...(planned === undefined ? waitingGroups(facts) : []),
+    ...(planned === null ? blockedGroups(facts) : []),
     ...dropped,
     ...(isWithoutEmail && dropped.length === 0 ? [NO_EMAIL] : []),
     ...noticed(facts, ['membership-differs'], {

@@ -1,3 +1,4 @@
+import type { BlockCode } from '../../../core/block.ts'
 import { isNotice, type Notice, type NoticeCode, type NoticeOf } from '../../../core/notice.ts'
 import type { Change } from '../../../core/plan/change.ts'
 import type { JournalEntry, Story } from '../../../operations/story.ts'
@@ -15,10 +16,9 @@ export const VERDICTS = {
   'other-base': "outside the sync's base",
   'not-an-entry': 'the DN is an OU or another container',
   undone: 'the last change of it was an undo',
-  held: 'a guard holds the plan with its change',
 } as const satisfies Readonly<Record<string, string>>
 
-export type VerdictCode = keyof typeof VERDICTS | NoticeCode
+export type VerdictCode = keyof typeof VERDICTS | NoticeCode | BlockCode
 
 /**
  * One fact about an entry. All texts together are the verdict; its code, the next run and the remedy are those of the
@@ -51,6 +51,8 @@ export function withoutStop(sentence: string): string {
 export function quoted(id: string): string {
   return /^[\w@%+=:,./][\w@%+=:,./-]*$/.test(id) ? id : `'${id.replaceAll("'", String.raw`'\''`)}'`
 }
+
+export const KEEP = 'If it should stay, put it back into the source'
 
 const DONE: ReadonlySet<string> = new Set(['applied', 'found', 'already'])
 

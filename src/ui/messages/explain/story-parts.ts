@@ -1,6 +1,8 @@
 import { amount, pointInTime } from '../../../base/wording.ts'
 import { pauseText } from '../../../operations/control.ts'
 import type { FieldTrace, FoundEntry, JournalEntry, Story } from '../../../operations/story.ts'
+import type { ChangeReason } from '../../../store/change-list.ts'
+import { reasonText } from '../blocks.ts'
 import { noticeText } from '../notices.ts'
 import { approvalText } from './part.ts'
 
@@ -15,7 +17,7 @@ export function storyParts(story: Story): readonly StoryPart[] {
     { label: 'source', texts: sourceTexts(story) },
     ...mappingParts(story),
     { label: 'directory', texts: [directoryText(story)] },
-    ...(story.waitingMemberships.length === 0 ? [] : [{ label: 'groups', texts: groupTexts(story) }]),
+    ...(story.groups.length === 0 ? [] : [{ label: 'groups', texts: groupTexts(story) }]),
     ...(story.paused === null ? [] : [{ label: 'paused', texts: [pauseText(story.paused)] }]),
     { label: 'last run', texts: lastRunTexts(story) },
     { label: 'journal', texts: journalTexts(story) },
@@ -75,11 +77,15 @@ function directoryText({ directory: { error, entry }, kind, id }: Story): string
   return `${entry.name ?? 'no name'}, ${entry.email ?? 'no e-mail'}`
 }
 
-function groupTexts({ waitingMemberships }: Story): string[] {
-  return waitingMemberships.map(
-    ({ run, group, comes, isRejected }) =>
-      `${comes ? 'added to' : 'removed from'} ${group}: ${isRejected ? 'rejected in' : 'undecided in'} run ${run}`,
-  )
+function groupTexts({ groups }: Story): string[] {
+  return groups.map(({ run, group, comes, reasons }) => {
+    const why = reasons.length === 0 ? 'the whole plan was stopped' : reasons.map(textOf).join('; ')
+    return `not ${comes ? 'added to' : 'removed from'} ${group} in run ${run}: ${why}`
+  })
+}
+
+function textOf(reason: ChangeReason): string {
+  return reasonText(reason)
 }
 
 /** Without the facts of the verdict. */

@@ -1,5 +1,5 @@
 import type { Nobody, Story } from '../../../operations/story.ts'
-import { decisionAbout } from './decisions.ts'
+import { undone } from './decisions.ts'
 import { nextOf, whilePaused } from './next.ts'
 import { emailHolder, outcome } from './outcomes.ts'
 import { type Part, type VerdictCode, withoutStop } from './part.ts'
@@ -85,10 +85,8 @@ function partsOf(facts: Story): readonly Part[] {
     ]
   const where = { text: whereText(facts) }
   if (directory.error !== null) return [where, ...unusable(facts), directoryDown(facts)]
-  const decision = decisionAbout(facts)
-  if (decision !== undefined) return [where, decision]
   const { code, todo } = placeOf(facts)
-  const stop = stopped(facts)
+  const stop = stopped(facts) ?? undone(facts)
   const reasons = stop === undefined ? outcome(facts) : [stop]
   return [where, { code, todo }, emailHolder(facts), ...reasons]
 }

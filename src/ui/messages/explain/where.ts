@@ -59,7 +59,7 @@ function directoryText(facts: Story): string {
 }
 
 /** `values: the name is "Ana" there and "Anna" in the source` */
-function differenceText({ change }: Story): string | undefined {
+function differenceText({ difference: change }: Story): string | undefined {
   if (change?.op === 'set-members') {
     const { added, removed } = membersDifference(change)
     const parts = [
@@ -98,7 +98,7 @@ function memberNumbers(facts: Story): string {
     : `; the source lists ${members}, and the directory has ${digits(there)}`
 }
 
-export function membersThere({ directory: { entry } }: Story): number | undefined {
+function membersThere({ directory: { entry } }: Story): number | undefined {
   return entry !== null && 'members' in entry ? entry.members.length : undefined
 }
 

@@ -49,7 +49,7 @@ async function refresh() {
   if (isBusy()) {
     // What is typed stays; times change all the time and are not worth a word.
     if (fresh.dataset.state === main.dataset.state) return
-    return 'Somebody has decided on this meanwhile, or it was replaced: load the page again.'
+    return 'An operator has decided meanwhile: load the page again.'
   }
   if (fresh.innerHTML === main.innerHTML) return
   main.replaceChildren(...fresh.childNodes)
@@ -78,12 +78,6 @@ addEventListener('submit', (event) => {
 })
 addEventListener('pageshow', () => {
   isSent = false
-})
-
-/** Whoever decides on a part sees where to say which. */
-addEventListener('change', ({ target }) => {
-  if (target.name === 'what' && target.value === 'part')
-    target.closest('fieldset').querySelector('details').open = true
 })
 
 localTimes(document)

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { asked } from '../../../next/core/checks/asked.ts'
-import { maxDeletes } from '../../../next/core/checks/max-deletes.ts'
-import { protect } from '../../../next/core/checks/protected.ts'
-import { type Key, keyText } from '../../../next/core/keys.ts'
+import { asked } from '../../../../src/core/checks/asked.ts'
+import { maxDeletes } from '../../../../src/core/checks/max-deletes.ts'
+import { protect } from '../../../../src/core/checks/protected.ts'
+import { type Key, keyText } from '../../../../src/core/keys.ts'
 import { approving, blocksOf, directoryOf, factsOf, ids, leftAfter, rejecting, sourceOf } from './build.ts'
 
 const source = sourceOf(ids(100))

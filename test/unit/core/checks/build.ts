@@ -1,17 +1,19 @@
 import { atOnce } from '../../../../src/base/steps.ts'
-import type { Block, Check, Moment } from '../../../next/core/checks/check.ts'
-import type { GuardLimits } from '../../../next/core/checks/limits.ts'
-import type { Rechecks, RunFacts } from '../../../next/core/checks/run-facts.ts'
-import type { States } from '../../../next/core/checks/states.ts'
-import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../next/core/decisions.ts'
-import { diff } from '../../../next/core/diff/diff.ts'
-import type { DiffRules } from '../../../next/core/diff/differences.ts'
+import type { Check, Moment } from '../../../../src/core/checks/check.ts'
+import type { Block } from '../../../../src/core/block.ts'
+import type { GuardLimits } from '../../../../src/core/checks/limits.ts'
+import type { Rechecks, RunFacts } from '../../../../src/core/checks/run-facts.ts'
+import type { States } from '../../../../src/core/checks/states.ts'
+import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
+import { diff } from '../../../../src/core/diff/diff.ts'
+import type { DiffRules } from '../../../../src/core/diff/rules.ts'
 import type { Kind } from '../../../../src/core/entries/entry.ts'
 import type { GroupLists, ListedGroup } from '../../../../src/core/entries/groups.ts'
 import type { Sighting } from '../../../../src/core/entries/recheck.ts'
 import type { DirectorySnapshot, SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
-import { type Facts, firstFacts, judge } from '../../../next/core/judge.ts'
-import { all, type FactKey, isEmpty, type Key, keyText } from '../../../next/core/keys.ts'
+import { firstFacts, judge } from '../../../../src/core/judge.ts'
+import type { Facts } from '../../../../src/core/checks/check.ts'
+import { all, type FactKey, isEmpty, type Key, keyText, type Sparse } from '../../../../src/core/keys.ts'
 
 /** An id alone stands for a user with its usual name and e-mail. */
 export type Listed =
@@ -139,7 +141,7 @@ export function factsOf(source: SourceSnapshot, directory: DirectorySnapshot, gi
   const wanted = atOnce(
     diff({ source, directory }, { policy, membership: 'write', allowedDomains: [], ...rules }),
   )
-  const decisions = new Decisions({ ...EMPTY_LEDGER, ...ledger }, NOW)
+  const decisions = new Decisions({ ...EMPTY_LEDGER, ...ledger })
   const sightings = (kind: Kind) =>
     new Map([...wanted.absent[kind]].map((id) => [id, found?.[kind]?.[id] ?? 'absent'] as const))
   let facts: RunFacts = {
@@ -166,7 +168,9 @@ export function factsOf(source: SourceSnapshot, directory: DirectorySnapshot, gi
 
 /** The blocks of a check that block anything, with their keys as text. */
 export function blocksOf(check: Check<RunFacts>, facts: RunFacts) {
-  const blocks = atOnce(check.judge(facts)).filter(({ asks, keys }) => asks !== undefined || !isEmpty(keys))
+  const blocks = atOnce(check.judge(facts)).filter(
+    ({ asks, keys }) => asks !== undefined || !atOnce(isEmpty(keys)),
+  )
   return blocks.map((block) => ({ ...block, keys: textsOf(block.keys) }))
 }
 
@@ -188,8 +192,8 @@ export function ofKey(block: Pick<Block, 'of'> | undefined, ...key: Key): unknow
   return block?.of?.(key)
 }
 
-function textsOf(keys: Iterable<Key>): readonly string[] {
-  return [...keys].map((key) => key.join(' '))
+function textsOf(keys: Sparse<Key>): readonly string[] {
+  return [...keys].filter((key) => key !== undefined).map((key) => key.join(' '))
 }
 
 /** An operator approved these keys, which a run had put for this reason. */
@@ -198,7 +202,7 @@ export function approving(code: string, ...keys: readonly (Key | FactKey)[]): Pa
   const codes = new Set([code])
   return {
     questions: new Map(texts.map((text) => [text, codes])),
-    approvals: new Map(texts.map((text) => [text, { codes, at: NOW, isUsed: false }])),
+    approvals: new Map(texts.map((text) => [text, { codes, run: 3, by: 'ana', at: NOW, isUsed: false }])),
   }
 }
 

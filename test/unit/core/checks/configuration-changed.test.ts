@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { configurationChanged } from '../../../next/core/checks/configuration-changed.ts'
-import { grace } from '../../../next/core/checks/grace.ts'
+import { configurationChanged } from '../../../../src/core/checks/configuration-changed.ts'
+import { grace } from '../../../../src/core/checks/grace.ts'
 import {
   approving,
   BEGUN,

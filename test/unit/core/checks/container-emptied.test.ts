@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { forEachInSteps } from '../../../../src/base/steps.ts'
-import { containerEmptied } from '../../../next/core/checks/container-emptied.ts'
-import { grace } from '../../../next/core/checks/grace.ts'
-import { rejected } from '../../../next/core/checks/rejected.ts'
+import { containerEmptied } from '../../../../src/core/checks/container-emptied.ts'
+import { grace } from '../../../../src/core/checks/grace.ts'
+import { rejected } from '../../../../src/core/checks/rejected.ts'
+import { keyText } from '../../../../src/core/keys.ts'
 import type { SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
 import {
   approving,
@@ -101,6 +102,17 @@ describe('an OU that lost all its users', () => {
     ['was not known before', LABS, {}],
   ])('is not in doubt where it %s', (_, users, states) => {
     expect(blocksOf(containerEmptied, factsWith(users, { states }))).toEqual([])
+  })
+
+  test('stays in doubt until the decision, also for users that were shown again in between', () => {
+    const asked = SALES.slice(1).map((id) => keyText(['user', id, 'leave']))
+    const ledger = { questions: new Map(asked.map((text) => [text, new Set(['container-emptied'])])) }
+    const facts = factsWith([...LABS, 's001'], { ledger })
+    expect(blocksOf(containerEmptied, facts)).toMatchObject([
+      { keys: leaves(SALES.filter((id) => id !== 's001')), params: { container: 'ou=sales,dc=org' } },
+    ])
+    const other = { questions: new Map(asked.map((text) => [text, new Set(['max-deletes-users'])])) }
+    expect(blocksOf(containerEmptied, factsWith([...LABS, 's001'], { ledger: other }))).toEqual([])
   })
 
   test('is not in doubt where it had fewer than five users', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { FactKey, Key } from '../../../next/core/keys.ts'
-import { emptyDirectory } from '../../../next/core/checks/empty-directory.ts'
+import type { FactKey, Key } from '../../../../src/core/keys.ts'
+import { emptyDirectory } from '../../../../src/core/checks/empty-directory.ts'
 import { approving, blocksOf, directoryOf, factsOf, leftAfter, sourceOf, type Given } from './build.ts'
 
 const states = { size: { users: 2, groups: 0 } }

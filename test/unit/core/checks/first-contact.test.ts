@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { firstContact } from '../../../next/core/checks/first-contact.ts'
-import { grace } from '../../../next/core/checks/grace.ts'
-import { protect } from '../../../next/core/checks/protected.ts'
-import { seenAgain } from '../../../next/core/checks/seen-again.ts'
+import { firstContact } from '../../../../src/core/checks/first-contact.ts'
+import { grace } from '../../../../src/core/checks/grace.ts'
+import { protect } from '../../../../src/core/checks/protected.ts'
+import { seenAgain } from '../../../../src/core/checks/seen-again.ts'
 import {
   approving,
   BEGUN,

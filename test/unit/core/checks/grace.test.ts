@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { grace } from '../../../next/core/checks/grace.ts'
-import { policy } from '../../../next/core/checks/policy.ts'
-import { protect } from '../../../next/core/checks/protected.ts'
-import { rejected } from '../../../next/core/checks/rejected.ts'
-import type { GraceRule } from '../../../next/core/checks/run-facts.ts'
-import type { Absence, States } from '../../../next/core/checks/states.ts'
-import { unreadable } from '../../../next/core/checks/unreadable.ts'
+import { grace } from '../../../../src/core/checks/grace.ts'
+import { policy } from '../../../../src/core/checks/policy.ts'
+import { protect } from '../../../../src/core/checks/protected.ts'
+import { rejected } from '../../../../src/core/checks/rejected.ts'
+import type { GraceRule } from '../../../../src/core/checks/run-facts.ts'
+import type { Absence, States } from '../../../../src/core/checks/states.ts'
+import { unreadable } from '../../../../src/core/checks/unreadable.ts'
 import {
   approving,
   BEGUN,

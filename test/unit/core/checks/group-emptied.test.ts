@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { groupEmptied } from '../../../next/core/checks/group-emptied.ts'
-import { grace } from '../../../next/core/checks/grace.ts'
-import { policy } from '../../../next/core/checks/policy.ts'
-import { recentlyDeleted } from '../../../next/core/checks/recently-deleted.ts'
-import { rejected } from '../../../next/core/checks/rejected.ts'
-import { removalsNotConfirmed } from '../../../next/core/checks/removals-not-confirmed.ts'
-import type { RunFacts } from '../../../next/core/checks/run-facts.ts'
-import type { States } from '../../../next/core/checks/states.ts'
-import { unreadable } from '../../../next/core/checks/unreadable.ts'
-import type { Check } from '../../../next/core/checks/check.ts'
-import type { Key } from '../../../next/core/keys.ts'
+import { groupEmptied } from '../../../../src/core/checks/group-emptied.ts'
+import { grace } from '../../../../src/core/checks/grace.ts'
+import { policy } from '../../../../src/core/checks/policy.ts'
+import { recentlyDeleted } from '../../../../src/core/checks/recently-deleted.ts'
+import { rejected } from '../../../../src/core/checks/rejected.ts'
+import { removalsNotConfirmed } from '../../../../src/core/checks/removals-not-confirmed.ts'
+import type { RunFacts } from '../../../../src/core/checks/run-facts.ts'
+import type { States } from '../../../../src/core/checks/states.ts'
+import { unreadable } from '../../../../src/core/checks/unreadable.ts'
+import type { Check } from '../../../../src/core/checks/check.ts'
+import type { Key } from '../../../../src/core/keys.ts'
 import type { SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
 import {
   approving,
@@ -194,7 +194,7 @@ describe('a group within another one', () => {
   test('that is absent, while the one around lists a member that nobody resolves, is not deleted', () => {
     const gone = { around: OTHERS, other: ['u000'] }
     const facts = factsWith(gone, { ...aroundInner(['cn=inner']), other: listing(['u000']) })
-    expect(blocksOf(groupEmptied, facts)).toMatchObject([{ params: { how: 'nested-absent', removals: 5 } }])
+    expect(blocksOf(groupEmptied, facts)).toMatchObject([{ params: { how: 'group-absent', removals: 5 } }])
     expect(leftAfter(groupEmptied, facts)).toEqual([])
     const ledger = approving('group-emptied', ['group', 'inner', 'delete'], ...keysOf('around', SALES))
     const decided = factsWith(gone, { ...aroundInner(['cn=inner']), other: listing(['u000']) }, { ledger })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { maxDeletesPerDay } from '../../../next/core/checks/max-deletes-per-day.ts'
+import { maxDeletesPerDay } from '../../../../src/core/checks/max-deletes-per-day.ts'
 import {
   approving,
   blocksOf,

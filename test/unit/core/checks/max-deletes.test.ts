@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { maxDeletes } from '../../../next/core/checks/max-deletes.ts'
-import { unreadable } from '../../../next/core/checks/unreadable.ts'
+import { maxDeletes } from '../../../../src/core/checks/max-deletes.ts'
+import { unreadable } from '../../../../src/core/checks/unreadable.ts'
 import {
   approving,
   blocksOf,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { maxMovedIds } from '../../../next/core/checks/max-moved-ids.ts'
+import { maxMovedIds } from '../../../../src/core/checks/max-moved-ids.ts'
 import {
   approving,
   blocksOf,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { maxUpdates } from '../../../next/core/checks/max-updates.ts'
+import { maxUpdates } from '../../../../src/core/checks/max-updates.ts'
 import {
   approving,
   blocksOf,

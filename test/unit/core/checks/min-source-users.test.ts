@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { FactKey, Key } from '../../../next/core/keys.ts'
-import { minSourceUsers } from '../../../next/core/checks/min-source-users.ts'
+import type { FactKey, Key } from '../../../../src/core/keys.ts'
+import { minSourceUsers } from '../../../../src/core/checks/min-source-users.ts'
 import {
   approving,
   blocksOf,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { notPersisted } from '../../../next/core/checks/not-persisted.ts'
-import { quarantine } from '../../../next/core/checks/quarantine.ts'
-import type { Refusal } from '../../../next/core/checks/refusals.ts'
+import { notPersisted } from '../../../../src/core/checks/not-persisted.ts'
+import { quarantine } from '../../../../src/core/checks/quarantine.ts'
+import type { Refusal } from '../../../../src/core/checks/refusals.ts'
 import { type Change, fingerprint } from '../../../../src/core/plan/change.ts'
 import { approving, blocksOf, directoryOf, factsOf, leftAfter, ofKey, sourceOf } from './build.ts'
 
@@ -18,7 +18,7 @@ const DELETE: Change = {
   },
 }
 const refusal: Refusal = {
-  code: 'does-not-converge',
+  code: 'not-persisted',
   params: { how: 'not-deleted' },
   op: 'delete-user',
   id: 'gone',
@@ -36,6 +36,6 @@ test('a change that had no effect twice is not sent again, approved or not, and 
 
 test('is no quarantine, and a refused change is none of these', () => {
   expect(blocksOf(quarantine, factsOf(source, directory, { refusals: [refusal] }))).toEqual([])
-  const refused: Refusal = { ...refusal, code: 'quarantined', params: { answer: '' } }
+  const refused: Refusal = { ...refusal, code: 'quarantine', params: { answer: '' } }
   expect(blocksOf(notPersisted, factsOf(source, directory, { refusals: [refused] }))).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { policy } from '../../../next/core/checks/policy.ts'
+import { policy } from '../../../../src/core/checks/policy.ts'
 import { approving, blocksOf, directoryOf, factsOf, leftAfter, sourceOf } from './build.ts'
 
 const source = sourceOf([{ id: 'a', name: 'New' }, 'b', 'new'], { g: ['a', 'new'], fresh: ['a'] })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { protect } from '../../../next/core/checks/protected.ts'
+import { protect } from '../../../../src/core/checks/protected.ts'
 import { approving, blocksOf, directoryOf, factsOf, leftAfter, sourceOf } from './build.ts'
 
 const source = sourceOf([{ id: 'a', name: 'New' }], { g: [] })

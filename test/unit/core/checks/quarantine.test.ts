@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { quarantine } from '../../../next/core/checks/quarantine.ts'
-import type { Refusal } from '../../../next/core/checks/refusals.ts'
+import { quarantine } from '../../../../src/core/checks/quarantine.ts'
+import type { Refusal } from '../../../../src/core/checks/refusals.ts'
 import { type Change, fingerprint } from '../../../../src/core/plan/change.ts'
-import { rejected } from '../../../next/core/checks/rejected.ts'
+import { policy } from '../../../../src/core/checks/policy.ts'
+import { rejected } from '../../../../src/core/checks/rejected.ts'
 import { approving, blocksOf, directoryOf, factsOf, leftAfter, ofKey, rejecting, sourceOf } from './build.ts'
 
 const source = sourceOf([{ id: 'a', name: 'New', email: 'new@example.org' }, 'b', 'c'], { g: ['a', 'b'] })
@@ -33,7 +34,7 @@ const DELETE: Change = {
 const CREATE: Change = { op: 'create-user', id: 'c', want: { name: 'Name c', email: 'c@example.org' } }
 
 const refused = (change: Change): Refusal => ({
-  code: 'quarantined',
+  code: 'quarantine',
   params: { answer: '422 name' },
   op: change.op,
   id: change.id,
@@ -90,5 +91,30 @@ describe('a change that the service refused', () => {
     expect(blocksOf(quarantine, facts)).toMatchObject([
       { keys: ['group g +member a', 'group g -member gone'] },
     ])
+  })
+
+  test('is one that was sent without an e-mail, because another check blocks what frees it', () => {
+    const create: Change = { op: 'create-user', id: 'x', want: { name: 'Name x' } }
+    const given = { policy: 'upsert', after: [[policy]], refusals: [refused(create)] } as const
+    const sides = [
+      sourceOf([{ id: 'x', email: 'm@example.org' }]),
+      directoryOf([{ id: 'kept', email: 'm@example.org' }]),
+    ] as const
+    expect(leftAfter(quarantine, factsOf(...sides, given))).toEqual([])
+  })
+
+  test('is one that was sent without an e-mail, because the change that frees it was refused, too', () => {
+    const chain = sourceOf([
+      { id: 'x', email: 'y@example.org' },
+      { id: 'y', email: 'new@example.org' },
+    ])
+    const update: Change = {
+      op: 'update-user',
+      id: 'y',
+      have: { name: 'Name y', email: 'y@example.org' },
+      want: { email: 'new@example.org' },
+    }
+    const refusals = [refused(update), refused({ op: 'create-user', id: 'x', want: { name: 'Name x' } })]
+    expect(leftAfter(quarantine, factsOf(chain, directoryOf(['y']), { refusals }))).toEqual([])
   })
 })

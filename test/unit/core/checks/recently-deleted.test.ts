@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { recentlyDeleted } from '../../../next/core/checks/recently-deleted.ts'
+import { recentlyDeleted } from '../../../../src/core/checks/recently-deleted.ts'
 import { approving, blocksOf, directoryOf, factsOf, leftAfter, sourceOf } from './build.ts'
 
 const source = sourceOf(['back', 'new'], { g: ['back', 'new'], oldg: [] })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { rejected } from '../../../next/core/checks/rejected.ts'
+import { rejected } from '../../../../src/core/checks/rejected.ts'
 import { blocksOf, directoryOf, factsOf, leftAfter, rejecting, sourceOf } from './build.ts'
 
 const source = sourceOf([{ id: 'a', name: 'New', email: 'new@example.org' }], { g: [] })

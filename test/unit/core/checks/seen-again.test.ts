@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { seenAgain } from '../../../next/core/checks/seen-again.ts'
-import { NO_RECHECKS } from '../../../next/core/checks/run-facts.ts'
-import { grace } from '../../../next/core/checks/grace.ts'
+import { seenAgain } from '../../../../src/core/checks/seen-again.ts'
+import { NO_RECHECKS } from '../../../../src/core/checks/run-facts.ts'
+import { grace } from '../../../../src/core/checks/grace.ts'
 import { approving, blockedBy, blocksOf, directoryOf, factsOf, HOUR, leftAfter, sourceOf } from './build.ts'
 
 const source = sourceOf(['a'], { g: [] })

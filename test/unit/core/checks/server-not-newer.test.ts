@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { serverNotNewer } from '../../../next/core/checks/server-not-newer.ts'
+import { serverNotNewer } from '../../../../src/core/checks/server-not-newer.ts'
 import { atOnce } from '../../../../src/base/steps.ts'
 import type { ServerEvidence } from '../../../../src/core/entries/evidence.ts'
-import { judge } from '../../../next/core/judge.ts'
+import { judge } from '../../../../src/core/judge.ts'
 import { judgeServer, type ServerMemory } from '../../../../src/core/plan/server.ts'
 import {
   approving,

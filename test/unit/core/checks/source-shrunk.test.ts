@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { grace } from '../../../next/core/checks/grace.ts'
-import { rejected } from '../../../next/core/checks/rejected.ts'
-import { seenAgain } from '../../../next/core/checks/seen-again.ts'
-import { sourceShrunk } from '../../../next/core/checks/source-shrunk.ts'
-import type { Check } from '../../../next/core/checks/check.ts'
-import type { RunFacts } from '../../../next/core/checks/run-facts.ts'
+import { grace } from '../../../../src/core/checks/grace.ts'
+import { rejected } from '../../../../src/core/checks/rejected.ts'
+import { seenAgain } from '../../../../src/core/checks/seen-again.ts'
+import { sourceShrunk } from '../../../../src/core/checks/source-shrunk.ts'
+import type { Check } from '../../../../src/core/checks/check.ts'
+import type { RunFacts } from '../../../../src/core/checks/run-facts.ts'
 import {
   approving,
   blocksOf,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { undoDeletes } from '../../../next/core/checks/undo-deletes.ts'
+import { undoDeletes } from '../../../../src/core/checks/undo-deletes.ts'
 import { approving, blocksOf, directoryOf, factsOf, leftAfter, sourceOf } from './build.ts'
 
 const check = undoDeletes(4)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { unreadable } from '../../../next/core/checks/unreadable.ts'
+import { unreadable } from '../../../../src/core/checks/unreadable.ts'
 import { approving, blocksOf, directoryOf, factsOf, leftAfter, sourceOf } from './build.ts'
 
 const directory = directoryOf(['a', 'b', 'gone'], { g: ['b', 'gone'], old: [] })

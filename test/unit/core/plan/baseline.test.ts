@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { atOnce, forEachInSteps } from '../../../../src/base/steps.ts'
 import * as baselines from '../../../../src/core/plan/baseline.ts'
-import { containerOf, type EachPlace, stillEmptied } from '../../../../src/core/plan/baseline.ts'
+import { containerOf, type EachPlace } from '../../../../src/core/plan/baseline.ts'
 
 function takeBaseline(...inputs: Parameters<typeof baselines.takeBaseline>) {
   return atOnce(baselines.takeBaseline(...inputs))
@@ -42,35 +42,6 @@ describe('a container is emptied', () => {
 
   test('when some of the five were never in the directory', () => {
     expect(emptied(sales, places(`${PEOPLE}: boss`), 'a b')).toEqual([`${SALES}: a b`])
-  })
-
-  describe('and was found in an earlier read', () => {
-    const before = takeBaseline(sales, { absent: [], before: undefined, emptied: [SALES] })
-    const found = { container: SALES, ids: ['d', 'e'], wasFound: true }
-
-    test.each([
-      ['moved away', places(`${PEOPLE}: boss a b c`)],
-      ['are back', places(`${PEOPLE}: boss`, `${SALES}: a b c`)],
-      ['are replaced by somebody new', places(`${PEOPLE}: boss`, `${SALES}: new`)],
-    ])('is found for whoever is absent, however few, while others %s', (_, now) => {
-      expect(findEmptied(before, now, ['d', 'e'])).toEqual([found])
-      expect(findEmptied(takeBaseline(sales), now, ['d', 'e'])).toEqual([])
-    })
-
-    test('stays found while anybody is absent, whatever the next read can prove', () => {
-      expect(atOnce(stillEmptied(before, ['d', 'nobody']))).toEqual([SALES])
-      expect(atOnce(stillEmptied(before, ['boss']))).toEqual([])
-      expect(atOnce(stillEmptied(takeBaseline(sales), ['d']))).toEqual([])
-    })
-
-    test('as a branch of small units, of which one is back', () => {
-      const deep = places(`${PEOPLE}: boss`, `ou=north,${SALES}: a b c`, `ou=south,${SALES}: d e f`)
-      const branch = takeBaseline(deep, { absent: [], before: undefined, emptied: [SALES] })
-      const now = places(`${PEOPLE}: boss`, `ou=north,${SALES}: a b c`)
-      expect(findEmptied(branch, now, ['d', 'e', 'f'])).toEqual([
-        { container: SALES, ids: ['d', 'e', 'f'], wasFound: true },
-      ])
-    })
   })
 
   test('not by four: that many may leave', () => {

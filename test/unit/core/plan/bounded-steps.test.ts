@@ -2,36 +2,38 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { DirectoryUser, Kind, UserEntry } from '../../../../src/core/entries/entry.ts'
 import type { LossLook } from '../../../../src/core/entries/evidence.ts'
 import type { EntryNow } from '../../../../src/core/entries/recheck.ts'
-import { judgeLoss, type LosingGroup } from '../../../../src/core/plan/evidence/losses/judge-loss.ts'
-import { MembersNow } from '../../../../src/core/plan/evidence/losses/members-now.ts'
+import { judgeLoss, type LosingGroup } from '../../../../src/core/recheck/judge-loss.ts'
+import { MembersNow } from '../../../../src/core/recheck/members-now.ts'
 import { atOnce, forEachInSteps, PART, type Steps } from '../../../../src/base/steps.ts'
 import { useWorkCounter } from '../../../support/work-counter.ts'
 import { TextArena } from '../../../../src/core/entries/text-arena.ts'
 import { UserTable } from '../../../../src/core/entries/user-table.ts'
 import { DirectoryUsers, SourceUsers } from '../../../../src/core/entries/users.ts'
-import type { Plan } from '../../../../src/core/plan/changes.ts'
 import { listOf } from '../../../../src/core/entries/groups.ts'
-import { prove } from '../../../../src/core/plan/evidence/evidence.ts'
-import { doubtfulDns } from '../../../../src/core/plan/evidence/nesting.ts'
-import {
-  type EachPlace,
-  findEmptied,
-  stillEmptied,
-  takeBaseline,
-} from '../../../../src/core/plan/baseline.ts'
-import { decidedChanges, holdAfter } from '../../../../src/core/plan/decide.ts'
-import { checkGuards, heldChanges, isApproved } from '../../../../src/core/plan/guards.ts'
-import { heldRows } from '../../../../src/store/held-changes.ts'
-import type { PlanInputs } from '../../../../src/core/plan/inputs.ts'
-import { deleteCandidates, planInSteps } from '../../../../src/core/plan/plan.ts'
-import { directoryOf, haveGroup, haveUser, NO_EVIDENCE, sourceOf, wantGroup, wantUser } from './build.ts'
+import { type EachPlace, findEmptied, takeBaseline } from '../../../../src/core/plan/baseline.ts'
+import { BlockedChanges } from '../../../../src/core/blocked.ts'
+import { ANOMALIES, GUARDS, REFUSALS, RULES } from '../../../../src/core/checks/checks.ts'
+import type { RunFacts } from '../../../../src/core/checks/run-facts.ts'
+import { chosenKeys, decided, shownBy } from '../../../../src/core/decide.ts'
+import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
+import { diff } from '../../../../src/core/diff/diff.ts'
+import type { Snapshots } from '../../../../src/core/diff/differences.ts'
+import { noticesOf } from '../../../../src/core/diff/notices.ts'
+import { unchangedIn } from '../../../../src/core/diff/unchanged.ts'
+import { firstFacts, judge } from '../../../../src/core/judge.ts'
+import { all as allKeys } from '../../../../src/core/keys.ts'
+import { afterApplying, afterCompleteRun, asking, withoutExpired } from '../../../../src/core/ledger.ts'
+import { createChanges, order } from '../../../../src/core/order.ts'
+import { within } from '../../../../src/core/within.ts'
+import { BEGUN, ended } from '../checks/build.ts'
+import { directoryOf, haveGroup, haveUser, NOW, sourceOf, wantGroup, wantUser } from '../diff/build.ts'
 
 /**
- * Whoever works at an entry reads one of its texts, so a step that handles all entries at once reads as many texts as
- * there are entries at least, and one that is bounded about fifteen for each entry of its part.
+ * Each step that handles an entry reads its texts, so a step that handles all entries at once reads as many texts as there
+ * are entries at least, and a bounded one some hundred for each entry of its part.
  */
-const PEOPLE = 24 * PART
-const MOST_READS = 18 * PART
+const PEOPLE = 384 * PART
+const MOST_READS = 300 * PART
 
 let reads = 0
 
@@ -39,7 +41,7 @@ let reads = 0
  * Where no text is read, entries are looked up in collections: an unbounded step does so for each of them at least, and
  * one that is bounded some times for each entry of its part.
  */
-const MOST_LOOKUPS = 20 * PART
+const MOST_LOOKUPS = 300 * PART
 const collections = useWorkCounter()
 
 const READING = ['textAt', 'has', 'isSame', 'compare'] as const
@@ -83,7 +85,7 @@ function inputsOf(
   want: readonly UserEntry[],
   have: readonly DirectoryUser[],
   members: Listed = { source: [], directory: [] },
-): PlanInputs {
+): Snapshots {
   const table = new UserTable()
   const [users, listed] = [new SourceUsers(table), new DirectoryUsers(table)]
   for (const user of want) users.add(user)
@@ -93,14 +95,8 @@ function inputsOf(
   return {
     source: { ...sourceOf([], groups), users, seen },
     directory: { ...directoryOf([], [haveGroup('g', 'All', members.directory.toSorted())]), users: listed },
-    sightings: { user: new Map(have.map(({ id }) => [id, 'absent'])), group: new Map() },
-    rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
-    withheld: new Map(),
   }
 }
-
-/** Somebody was deleted a while ago, so that who is back is looked for. */
-const EVIDENCE = { ...NO_EVIDENCE, deletedLastDay: { user: new Set(['nobody']), group: new Set<string>() } }
 
 const KIND = {
   maxDeletes: 10,
@@ -118,74 +114,123 @@ const LIMITS = {
   maxMovedIds: 10,
 }
 
-function guardsOfPlan(plan: Plan, { directory }: PlanInputs): ReturnType<typeof checkGuards> {
-  const counts = { users: directory.users.size, groups: 0, memberships: 0 }
-  const none = { users: 0, groups: 0, memberships: 0 }
-  const facts = { source: counts, directory: counts, unprovedEmpty: ['user' as const], deletedLastDay: none }
-  return checkGuards(plan, { ...facts, lastGood: { users: 1, groups: 0 } }, LIMITS)
-}
-
 const ids = Array.from({ length: PEOPLE }, (_, index) => `u${(index * 7919) % PEOPLE}`)
-const wanted = ids.map((id) => wantUser(id))
+const people = ids.map((id) => wantUser(id))
 const had = ids.map((id) => haveUser(id))
 const renamed = ids.map((id) => haveUser(id, `Old ${id}`))
 
-test.each<[string, readonly UserEntry[], readonly DirectoryUser[], number]>([
-  ['new', wanted, [], PEOPLE],
-  ['renamed', wanted, renamed, PEOPLE],
-  ['gone', [], had, PEOPLE],
-])(
-  'no step of a run in which all people are %s handles more than a part of them',
-  (_, want, have, changes) => {
-    const inputs = inputsOf(want, have)
-    const candidates = measure(deleteCandidates(inputs.source, inputs.directory))
-    const planned = measure(planInSteps(inputs))
-    expect(planned.result.changes.length).toBe(changes)
-    const proved = measure(prove(inputs, planned.result, EVIDENCE))
-    const guarded = measure(guardsOfPlan(proved.result.plan, inputs))
-    const most = [candidates, planned, proved, guarded].map((each) => each.most)
-    expect(Math.max(...most)).toBeLessThan(MOST_READS)
-    if (changes > 0) expect(planned.all).toBeGreaterThan(PEOPLE)
-  },
-)
+type Given = Partial<Pick<RunFacts, 'grace' | 'states' | 'rechecks'>> & { readonly ledger?: Ledger }
+
+/** Everything that a run works out, and what it leaves for the next one. */
+function measureRun(snapshots: Snapshots, { ledger = EMPTY_LEDGER, ...given }: Given = {}) {
+  const rules = { policy: 'mirror', membership: 'write', allowedDomains: [] } as const
+  let [most, all] = [0, 0]
+  const of = <T>(steps: Steps<T>): T => {
+    const measured = measure(steps)
+    most = Math.max(most, measured.most)
+    all += measured.all
+    return measured.result
+  }
+  const wanted = of(diff(snapshots, rules))
+  const decisions = new Decisions(of(withoutExpired(ledger, NOW, 1)))
+  const gone = new Map(Array.from(wanted.absent.user, (id) => [id, 'absent'] as const))
+  const first: RunFacts = {
+    ...of(firstFacts(wanted, decisions)),
+    run: 7,
+    now: NOW,
+    policy: 'mirror',
+    limits: LIMITS,
+    grace: { deleteAfter: {}, confirmAfterMs: undefined },
+    states: { size: { users: 1, groups: 0 } },
+    rechecks: { entries: { user: gone, group: new Map() }, removals: new Map() },
+    server: undefined,
+    refusals: [],
+    journal: {
+      unapproved: { users: 0, groups: 0, memberships: 0 },
+      // An earlier delete, so that new users are looked for among them.
+      deleted: { user: new Set(['nobody']), group: new Set() },
+    },
+    options: {},
+    ...given,
+  }
+  const proved = of(judge(ANOMALIES, of(judge(RULES, first))))
+  const facts = of(judge(GUARDS, of(judge(REFUSALS, proved))))
+  const plan = of(order(facts.left, () => 'gone'))
+  of(plan.digest())
+  const blocked = of(BlockedChanges.of(facts, () => 'gone'))
+  of(noticesOf(facts, of(createChanges(facts.left, () => 'gone'))))
+  of(unchangedIn(wanted))
+  const asked = of(asking(ledger, facts.blocks, () => true))
+  const shown = of(shownBy(facts, asked))
+  const decision = { does: 'approve', run: 7, by: 'bo', at: NOW, reason: '' } as const
+  const chosen = of(chosenKeys(asked, { ...decision, selection: { isAll: true } }, shown))
+  of(chosenKeys(asked, { ...decision, selection: { only: ['creates', 'updates'] } }, shown))
+  const after = of(decided(asked, { ...decision, selection: {} }, chosen))
+  of(
+    afterCompleteRun(
+      of(
+        afterApplying(
+          after,
+          facts,
+          [...allKeys(facts.left)].filter((key) => key !== undefined),
+        ),
+      ),
+      facts,
+    ),
+  )
+  const end = ended('applied', { user: [...wanted.absent.user].slice(0, 1) })
+  for (const moment of [BEGUN, end])
+    for (const check of [...RULES, ...ANOMALIES, ...GUARDS])
+      if (check.next !== undefined) of(check.next(facts, moment))
+  of(judge(GUARDS, of(within(proved, { user: new Set(half), group: new Set() }))))
+  return { most, all, facts, plan, blocked, after }
+}
 
 const half = ids.slice(0, PEOPLE / 2)
 
-test.each<[string, Listed, number]>([
-  ['gone', { source: [], directory: ids }, 1],
-  ['half of them others', { source: ids, directory: half }, 1],
+test.each<[string, readonly UserEntry[], readonly DirectoryUser[]]>([
+  ['new', people, []],
+  ['renamed', people, renamed],
+  ['gone', [], had],
+])('no step of a run in which all users are %s handles more than a part of them', (_, want, have) => {
+  const first = measureRun(inputsOf(want, have))
+  expect(first.plan.length + first.blocked.length).toBe(PEOPLE)
+  expect(first.most).toBeLessThan(MOST_READS)
+  expect(first.all).toBeGreaterThan(PEOPLE)
+  const approved = measureRun(inputsOf(want, have), { ledger: first.after })
+  expect(approved.plan.length).toBe(PEOPLE)
+  expect(approved.most).toBeLessThan(MOST_READS)
+})
+
+test.each<[string, Listed]>([
+  ['gone', { source: [], directory: ids }],
+  ['half of them others', { source: ids, directory: half }],
 ])(
-  'no step of a plan for a group of all people, with the members %s, handles more than a part',
-  (_, members, changes) => {
-    const planned = measure(planInSteps(inputsOf(wanted, had, members)))
-    expect(planned.result.changes.length).toBe(changes)
-    expect(planned.most).toBeLessThan(MOST_READS)
-    expect(planned.all).toBeGreaterThan(PEOPLE)
+  'no step of a run for a group of all users, with the members %s, handles more than a part',
+  (_, members) => {
+    const { most, all, plan, blocked } = measureRun(inputsOf(people, had, members))
+    expect(plan.length + blocked.length).toBe(1)
+    expect(most).toBeLessThan(MOST_READS)
+    expect(all).toBeGreaterThan(PEOPLE)
   },
 )
 
-test('no step of a run in which all people wait handles more than a part of them', () => {
-  const at = '2026-11-21T07:29:03.000Z'
-  const wait = { code: 'in-grace', params: { since: at, until: at } } as const
-  const inputs = { ...inputsOf([], had), waits: { whyNotDeleted: () => wait } }
-  const planned = measure(planInSteps(inputs))
-  expect(planned.result.notices).toHaveLength(PEOPLE)
-  const proved = measure(prove(inputs, planned.result, EVIDENCE)).result
-  measure(guardsOfPlan(proved.plan, inputs))
+test('no step of a run in which all users are in the grace period handles more than a part of them', () => {
+  const grace = { deleteAfter: { user: { runs: 3 } }, confirmAfterMs: undefined }
+  const { most, facts } = measureRun(inputsOf([], had), { grace })
+  expect(facts.blocks.map(({ code }) => code)).toContain('grace')
+  expect(most).toBeLessThan(MOST_READS)
 })
 
-const REJECTION = { by: 'bo', at: '2026-11-21T07:29:03.000Z', run: 1, release: null }
-
-test('no step of a run in which each of all people gets the e-mail of the next one handles more than a part', () => {
+test('no step of a run in which each of all users gets the e-mail of the next one handles more than a part', () => {
   const next = ids.map((id, place) => wantUser(id, `Name ${id}`, `${ids[(place + 1) % PEOPLE]}@example.org`))
-  const inputs = inputsOf(next, had)
-  const withheld = { code: 'rejected', params: REJECTION } as const
-  const planned = measure(planInSteps({ ...inputs, withheld: new Map([['another change', withheld]]) }))
-  expect(planned.result.changes.length).toBe(PEOPLE)
+  const { most, plan, blocked } = measureRun(inputsOf(next, had))
+  expect(plan.length + blocked.length).toBe(PEOPLE)
+  expect(most).toBeLessThan(MOST_READS)
 })
 
 /** Every group loses one of two members, lists its members in one attribute less, and lacks a nested group. */
-function losingInputs(): PlanInputs {
+function losingGroups(): Snapshots {
   const groups = ids.map((id) => wantGroup(id, id, ['u0']))
   const listed = new Map(
     ids.map((id) => [id, { key: id, id, dn: id, memberOf: [], lists: [listOf('member', ['u0'], ['new'])] }]),
@@ -200,7 +245,6 @@ function losingInputs(): PlanInputs {
     isByUsers: false,
   }
   return {
-    ...inputsOf([], []),
     source: sourceOf([wantUser('u0'), wantUser('u1')], groups, { lists }),
     directory: directoryOf(
       [haveUser('u0'), haveUser('u1')],
@@ -209,18 +253,9 @@ function losingInputs(): PlanInputs {
   }
 }
 
-test('no step of a proof about all groups handles more than a part of them', () => {
-  const inputs = losingInputs()
-  const evidence = {
-    ...NO_EVIDENCE,
-    groupsWithMembers: PEOPLE,
-    nesting: { ids: new Map([['old', '']]), strangers: new Map(ids.map((id) => [id, 'other'])) },
-    memberLists: new Map(ids.map((id) => [id, ['member', 'uniqueMember']])),
-  }
-  expect(measure(doubtfulDns(inputs, evidence.nesting)).result).toEqual(['new'])
-  const planned = measure(planInSteps(inputs))
-  const { findings } = measure(prove(inputs, planned.result, evidence)).result
-  expect(findings).toMatchObject([{ code: 'nested-group-absent', changes: { length: PEOPLE } }])
+test('no step of a run in which all groups lose a member handles more than a part of them', () => {
+  const { facts } = measureRun(losingGroups())
+  expect(facts.blocks.map(({ code }) => code)).toContain('max-deletes-memberships')
 })
 
 /** All that the recheck of groups works out between its requests. */
@@ -240,7 +275,7 @@ function entryNow(id: string, kind: Kind, more: Partial<EntryNow> = {}): EntryNo
 }
 
 /** Groups with these members, which each would lose the first one: the recheck finds it in the list. */
-function recheckOf(groups: readonly string[], members: readonly string[], people = members) {
+function recheckOf(groups: readonly string[], members: readonly string[], found = members) {
   const [lost = ''] = members
   const list = { attribute: 'member', isShown: true, isOfNames: false, members }
   const group = { lists: [list], primaryNames: [], chained: [], whyUnknown: undefined, demanded: undefined }
@@ -259,7 +294,7 @@ function recheckOf(groups: readonly string[], members: readonly string[], people
     },
   }
   const user = new Map(
-    people.map((id) => [id, { state: 'present', entries: [entryNow(id, 'user')] }] as const),
+    found.map((id) => [id, { state: 'present', entries: [entryNow(id, 'user')] }] as const),
   )
   const now = new Map(groups.map((id) => [id, { state: 'present', entries: entries(id) }] as const))
   const losing = groups.map((id) => ({ id, lost: [lost], entries: entries(id), wasRenamed: false }))
@@ -284,25 +319,5 @@ const nobody: EachPlace = () => forEachInSteps([], () => undefined)
 test('no step of a look at the containers of all people handles more than a part of them', () => {
   const before = measure(takeBaseline(eachPlace)).result
   expect(measure(findEmptied(before, nobody, ids)).result).toMatchObject([{ container: 'ou=all,dc=org' }])
-  const emptied = { ...before, emptied: ['ou=all,dc=org'] }
-  expect(measure(stillEmptied(emptied, ids)).result).toEqual(['ou=all,dc=org'])
   measure(takeBaseline(nobody, { absent: ids, before }))
-})
-
-const UNDO_DELETES = { code: 'undo-deletes', params: { run: 1, users: 1, groups: 0 } } as const
-
-test('no step of a decision about all people handles more than a part of them', () => {
-  const breaches = [
-    { ...UNDO_DELETES, changes: ids },
-    { ...UNDO_DELETES, changes: half },
-  ]
-  const all = new Set(ids)
-  const hold = { state: 'held', hold: 'open', breaches }
-  expect(measure(isApproved(breaches, all)).result).toBe(true)
-  expect(measure(heldChanges(breaches)).result).toHaveLength(PEOPLE)
-  expect(measure(decidedChanges(hold, 'approved', breaches.slice(0, 1))).result).toHaveLength(PEOPLE / 2)
-  expect(measure(holdAfter(hold, (id) => all.has(id))).result).toBe('approved')
-  const rows = measure(heldRows(breaches)).result
-  expect(rows.reduce((sum, { count }) => sum + count, 0)).toBe(PEOPLE)
-  expect(new Set(rows.map(({ breaches: places }) => places.join()))).toEqual(new Set(['0', '0,1']))
 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { byCodeUnit } from '../../../../src/base/order.ts'
 import { PART } from '../../../../src/base/steps.ts'
 import { fingerprint } from '../../../../src/core/plan/change.ts'
-import { directoryOf, haveGroup, haveUser, planOf, sourceOf, wantGroup, wantUser } from './build.ts'
+import { directoryOf, haveGroup, haveUser, planOf, sourceOf, wantGroup, wantUser } from '../diff/build.ts'
 
 /** Creates, updates and deletes of more users than one step handles, in any order, and of some groups. */
 function largePlan() {

@@ -5,7 +5,7 @@ import {
   lookFirst,
   refuseIncompleteRead,
 } from '../../../../src/core/plan/incomplete-read.ts'
-import { directoryOf, haveUser, planOf, sourceOf, wantUser } from './build.ts'
+import { directoryOf, haveUser, planOf, sourceOf, wantUser } from '../diff/build.ts'
 
 function readOf(count: number) {
   return sourceOf(Array.from({ length: count }, (_, index) => wantUser(`u${index}`)))
@@ -45,7 +45,7 @@ function creating(listed: number, creates: number) {
   const have = Array.from({ length: listed }, (_, index) => haveUser(`u${index}`))
   const users = Array.from({ length: listed + creates }, (_, index) => wantUser(`u${index}`))
   const directory = directoryOf(have)
-  return { directory, plan: planOf(sourceOf(users), directory) }
+  return { directory, changes: planOf(sourceOf(users), directory).changes }
 }
 
 test.each([
@@ -98,8 +98,8 @@ describe('creates are looked up first', () => {
   })
 
   test('on a list that may be incomplete, however many they are', () => {
-    const { directory, plan } = creating(0, MANY)
-    expect(lookFirst({ directory: { ...directory, moved: true }, plan }, undefined, false)).toEqual([
+    const { directory, changes } = creating(0, MANY)
+    expect(lookFirst({ directory: { ...directory, moved: true }, changes }, undefined, false)).toEqual([
       'user',
       'group',
     ])

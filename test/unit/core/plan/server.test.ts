@@ -92,7 +92,7 @@ describe('a server that shows its position', () => {
         needsApproval: false,
       },
     })
-    expect(trouble?.needsPerson).toBe(false)
+    expect(trouble?.needsApproval).toBe(false)
     expect(next).toEqual({ ...memory, notNewerSince: '2026-11-22T13:00:00.000Z' })
     expect(meanwhile).toEqual(next)
   })
@@ -170,9 +170,9 @@ describe('a server that shows its position', () => {
     let memory = memoryOf(evidence())
     const old = evidence({ position: position('99') })
     memory = judgeServer(memory, old, at(HOUR)).next
-    expect(judgeServer(memory, old, at(25 * HOUR - 1)).trouble?.needsPerson).toBe(false)
+    expect(judgeServer(memory, old, at(25 * HOUR - 1)).trouble?.needsApproval).toBe(false)
     const { trouble, state } = judgeServer(memory, old, at(25 * HOUR))
-    expect(trouble?.needsPerson).toBe(true)
+    expect(trouble?.needsApproval).toBe(true)
     expect(state.params).toMatchObject({ since: '2026-11-22T13:00:00.000Z', needsApproval: true })
   })
 
@@ -180,14 +180,14 @@ describe('a server that shows its position', () => {
     const old = evidence({ position: position('99') })
     const troubled = judgeServer(memoryOf(evidence()), old, at(0)).next
     const recovered = judgeServer(troubled, evidence(), at(20 * HOUR)).meanwhile
-    expect(judgeServer(recovered, old, at(25 * HOUR)).trouble?.needsPerson).toBe(false)
+    expect(judgeServer(recovered, old, at(25 * HOUR)).trouble?.needsApproval).toBe(false)
   })
 
   test('a clock that was set back does not delay the decision for ever', () => {
     const old = evidence({ position: position('99') })
     const ahead = judgeServer(memoryOf(evidence()), old, at(10_000 * HOUR)).next
     const { next } = judgeServer(ahead, old, at(0))
-    expect(judgeServer(next, old, at(24 * HOUR)).trouble?.needsPerson).toBe(true)
+    expect(judgeServer(next, old, at(24 * HOUR)).trouble?.needsApproval).toBe(true)
   })
 
   test('acceptance replaces the known position when the run completes, and not before', () => {

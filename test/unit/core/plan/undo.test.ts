@@ -1,17 +1,16 @@
 import { expect, test } from 'vitest'
 import { compileSelections, type EntryRules } from '../../../../src/core/plan/selection.ts'
-import { type ChangedSince, examplesOf, type NotRestored } from '../../../../src/core/notice.ts'
+import { type ChangedSince, examplesOf, type Notice, type NotRestored } from '../../../../src/core/notice.ts'
 import { UserTable } from '../../../../src/core/entries/user-table.ts'
 import { SourceUsers } from '../../../../src/core/entries/users.ts'
 import { atOnce } from '../../../../src/base/steps.ts'
 import type { DirectorySnapshot } from '../../../../src/core/entries/snapshot.ts'
 import type { Change } from '../../../../src/core/plan/change.ts'
 import type { Part } from '../../../../src/core/plan/part/part.ts'
-import { makePlan } from '../../../../src/core/plan/plan.ts'
-import { EmailAdvice } from '../../../../src/core/plan/undo/email-advice.ts'
+import { EmailAdvice, noticesOfUndo } from '../../../../src/core/plan/undo/email-advice.ts'
 import { type LaterAttempt, LaterAttempts } from '../../../../src/core/plan/undo/later-attempts.ts'
 import { UndoDraft } from '../../../../src/core/plan/undo/undo-draft.ts'
-import { directoryOf, haveGroup, haveUser, wantUser } from './build.ts'
+import { directoryOf, haveGroup, haveUser, planInSteps, wantUser } from '../diff/build.ts'
 
 interface Options {
   readonly part?: Part
@@ -37,14 +36,8 @@ function undoOf(changes: readonly Change[], directory: DirectorySnapshot, option
   for (const change of changes) draft.add(change)
   for (const change of found) draft.addFound(change)
   const { source, sightings } = atOnce(draft.finish())
-  const plan = makePlan({
-    source,
-    directory: { ...directory, notices: [] },
-    sightings,
-    rules: { policy: 'mirror', membership: 'write', allowedDomains: [] },
-    withheld: new Map(),
-    whyDeleted: 'undone',
-  })
+  const snapshots = { source, directory: { ...directory, notices: [] } }
+  const plan = atOnce(planInSteps(snapshots, { sightings, anomalies: [] }))
   return {
     does: Array.from(plan.changes, ({ change }) =>
       change.op === 'set-members'
@@ -113,7 +106,7 @@ test('what the lists protect is not deleted', () => {
     entries: { users: { protected: ['a'] } },
   })
   expect(does).toEqual([])
-  expect(says).toEqual([{ code: 'protected', id: 'a', params: { isUndo: true } }])
+  expect(says).toEqual([{ code: 'protected', id: 'a', params: {} }])
 })
 
 test('somebody who is excluded since comes back, because the lists are about the source', () => {
@@ -338,6 +331,26 @@ test.each<[string, Part, readonly Change[]]>([
   const advice = new EmailAdvice(facts, [notice])
   for (const change of changes) advice.add(change)
   expect(advice.of(notice)).toEqual({ ...notice, params: { ...params, undo: { run: 12, why } } })
+})
+
+test('what is true of a source says nothing about an undo', () => {
+  const directory = directoryOf([])
+  const facts = { run: 12, part: {}, directory, users: new Map(), later: new LaterAttempts(12, []) }
+  const [from, values] = ['x', { name: 'Ana', email: null }]
+  const ofUser = { kind: 'user', id: 'a' } as const
+  const moved = { ...ofUser, code: 'id-moved', params: { from, before: values, after: values, undone: null } }
+  const swap = { ...ofUser, code: 'email-swap', params: { email: 'x', owner: 'b', isUndo: false } }
+  const notices = [
+    { ...ofUser, code: 'no-email', params: { from } },
+    { ...ofUser, code: 'new-id', params: { oldId: 'b', email: 'x' } },
+    { ...ofUser, code: 'other-id-form', params: { form: 'guid' } },
+    moved,
+    swap,
+  ] as readonly Notice[]
+  expect(atOnce(noticesOfUndo(notices, new EmailAdvice(facts, notices), 12))).toEqual([
+    { ...moved, params: { ...moved.params, undone: 12 } },
+    { ...swap, params: { ...swap.params, isUndo: true } },
+  ])
 })
 
 const attempt = (run: number, does: 'create' | 'delete', undoes: number | null = null): LaterAttempt => ({

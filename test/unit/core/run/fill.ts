@@ -2,13 +2,13 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect } from 'vitest'
 import { atOnce } from '../../../../src/base/steps.ts'
-import { Decisions, EMPTY_LEDGER } from '../../../next/core/decisions.ts'
-import { diff } from '../../../next/core/diff/diff.ts'
+import { Decisions, EMPTY_LEDGER } from '../../../../src/core/decisions.ts'
+import { diff } from '../../../../src/core/diff/diff.ts'
 import { UserTable } from '../../../../src/core/entries/user-table.ts'
 import { DirectoryUsers, SourceUsers } from '../../../../src/core/entries/users.ts'
-import { firstFacts, judge } from '../../../next/core/judge.ts'
-import { createOf } from '../../../next/core/keys.ts'
-import { order } from '../../../next/core/order.ts'
+import { firstFacts, judge } from '../../../../src/core/judge.ts'
+import { createOf } from '../../../../src/core/keys.ts'
+import { order } from '../../../../src/core/order.ts'
 import type { ToyFacts } from './ram.ts'
 import { deletedBefore, emptied, firstContact, grace, maxDeletes, snapshots, unreadable } from './toys.ts'
 
@@ -36,7 +36,7 @@ export function fill(users: number): void {
   const wanted = atOnce(diff(world, { policy: 'mirror', membership: 'write', allowedDomains: [] }))
   const job = { now: 0, isDry: false, scope: undefined, crash: false, fails: () => false }
   let facts: ToyFacts = {
-    ...atOnce(firstFacts(wanted, new Decisions(EMPTY_LEDGER, new Date(0)))),
+    ...atOnce(firstFacts(wanted, new Decisions(EMPTY_LEDGER))),
     world,
     job,
     states: new Map(),

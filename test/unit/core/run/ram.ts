@@ -1,7 +1,8 @@
 import { atOnce } from '../../../../src/base/steps.ts'
-import type { Block, Check } from '../../../next/core/checks/check.ts'
-import { asked } from '../../../next/core/checks/asked.ts'
-import { rejected } from '../../../next/core/checks/rejected.ts'
+import type { Check } from '../../../../src/core/checks/check.ts'
+import type { Block } from '../../../../src/core/block.ts'
+import { asked } from '../../../../src/core/checks/asked.ts'
+import { rejected } from '../../../../src/core/checks/rejected.ts'
 import {
   chosenKeys,
   decided,
@@ -10,17 +11,19 @@ import {
   type Selection,
   type Shown,
   shownBy,
-} from '../../../next/core/decide.ts'
-import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../next/core/decisions.ts'
-import { diff } from '../../../next/core/diff/diff.ts'
-import type { DiffRules, Snapshots } from '../../../next/core/diff/differences.ts'
-import { type Facts, firstFacts, judge } from '../../../next/core/judge.ts'
-import { type FactKey, type Key, keyText } from '../../../next/core/keys.ts'
-import { afterApplying, afterCompleteRun, asking } from '../../../next/core/ledger.ts'
-import { isRemoval, order } from '../../../next/core/order.ts'
+} from '../../../../src/core/decide.ts'
+import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
+import { diff } from '../../../../src/core/diff/diff.ts'
+import type { Snapshots } from '../../../../src/core/diff/differences.ts'
+import type { DiffRules } from '../../../../src/core/diff/rules.ts'
+import { firstFacts, judge } from '../../../../src/core/judge.ts'
+import type { Facts } from '../../../../src/core/checks/check.ts'
+import { type FactKey, type Key, keyText } from '../../../../src/core/keys.ts'
+import { afterApplying, afterCompleteRun, asking, withoutExpired } from '../../../../src/core/ledger.ts'
+import { isRemoval, order } from '../../../../src/core/order.ts'
 import type { Change } from '../../../../src/core/plan/change.ts'
-import { within } from '../../../next/core/within.ts'
-import type { Left } from '../../../next/core/without.ts'
+import { isAbout, type ScopeIds, within } from '../../../../src/core/within.ts'
+import type { Left } from '../../../../src/core/without.ts'
 
 /** A run as `sync/run.ts` makes it, on a store in RAM: toy checks judge toy worlds, the rest is the core. */
 export interface World extends Snapshots {
@@ -37,7 +40,7 @@ export interface Job {
   /** In days. */
   readonly now: number
   readonly isDry: boolean
-  readonly scope: ReadonlySet<string> | undefined
+  readonly scope: ScopeIds | undefined
   readonly crash: boolean
   readonly fails: (text: string) => boolean
 }
@@ -60,6 +63,7 @@ export interface Ended {
   readonly end: 'planned' | 'held' | 'applied' | 'failed'
   readonly blocks: readonly Block[]
   readonly left: Left
+  readonly facts: Facts
   /** The open questions that this run raised. */
   readonly asked: readonly string[]
   readonly sent: readonly string[]
@@ -79,12 +83,12 @@ export class RamStore {
   }
 
   decisions(origin: string, now: number): Decisions {
-    return new Decisions(this.ledger(origin), dateOf(now))
+    return new Decisions(atOnce(withoutExpired(this.ledger(origin), dateOf(now), 7 * DAY_MS)))
   }
 
   begin(facts: Facts, origin: string): number {
     const { codes, waiting } = atOnce(shownBy(facts, this.ledger(origin)))
-    return this.runs.push({ codes, waiting: [...waiting], origin })
+    return this.runs.push({ codes, waiting: [...waiting].filter((key) => key !== undefined), origin })
   }
 
   decide(does: Decision['does'], number: number, part: Part = {}, now = 0): number {
@@ -123,7 +127,7 @@ export function run(
   }: { world: World; job: Job; origin: string; store: RamStore; rules?: DiffRules },
 ): Ended {
   const { states } = store
-  const decisions = new Decisions(store.ledger(origin), dateOf(job.now))
+  const decisions = store.decisions(origin, job.now)
   const wanted = atOnce(diff(world, rules))
   const of = (tier: ToyCheck['tier']) => checks.filter((check) => check.tier === tier)
   const first = { ...atOnce(firstFacts(wanted, decisions, world.isPartial)), world, job, states }
@@ -135,7 +139,7 @@ export function run(
   const end = job.isDry ? 'planned' : judged.isStopped ? 'held' : 'applied'
   const id = store.begin(judged, origin)
   const plan = [...atOnce(order(left, () => 'gone'))].map(({ change }) => change)
-  const result = { id, blocks: judged.blocks, left, asked: [], sent: [], plan }
+  const result = { id, blocks: judged.blocks, left, facts: judged, asked: [], sent: [], plan }
   if (end === 'planned') return { ...result, end }
   const save = (ledger: Ledger) => store.ledgers.set(origin, ledger)
   const next = (moment: Moment) => {
@@ -143,25 +147,27 @@ export function run(
       if (check.keeps !== undefined)
         states.set(check.name, check.keeps(judged, moment) ?? states.get(check.name))
   }
-  const isInScope = (key: Key) => job.scope === undefined || job.scope.has(key[1])
+  const isInScope = (key: Key) => job.scope === undefined || isAbout(key, job.scope)
   save(atOnce(asking(store.ledger(origin), judged.blocks, isInScope)))
   next('begun')
   if (job.crash) return { ...result, end: 'failed' }
   const { sent, done } = apply(left, plan, job.fails)
   save(atOnce(afterApplying(store.ledger(origin), judged, done)))
   const isWhole =
-    job.scope === undefined &&
-    !world.isPartial &&
-    origin === 'sync' &&
-    !judged.blocks.some(({ code }) => code === 'server-older')
+    job.scope === undefined && !world.isPartial && origin === 'sync' && !isDoubted(judged.blocks)
   if (isWhole) next(end)
   if (isWhole && !world.isUnreadable) save(atOnce(afterCompleteRun(store.ledger(origin), judged)))
-  const { isOpen } = new Decisions(store.ledger(origin), dateOf(job.now))
+  const latest = store.decisions(origin, job.now)
   const raised = judged.blocks.flatMap(({ asks, until, keys }): readonly (Key | FactKey)[] =>
-    asks ? [asks] : until === 'decision' ? [...keys] : [],
+    asks ? [asks] : until === 'decision' ? [...keys].filter((key) => key !== undefined) : [],
   )
-  const open = new Set(raised.filter((key) => isOpen(key)).map(keyText))
+  const open = new Set(raised.filter((key) => latest.isOpen(key)).map(keyText))
   return { ...result, end, sent, asked: [...open] }
+}
+
+/** Whether the server is older than before. */
+export function isDoubted(blocks: readonly Block[]): boolean {
+  return blocks.some(({ asks }) => asks?.[1] === 'server')
 }
 
 /** Sends a plan; what needs a key that failed is sent without it. */

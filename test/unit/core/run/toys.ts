@@ -1,12 +1,22 @@
 import type { Steps } from '../../../../src/base/steps.ts'
-import type { Block } from '../../../next/core/checks/check.ts'
-import type { DiffRules } from '../../../next/core/diff/differences.ts'
+import type { Block } from '../../../../src/core/block.ts'
+import type { DiffRules } from '../../../../src/core/diff/rules.ts'
 import type { GroupEntry, Kind, UserEntry } from '../../../../src/core/entries/entry.ts'
-import { all, type Field, type Key, type Keys, KeySet, keyText, wholeOf } from '../../../next/core/keys.ts'
-import { isRemoval } from '../../../next/core/order.ts'
-import type { Left } from '../../../next/core/without.ts'
+import {
+  all,
+  type Field,
+  type Key,
+  type Keys,
+  KeySet,
+  keyText,
+  type Sparse,
+  wholeOf,
+} from '../../../../src/core/keys.ts'
+import { isRemoval } from '../../../../src/core/order.ts'
+import type { Left } from '../../../../src/core/without.ts'
 import {
   type Ended,
+  isDoubted,
   type Job,
   type Part,
   RamStore,
@@ -96,11 +106,16 @@ export const leavers = (n: number, newcomers: readonly ToyUser[] = [], more?: Mo
   snapshots([...rest, ...newcomers], [], [...rest, ...ids(n, 'l').map(person)], [], more)
 
 const KINDS = ['user', 'group'] as const
+export const found = (keys: Sparse<Key>): readonly Key[] => [...keys].filter((key) => key !== undefined)
 export const keysIn = (plan: Keys, ...fields: readonly Field[]): readonly Key[] =>
-  fields.flatMap((field) => KINDS.flatMap((kind) => [...plan.of(kind, field)]))
+  fields.flatMap((field) => KINDS.flatMap((kind) => found(plan.of(kind, field))))
 const wholes = (keys: Iterable<Key>) => new KeySet([...keys].map(wholeOf))
 
 type Until = Block['until']
+/** Toys have codes of their own. */
+const blockOf = (block: Omit<Block, 'code' | 'params' | 'of'> & { readonly code: string }): Block =>
+  ({ ...block, params: {} }) as unknown as Block
+
 function check(
   tier: ToyCheck['tier'],
   code: string,
@@ -112,7 +127,7 @@ function check(
     tier,
     name: code,
     *judge(facts): Steps<readonly Block[]> {
-      return [{ code, until, keys: new KeySet(keysOf(facts)) }]
+      return [blockOf({ code, until, keys: new KeySet(keysOf(facts)) })]
     },
     ...more,
   }
@@ -146,7 +161,7 @@ export function guard(
       const keys = new KeySet(
         [...keysOf(facts)].map(wholeOf).filter((key) => !facts.decisions.isApproved(key)),
       )
-      return isTooMuch(keys.size, facts) ? [{ code, stops: 'plan', until: 'decision', keys }] : []
+      return isTooMuch(keys.size, facts) ? [blockOf({ code, stops: 'plan', until: 'decision', keys })] : []
     },
   }
 }
@@ -156,7 +171,7 @@ const later = ({ left, blocks }: ToyFacts) => [
   ...keysIn(left, 'delete'),
   ...blocks
     .filter(({ until }) => until === 'time' || until === 'read')
-    .flatMap(({ keys }) => [...keys])
+    .flatMap(({ keys }) => found(keys))
     .filter(isDeletion),
 ]
 const counted = (left: Left, field: Field) =>
@@ -169,7 +184,7 @@ export const policy = (of: DiffRules['policy']) =>
   rule('policy', 'configuration', ({ wanted }) =>
     of === 'mirror'
       ? []
-      : [...all(wanted)].filter(
+      : found(all(wanted)).filter(
           ([kind, id, field]) =>
             ['leave', 'delete', '-member'].includes(field) ||
             (of === 'create-only' && wanted.isThere(kind, id)),
@@ -226,34 +241,21 @@ export const server: ToyCheck = {
   name: 'server',
   *judge({ wanted, states, world }): Steps<readonly Block[]> {
     if (world.server >= ((states.get('server') as number | undefined) ?? 0)) return []
-    return [
-      {
-        code: 'server-older',
-        until: 'read',
-        asks: ['fact', 'server', `at ${world.server}`],
-        keys: wholes(keysIn(wanted, 'delete', '-member')),
-      },
-    ]
+    const asks = ['fact', 'server', `at ${world.server}`] as const
+    const keys = wholes(keysIn(wanted, 'delete', '-member'))
+    return [blockOf({ code: 'server-older', until: 'read', asks, keys })]
   },
   // The record of a doubted server stays.
-  keeps: ({ blocks, world }) =>
-    blocks.some(({ code }) => code === 'server-older') ? undefined : world.server,
+  keeps: ({ blocks, world }) => (isDoubted(blocks) ? undefined : world.server),
 }
 export const sourceEmpty: ToyCheck = {
   tier: 'guards',
   name: 'source-empty',
   *judge({ world }): Steps<readonly Block[]> {
-    return world.source.users.size > 0
-      ? []
-      : [
-          {
-            code: 'source-empty',
-            stops: 'plan',
-            until: 'decision',
-            asks: ['fact', 'source', 'is empty'],
-            keys: new KeySet(),
-          },
-        ]
+    if (world.source.users.size > 0) return []
+    const asks = ['fact', 'source', 'is empty'] as const
+    const keys = new KeySet()
+    return [blockOf({ code: 'source-empty', stops: 'plan', until: 'decision', asks, keys })]
   },
 }
 export const maxDeletes = (limit: number) =>
@@ -306,7 +308,7 @@ export function sync(
   const full: DiffRules = { policy: 'mirror', membership: 'write', allowedDomains: [], ...rules }
   return {
     store,
-    open: () => [...store.decisions(origin, 0).open()],
+    open: () => [...store.decisions(origin, 0).open()].filter((text) => text !== undefined),
     run: (world, job) =>
       run(checks, {
         world,

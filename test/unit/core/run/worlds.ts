@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { atOnce } from '../../../../src/base/steps.ts'
-import { diff } from '../../../next/core/diff/diff.ts'
-import type { Differences, DiffRules } from '../../../next/core/diff/differences.ts'
-import { all, type Key, keyText, wholeOf } from '../../../next/core/keys.ts'
+import { diff } from '../../../../src/core/diff/diff.ts'
+import type { Differences } from '../../../../src/core/diff/differences.ts'
+import type { DiffRules } from '../../../../src/core/diff/rules.ts'
+import { all, type Key, keyText, wholeOf } from '../../../../src/core/keys.ts'
 import type { Ended, Job, ToyCheck, World } from './ram.ts'
 import {
   deletedBefore,
   emptied,
+  found,
   firstContact,
   grace,
   ids,
@@ -70,7 +72,9 @@ function randomToy(r: Random): Toy {
   })
   const of = pick(['mirror', 'mirror', 'mirror', 'upsert', 'create-only'] as const)
   const plain: DiffRules = { policy: 'mirror', membership: 'write', allowedDomains: [] }
-  const texts = [...all(atOnce(diff(world, plain)))].map(keyText).filter((text) => !text.includes('leave'))
+  const texts = found(all(atOnce(diff(world, plain))))
+    .map(keyText)
+    .filter((text) => !text.includes('leave'))
   const checks = some([
     grace(pick([0, 7])),
     unreadable,
@@ -184,7 +188,7 @@ function checkWorld(seed: number): void {
 
 function sendsOnlyWhatItMay(toy: Toy, { blocks, sent, left }: Ended): void {
   const wanted = diffOf(toy)
-  const blocked = new Set(blocks.flatMap(({ keys }) => [...keys]).map(keyText))
+  const blocked = new Set(blocks.flatMap(({ keys }) => found(keys)).map(keyText))
   for (const text of sent) {
     const key = parse(text)
     assert.ok(!blocked.has(text), `blocked and sent: ${text}`)
@@ -253,7 +257,7 @@ function approvingAll(player: Player, last: Ended): void {
 
 function ofAPart(toy: Toy, scope: ReadonlySet<string>): void {
   const player = new Player(toy)
-  const { sent } = player.run({ scope })
+  const { sent } = player.run({ scope: { user: scope, group: scope } })
   const wanted = diffOf(toy)
   const mine = new Set<string>()
   const reach = (key: Key): void => {
@@ -267,7 +271,7 @@ function ofAPart(toy: Toy, scope: ReadonlySet<string>): void {
           if (own[2] === 'name' || own[2] === 'email') reach(own)
     }
   }
-  for (const key of all(wanted)) if (key.some((part) => scope.has(part ?? ''))) reach(key)
+  for (const key of found(all(wanted))) if (key.some((part) => scope.has(part ?? ''))) reach(key)
   assert.ok(
     sent.every((text) => mine.has(text)),
     'a part does more than its part',

@@ -1,4 +1,4 @@
-import { CONTAINER_EMPTIED, REBORN } from '../../../support/blocks.ts'
+import { CONTAINER_EMPTIED, MAX_DELETES, SERVER_NOT_NEWER } from '../../../support/blocks.ts'
 import { hostname } from 'node:os'
 import { expect, test } from 'vitest'
 import type { ReloadReport } from '../../../../src/operations/reload.ts'
@@ -8,8 +8,9 @@ import { whoAmI } from '../../../../src/ui/cli/who-am-i.ts'
 import type { TestedChannel } from '../../../../src/compose/test-notifications.ts'
 import type { CheckItem, CheckRequest } from '../../../../src/operations/check.ts'
 import type {
-  ApproveRequest,
   Control,
+  Decided,
+  DecisionRequest,
   RunRequest,
   RunView,
   SyncPause,
@@ -18,7 +19,7 @@ import type {
 import { DirsyncdError } from '../../../../src/base/errors.ts'
 import { ownerInWords, type OwnerInWords } from '../../../../src/base/database/owner.ts'
 import { createFolder } from '../../config/folder.ts'
-import { changeOf, countsOf, createUser, runOf } from './runs-for-tests.ts'
+import { blockOf, changeOf, countsOf, createUser, decisionOf, runOf } from './runs-for-tests.ts'
 
 const SYNC = (name: string, id: number) => `
   - name: ${name}
@@ -31,9 +32,9 @@ interface Script {
   readonly runs?: Readonly<Record<number, readonly RunView[]>>
   readonly check?: readonly CheckItem[]
   readonly tested?: readonly TestedChannel[]
-  readonly approve?: (request: ApproveRequest) => RunView
+  readonly decide?: (request: DecisionRequest) => Decided
   readonly paused?: readonly SyncPause[]
-  /** What a person answers on the terminal; nobody is there if left out. */
+  /** What the operator answers on the terminal; there is none if left out. */
   readonly answer?: boolean
   /** What the daemon did with its configuration. */
   readonly reloaded?: ReloadReport
@@ -86,8 +87,7 @@ async function dirsyncd(argv: readonly string[], script: Script = {}, yaml?: str
       yield* script.check ?? []
     },
     openInit: () => Promise.reject(new Error('not scripted')),
-    moveStore: () =>
-      Promise.resolve({ tables: [{ table: 'held_changes', rows: 1234 }], kept: '/x/store.moved' }),
+    moveStore: () => Promise.resolve({ tables: [{ table: 'changes', rows: 1234 }], kept: '/x/store.moved' }),
     async *testNotifications(_config, only) {
       yield* (script.tested ?? []).filter(({ channel }) => only === undefined || channel === only)
     },
@@ -123,6 +123,7 @@ function scriptedControl(
       return Promise.resolve(seen.asked.length)
     },
     run(number, detail) {
+      if (seen.closed > 0) return Promise.reject(new Error('the stores are closed'))
       const states = script.runs?.[number] ?? []
       const poll = polls.get(number) ?? 0
       polls.set(number, poll + 1)
@@ -150,8 +151,8 @@ function scriptedControl(
           .filter((run) => sync === undefined || run.sync === sync)
           .toReversed(),
       ),
-    approve: async (request) => (script.approve ?? unknownRun)(request),
-    reject: async (request) => (script.approve ?? unknownRun)(request),
+    approve: async (request) => (script.decide ?? nothingAsked)(request),
+    reject: async (request) => (script.decide ?? nothingAsked)(request),
     undo: (request) => {
       seen.undone.push(request)
       return Promise.resolve(seen.undone.length)
@@ -173,8 +174,8 @@ function scriptedControl(
   }
 }
 
-function unknownRun(): RunView {
-  throw new DirsyncdError('run-unknown', 'Run 99 has no open hold.')
+function nothingAsked(): Decided {
+  throw new DirsyncdError('run-unknown', 'Run 99 asks nothing.')
 }
 
 test('sync follows the run to its end, prints its report and closes what it opened', async () => {
@@ -188,7 +189,7 @@ test('sync follows the run to its end, prints its report and closes what it open
   })
   expect(result.code).toBe(0)
   expect(result.asked).toEqual([{ sync: 'corp', mode: 'sync' }])
-  expect(result.stdout).toContain('corp: run 1, done')
+  expect(result.stdout).toMatch(/^corp: run 1, done(.|\n)*\n\ncorp: 1 change made\.\n\n$/)
   expect(result.stderr).toBe('')
   expect(result.closed).toBe(1)
 })
@@ -278,6 +279,15 @@ test('undo asks nobody where there is no terminal, and does nothing without --ye
   })
 })
 
+test('an undo that only deletes has all of its plan stopped, and asks', async () => {
+  const counts = countsOf({ blocked: { 'delete-user': 2 }, asking: { 'delete-user': 2 } })
+  const undone = runOf({ ...UNDONE, state: 'held', questions: 2, open: counts.asking, counts })
+  const runs = { 1: [runOf({ ...UNDO_PLAN, counts })], 2: [undone] }
+  const { code, stdout } = await dirsyncd(['undo', '12'], { runs, answer: true })
+  expect(code).toBe(3)
+  expect(stdout).toContain('corp: no changes; 2 deletions of users need approval (run 2).')
+})
+
 test('an undo with nothing to put back pauses nothing', async () => {
   const nothing = runOf({ ...UNDO_PLAN, counts: countsOf({}) })
   const result = await dirsyncd(['undo', '12'], { runs: { 1: [nothing] }, answer: true })
@@ -304,8 +314,8 @@ test('resume says what becomes of an undo that is not at its end', async () => {
     return stdout
   }
   const undo = { run: 14, undo: { run: 12, part: {} } }
-  expect(await resume(runOf({ ...undo, state: 'held', hold: 'open' }))).toMatch(
-    /^Run 14, the undo of run 12, waits for a decision, and the next whole run of corp ends that: .* dirsyncd approve 14 /,
+  expect(await resume(runOf({ ...undo, state: 'held', questions: 2 }))).toMatch(
+    /^Run 14, the undo of run 12, still asks, .* dirsyncd approve 14 continues the undo /,
   )
   expect(await resume(runOf({ ...undo, state: 'applying', finishedAt: null }))).toMatch(
     /^Run 14, the undo of run 12, has not ended, and the next run of corp does again what it puts back\.\n/,
@@ -344,7 +354,7 @@ test('resume shows what the next run would do, and asks', async () => {
 
 test('--json prints one object a line and nothing else', async () => {
   const result = await dirsyncd(['sync', '--json'], {
-    runs: { 1: [runOf({ run: 1 })], 2: [runOf({ run: 2, state: 'held', hold: 'open' })] },
+    runs: { 1: [runOf({ run: 1 })], 2: [runOf({ run: 2, state: 'held', questions: 1 })] },
   })
   const lines = result.stdout.trimEnd().split('\n')
   expect(lines.map((line) => (JSON.parse(line) as RunView).run)).toEqual([1, 2])
@@ -361,75 +371,156 @@ test('a run that does not exist is one sentence and exit code 1', async () => {
   })
 })
 
-test('approve follows the run that applies what was approved', async () => {
-  const result = await dirsyncd(['approve', '5'], {
-    approve: () => runOf({ run: 5, state: 'held', hold: 'approved' }),
-    runs: {
-      5: [runOf({ run: 5, state: 'held' })],
-      6: [runOf({ run: 6, trigger: 'approval', approvalOf: 5 })],
-    },
-  })
+const SOME = { 'delete-user': 20 }
+const ASKING = runOf({
+  run: 5,
+  questions: 20,
+  blocks: [blockOf(CONTAINER_EMPTIED, { changes: 20 })],
+  reasons: [{ code: 'container-emptied', changes: SOME, open: SOME, isOpen: true }],
+  counts: countsOf({ asking: SOME, blocked: SOME }),
+})
+const APPLIED = runOf({
+  run: 6,
+  trigger: 'approval',
+  counts: countsOf({ planned: SOME, outcomes: { applied: 20 } }),
+})
+
+/** Records what is asked, and answers as the operation does. */
+function deciding(parts: Partial<Decided> = {}, started: number | null = 6) {
+  const asked: DecisionRequest[] = []
+  const decide = (request: DecisionRequest): Decided => {
+    asked.push(request)
+    const run = { ...ASKING, questions: 0 }
+    return { run, decision: decisionOf({ started }), paused: null, ...parts }
+  }
+  return { asked, decide }
+}
+
+test('approve says what was decided, and follows the run that applies it', async () => {
+  const { asked, decide } = deciding()
+  const runs = { 5: [ASKING, { ...ASKING, questions: 0 }], 6: [APPLIED] }
+  const result = await dirsyncd(['approve', '5', '--reason', 'why'], { decide, runs })
+  expect(asked).toMatchObject([{ run: 5, reason: 'why', by: whoAmI({}) }])
   expect(result.code).toBe(0)
   expect(result.stdout).toMatch(
-    /^Run 5 of corp is approved; run 6 applies it\.\ncorp: run 6, approved in run 5, done/,
+    /^Run 5 of corp: 20 deletions of users approved; run 6 applies it\.\ncorp: run 6, after an approval, done(.|\n)*corp: 20 changes made\.\n\n$/,
   )
+  const json = await dirsyncd(['approve', '5', '--json'], { decide, runs })
+  expect((JSON.parse(json.stdout) as RunView).run).toBe(6)
 })
 
-test('approve and reject with --only name what was decided, and what still waits', async () => {
-  const only: unknown[] = []
-  const decide = ({ only: names }: ApproveRequest) => {
-    only.push(names)
-    return runOf({ run: 5, hold: 'open', breaches: [CONTAINER_EMPTIED, { ...REBORN, decided: 'approved' }] })
-  }
-  const runs = { 5: [runOf({ run: 5 })], 6: [runOf({ run: 6, trigger: 'approval', approvalOf: 5 })] }
-  const approved = await dirsyncd(['approve', '5', '--only', 'reborn'], { approve: decide, runs })
-  expect(approved).toMatchObject({ code: 0, stderr: '' })
-  expect(approved.stdout).toMatch(
-    /^reborn of run 5 of corp is approved; run 6 applies it\. Still waiting for a decision: container-emptied\.\ncorp: run 6/,
-  )
-  const rejected = await dirsyncd(['reject', '5', '--only', 'reborn', 'x', '--only', 'y'], {
-    approve: decide,
-  })
-  expect(rejected.stdout).toMatch(/^reborn, x, y of run 5 of corp are rejected; .*: container-emptied\.\n$/)
-  expect(only).toEqual([['reborn'], ['reborn', 'x', 'y']])
-})
-
-test('an approval of a part follows the run that applies it and the one that holds the rest', async () => {
-  const held = runOf({
-    run: 5,
-    state: 'held',
-    hold: 'open',
-    decisions: [{ decision: 'approved', by: 'ana', at: '2026-11-21T07:29:00.000Z', part: { ids: ['a'] } }],
-  })
-  const asked: ApproveRequest[] = []
-  const approve = (request: ApproveRequest) => {
-    asked.push(request)
-    return held
-  }
-  const runs = {
-    5: [held],
-    6: [runOf({ run: 6, trigger: 'approval', approvalOf: 5, part: { ids: ['a'] } })],
-    7: [runOf({ run: 7, trigger: 'approval', approvalOf: 5, state: 'held', hold: 'open' })],
-  }
-  const result = await dirsyncd(['approve', '5', '--id', 'a', '--only', 'updates', '--reason', 'why'], {
-    approve,
-    runs,
-  })
-  expect(asked).toMatchObject([{ run: 5, reason: 'why', part: { names: ['updates'], ids: ['a'] } }])
-  expect(result.code).toBe(3)
-  expect(result.stdout).toMatch(
-    /^A part of run 5 of corp is approved; run 6 applies it, and what is left is held by the next run\./,
-  )
-  expect(result.stdout).toMatch(
-    /run 6, approved as a part of run 5, done(.|\n)*Nothing of this part was applied(.|\n)*run 7, approved in run 5, held/,
-  )
-  const mixed = await dirsyncd(['approve', '5', '--id', 'a', '--only', 'reborn'], { approve, runs })
-  expect(mixed).toMatchObject({ code: 64, stderr: expect.stringContaining('cannot be approved at once') })
-})
-
-test('approve and reject of a run that is not held', async () => {
+test.each([
+  [
+    ['--id', 'a', '--id', 'b', '--only', 'updates', 'members'],
+    { ids: ['a', 'b'], only: ['updates', 'members'] },
+  ],
+  [['--code', 'container-emptied'], { code: 'container-emptied' }],
+  [['--all'], { isAll: true }],
+])('approve and reject choose with %j', async (options, selection) => {
   for (const command of ['approve', 'reject']) {
-    expect(await dirsyncd([command, '99'])).toMatchObject({ code: 1, stderr: 'Run 99 has no open hold.\n' })
+    const { asked, decide } = deciding()
+    await dirsyncd([command, '5', ...options], { decide, runs: { 5: [ASKING], 6: [APPLIED] } })
+    expect(asked).toMatchObject([{ run: 5, ...selection }])
+  }
+})
+
+test('what is not chosen stays asked, and approve and reject say so', async () => {
+  const { decide } = deciding({ run: { ...ASKING, questions: 12 } }, null)
+  const runs = { 5: [ASKING] }
+  const { stdout, code } = await dirsyncd(['reject', '5', '--id', 'a'], { decide, runs })
+  expect(stdout).toBe(
+    'Run 5 of corp: the named changes rejected; these changes are not made until an operator approves them.\n12 questions of run 5 still to decide.\n',
+  )
+  expect(code).toBe(0)
+  const json = await dirsyncd(['reject', '5', '--id', 'a', '--json'], { decide, runs })
+  expect(JSON.parse(json.stdout)).toMatchObject({ run: { run: 5, questions: 12 }, decision: { decision: 1 } })
+})
+
+test('the exit code of approve is that of its run, which may ask something else', async () => {
+  const { decide } = deciding()
+  const runs = { 5: [ASKING], 6: [{ ...ASKING, run: 6 }] }
+  const result = await dirsyncd(['approve', '5', '--id', 'a'], { decide, runs })
+  expect(result.code).toBe(3)
+  expect(result.stdout).toContain('Nothing of this was applied')
+  expect(result.stdout).toContain('20 deletions of users need approval (run 6)')
+})
+
+test('an approval of a paused sync is for the first run after it', async () => {
+  const paused = { sync: 'corp', by: 'ana', reason: null, since: '2026-11-25T07:29:03.000Z' }
+  const { decide } = deciding({ paused }, null)
+  expect((await dirsyncd(['approve', '5'], { decide, runs: { 5: [ASKING] } })).stdout).toBe(
+    'Run 5 of corp: 20 deletions of users approved; corp is paused, so a run after dirsyncd resume corp applies it.\n',
+  )
+})
+
+test('on a terminal, approve shows what it covers and asks; reject and --yes do not', async () => {
+  const { asked, decide } = deciding()
+  const script = { decide, runs: { 5: [ASKING], 6: [APPLIED] } }
+  const refused = await dirsyncd(['approve', '5'], { ...script, answer: false })
+  expect(refused).toMatchObject({
+    code: 0,
+    stdout:
+      'container-emptied: 20 deletions of users (an OU lost all its entries; a revoked read right looks the same)\nNothing was decided.\n',
+    stderr: 'Approve 20 deletions of users?\n',
+  })
+  expect(asked).toEqual([])
+  await dirsyncd(['approve', '5'], { ...script, answer: true })
+  await dirsyncd(['approve', '5', '--yes'], { ...script, answer: false })
+  await dirsyncd(['reject', '5'], { ...script, answer: false })
+  expect(asked).toHaveLength(3)
+})
+
+test('an approval of a fact names it', async () => {
+  const { decide } = deciding({}, null)
+  const asks = ['fact', 'server', 'token'] as const
+  const run = runOf({
+    run: 5,
+    questions: 1,
+    blocks: [blockOf(SERVER_NOT_NEWER, { until: 'read', asks, changes: 0 })],
+    reasons: [{ code: 'server-not-newer', changes: {}, open: {}, isOpen: true }],
+  })
+  const { stdout, stderr } = await dirsyncd(['approve', '5'], { decide, runs: { 5: [run] }, answer: true })
+  expect(stderr).toBe('Approve the state of the server?\n')
+  expect(stdout).toContain(
+    'Run 5 of corp: the state of the server approved; the next run of corp applies it.',
+  )
+})
+
+function askForReason(): Decided {
+  throw new DirsyncdError('usage', 'Run 5 asks for 2 reasons: choose.')
+}
+
+test('on a terminal, a run that asks for two reasons shows both before one has to be chosen', async () => {
+  const two = {
+    ...ASKING,
+    reasons: [...ASKING.reasons, { code: MAX_DELETES.code, changes: SOME, open: SOME, isOpen: true }],
+    decisions: [decisionOf({ does: 'reject', reason: 'on leave', selection: { ids: ['x'] } })],
+  }
+  const script = { decide: askForReason, runs: { 5: [two] }, answer: false }
+  const result = await dirsyncd(['approve', '5'], script)
+  expect(result).toMatchObject({ code: 64, stderr: 'Run 5 asks for 2 reasons: choose.\n' })
+  expect(result.stdout.split('\n')).toEqual([
+    'Run 5 was rejected by ana at 2026-11-21 07:30:00Z (x): "on leave"',
+    expect.stringMatching(/^container-emptied: 20 deletions of users \(/),
+    expect.stringMatching(/^max-deletes-users: 20 deletions of users \(/),
+    '',
+  ])
+  expect((await dirsyncd(['approve', '5', '--code', 'max-deletes-users'], script)).stderr).toBe(
+    'Approve 20 deletions of users?\n',
+  )
+})
+
+test('approve and reject of a run that asks nothing, and of one that does not exist', async () => {
+  for (const command of ['approve', 'reject']) {
+    const runs = { 99: [runOf({ run: 99 })] }
+    expect(await dirsyncd([command, '99'], { runs })).toMatchObject({
+      code: 1,
+      stderr: 'Run 99 asks nothing.\n',
+    })
+    expect(await dirsyncd([command, '98'])).toMatchObject({
+      code: 1,
+      stderr: 'There is no run 98; dirsyncd runs lists the newest ones.\n',
+    })
   }
 })
 
@@ -472,7 +563,7 @@ test('start prints what the daemon announces and what its runs did', async () =>
   const ended = [runOf({ run: 1, counts: countsOf({ planned: { 'create-user': 1 } }) }), runOf({ run: 2 })]
   const { stdout } = await dirsyncd(['start'], { ended })
   expect(stdout).toMatch(/^The admin page is at http:\/\/x\.\ncorp: run 1, done/)
-  expect(stdout).toMatch(/\ncorp: run 2, done.*: no changes, 0 unchanged\n$/)
+  expect(stdout).toMatch(/\ncorp: run 2, done.*: 0 unchanged; no changes\n$/)
   const lines = (await dirsyncd(['start', '--json'], { ended })).stdout.trimEnd().split('\n')
   expect(lines[0]).toBe('{"message":"The admin page is at http://x."}')
   const runs = lines.slice(1).map((line) => JSON.parse(line))
@@ -481,7 +572,8 @@ test('start prints what the daemon announces and what its runs did', async () =>
     expect.objectContaining({ run: 2, failed: false }),
   ])
   for (const run of runs)
-    for (const field of ['changes', 'notices', 'lost', 'error']) expect(run).not.toHaveProperty(field)
+    for (const field of ['changes', 'notices', 'lost', 'error', 'decisions'])
+      expect(run).not.toHaveProperty(field)
 })
 
 const REFUSED: readonly [argv: readonly string[], code: number, sentence: RegExp][] = [
@@ -493,6 +585,11 @@ const REFUSED: readonly [argv: readonly string[], code: number, sentence: RegExp
   [['sync', 'crop'], 64, /^There is no sync crop; did you mean corp\?\n$/],
   [['sync', '--user', 'a'], 64, /^The options --user and --group need a sync.*\n$/],
   [['approve'], 64, /^Missing required argument 'run'; see dirsyncd approve --help\.\n$/],
+  [
+    ['approve', '1', '--only', 'creatures'],
+    64,
+    /^.*Allowed choices are creates, updates, deletes, members.*\n$/,
+  ],
   [['approve', '1.5'], 64, /^.*must be a whole number from 1.*\n$/],
   [['runs', '--limit', '0'], 64, /^.*must be a whole number from 1.*\n$/],
   [['--log-level', 'loud', 'sync'], 64, /^.*Allowed choices are debug, info.*\n$/],
@@ -507,8 +604,10 @@ test.each(REFUSED)('refused with one sentence: dirsyncd %j', async (argv, code, 
 })
 
 test('the log level debug shows where an error comes from', async () => {
-  const result = await dirsyncd(['approve', '99', '--log-level', 'debug'])
-  expect(result.stderr).toContain('at unknownRun')
+  const result = await dirsyncd(['approve', '99', '--log-level', 'debug'], {
+    runs: { 99: [runOf({ run: 99 })] },
+  })
+  expect(result.stderr).toContain('at nothingAsked')
 })
 
 const COMMANDS = ['start', 'worker', 'plan', 'sync', 'runs', 'approve', 'reject', 'check']

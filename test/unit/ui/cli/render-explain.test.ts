@@ -5,6 +5,14 @@ import type { Match, Story } from '../../../../src/operations/story.ts'
 
 const ESCAPE = '\u001B[2J\u202E'
 
+const rejectedBy = (text: string): Story['groups'][number]['reasons'][number] => ({
+  code: 'rejected',
+  params: {},
+  until: 'decision',
+  stops: false,
+  facts: { run: 8, by: text, at: '2026-01-02T03:04:05.000Z', reason: text },
+})
+
 function storyOf(text: string): Story {
   const notice = {
     kind: 'user',
@@ -53,12 +61,14 @@ function storyOf(text: string): Story {
       unreadable: [],
     },
     directory: { error: null, entry: { id: text, email: text, name: text } },
-    change: null,
+    difference: null,
+    planned: null,
+    reasons: [],
+    question: null,
+    groups: [{ run: 9, group: text, comes: true, reasons: [rejectedBy(text)] }],
     notices: [],
     lastRun: { run: 7, state: 'done', at: '2026-01-02T03:04:05.000Z', notices: [notice] },
     lastFailure: { run: 8, at: '2026-01-02T03:04:06.000Z', error: `no ${text}` },
-    hold: null,
-    waitingMemberships: [{ run: 9, group: text, comes: true, isRejected: false }],
     paused: { sync: 'corp', by: text, reason: text, since: '2026-01-02T03:04:05.000Z' },
     journal: [
       {
@@ -74,15 +84,12 @@ function storyOf(text: string): Story {
         approvedBy: text,
       },
     ],
-    planned: undefined,
     isAbsenceKnown: false,
     membership: 'off',
-    configurationChange: undefined,
+    configurationChange: null,
     completedRun: null,
     sameMembers: null,
     sharesEmails: false,
-    heldRun: null,
-    heldUndo: undefined,
   }
 }
 
@@ -113,7 +120,7 @@ test('a story begins with the reason, ends with what to do, and fits the termina
     '               the same e-mail: ana (ana), ana',
     '  name         cn has ana',
     '  directory    ana, ana',
-    '  groups       added to ana: undecided in run 9',
+    '  groups       not added to ana in run 9: rejected by ana at 2026-01-02 03:04:05Z in run 8: ana',
     '  paused       corp has been paused since 2026-01-02 03:04:05Z by ana (ana); dirsyncd resume corp ends it',
     '  last run     run 8, failed 2026-01-02 03:04:06Z: no ana',
     '               run 7, done 2026-01-02 03:04:05Z',

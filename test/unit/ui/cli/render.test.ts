@@ -1,25 +1,32 @@
-import {
-  CONTAINER_EMPTIED,
-  MAX_DELETE_PERCENT,
-  MAX_DELETES,
-  MAX_MOVED_IDS,
-  REBORN,
-  SERVER_NOT_NEWER,
-} from '../../../support/blocks.ts'
-import { blockText } from '../../../../src/ui/messages/blocks.ts'
 import { expect, test } from 'vitest'
-import type { BreachView } from '../../../../src/operations/control.ts'
-import { leftBehind } from '../../../../src/ui/cli/exit-code.ts'
+import type { ChangeView, RunView } from '../../../../src/operations/control.ts'
+import { BLOCKS, blockText } from '../../../../src/ui/messages/blocks.ts'
 import { renderChange } from '../../../../src/ui/cli/render/change.ts'
 import { createProgress, progressLine } from '../../../../src/ui/cli/render/progress.ts'
-import { renderReport, renderRunEnd } from '../../../../src/ui/cli/render/report.ts'
+import { renderPlanCounts, renderReport, renderRunEnd } from '../../../../src/ui/cli/render/report.ts'
 import { renderRuns } from '../../../../src/ui/cli/render/runs.ts'
 import { renderTable } from '../../../../src/base/terminal/table.ts'
 import { printable } from '../../../../src/base/printable.ts'
 import { textWidth } from '../../../../src/base/terminal/text.ts'
 import { timeTaken } from '../../../../src/base/wording.ts'
 import type { Change } from '../../../../src/core/plan/change.ts'
-import { changeOf, countsOf, createUser, runOf } from './runs-for-tests.ts'
+import {
+  CONTAINER_EMPTIED,
+  MAX_DELETE_PERCENT,
+  MAX_DELETES,
+  MAX_MOVED_IDS,
+  SERVER_NOT_NEWER,
+} from '../../../support/blocks.ts'
+import {
+  blocked,
+  blockOf,
+  changeOf,
+  countsOf,
+  createUser,
+  decisionOf,
+  deleteUser,
+  runOf,
+} from './runs-for-tests.ts'
 
 const PEOPLE = { people: true }
 
@@ -55,7 +62,7 @@ const CHANGES: readonly [Change, string][] = [
       why: 'gone',
       newId: 'e\u001b18',
     },
-    '- delete user   e-17  Ana <a@x.org> (not in the source, or outside base and filter; created again as e\\u001b18)',
+    '- delete user   e-17  Ana <a@x.org> (not in the source, or outside base and filter) (created again as e\\u001b18)',
   ],
   [
     { op: 'create-user', id: 'e-4', want: { email: 'b@x.org' }, takes: { from: 'e-2', after: 1 } },
@@ -184,39 +191,26 @@ test('the report of a run: counts first, then changes, notices and what was not 
     '    user e-7  the e-mail e-7@gmail.example is outside the allowed domains (row 7); nothing is written for this user',
     '    Correct the e-mail in the source, add its domain to directory.allowedDomains, or set directory.dropBadEmails: true.',
     '',
+    'corp: 1 change made; 1 quarantined.',
+    '',
   ])
 })
 
-const GRACE = {
-  op: 'delete-user',
-  name: 'Ana',
-  email: null,
-  field: null,
-  added: 0,
-  removed: 0,
-  since: '2026-11-20T00:00:00.000Z',
-  until: '2026-11-27T00:00:00.000Z',
-} as const
-
 test('notices that the run before had too are one line, unless all are asked for', () => {
   const view = runOf({
-    counts: countsOf({ notices: { 'no-email': 2, 'in-grace': 1, disabled: 1 } }),
+    counts: countsOf({ notices: { 'no-email': 2, disabled: 1 } }),
     notices: [
       { kind: 'user', id: 'u1', code: 'no-email', params: { from: 'row 2' } },
       { kind: 'user', id: 'u2', code: 'no-email', params: { from: 'row 3' } },
-      { kind: 'user', id: 'u4', code: 'in-grace', params: GRACE },
       { kind: 'user', id: 'u3', code: 'disabled', params: { from: 'row 4', isGone: false } },
     ],
-    totalNotices: 4,
-    sameNotices: { run: 11, codes: ['no-email', 'in-grace'] },
+    totalNotices: 3,
+    sameNotices: { run: 11, codes: ['no-email'] },
   })
-  const noticed = (all: boolean) => renderReport(view, { all }).slice(-9)
+  const noticed = (all: boolean) => renderReport(view, { all }).slice(-8, -2)
   expect(noticed(false)).toEqual([
     'Noticed:',
     '  no-email (2): created without an e-mail; the same as in run 11, --all shows them',
-    expect.stringMatching(/^ {2}in-grace \(1\)/),
-    '    user u4  Ana: absent since 2026-11-20 00:00:00Z; deleted after 2026-11-27 00:00:00Z',
-    '    Nothing has to be done. guards.users.deleteAfter and guards.groups.deleteAfter set the time.',
     expect.stringMatching(/^ {2}disabled \(1\)/),
     '    user u3  row 4: is disabled and left in the directory as it is',
     '    Nothing has to be done. users.disabled decides whether disabled accounts are deleted or left.',
@@ -242,132 +236,241 @@ test('a long plan is cut, and says by how much', () => {
   expect(lines).toContain('  … and 950 more, --all shows them')
 })
 
-const DELETES = `  max-deletes-users: ${blockText(MAX_DELETES)}`
-const EMPTIED = `  container-emptied: ${blockText(CONTAINER_EMPTIED)}`
-
-test('a held run names every guard and what to do', () => {
-  const view = runOf({
-    state: 'held',
-    hold: 'open',
-    breaches: [MAX_DELETES, MAX_DELETE_PERCENT],
-  })
-  expect(renderReport(view, { all: false }).slice(-6)).toEqual([
-    '',
-    'Held by:',
-    '  max-deletes-users: 9 of 100 users would be removed, limit 5',
-    '  max-delete-percent-users: 9 % of the users (9 of 100) would be removed, limit 5 %',
-    'Nothing was changed. Apply the plan with dirsyncd approve 12, or reject it with dirsyncd reject 12.',
-    '',
-  ])
-})
-
-test('a run that waits for the hold of an earlier one sends people there', () => {
-  const view = runOf({
-    run: 14,
-    state: 'held',
-    holdRun: 12,
-    breaches: [MAX_DELETES],
-  })
-  expect(renderReport(view, { all: false }).at(-2)).toBe(
-    'Nothing was changed. What is held is the same as in run 12. ' +
-      'Apply the plan with dirsyncd approve 12, or reject it with dirsyncd reject 12.',
-  )
-  expect(renderRuns([view])[1]).toMatch(/ waits with run 12$/)
-})
-
-test('a run of which some changes wait says which, and that the rest was applied', () => {
-  const view = runOf({
-    state: 'done',
-    counts: countsOf({ planned: { 'create-user': 1 } }),
-    hold: 'open',
-    undecidedChanges: 25,
-    breaches: [
-      { ...CONTAINER_EMPTIED, changes: 25 },
-      { ...SERVER_NOT_NEWER, changes: 0, waitsFor: 'better-read' },
-    ],
-  })
-  expect(renderReport(view, { all: false }).slice(-6)).toEqual([
-    '',
-    'Not proved, so it waits; the rest was applied:',
-    EMPTIED,
-    `  server-not-newer: ${blockText(SERVER_NOT_NEWER)}`,
-    'Apply the 25 changes that wait with dirsyncd approve 12, or reject with dirsyncd reject 12.',
-    '',
-  ])
-  expect(renderRuns([view])[1]).toMatch(/ done .* waits for approval: container-emptied, server-not-newer$/)
-  expect(renderRunEnd(view, PEOPLE).length).toBeGreaterThan(1)
-})
-
-test('findings of opposite danger can be decided on one by one, and a change that both name counts once', () => {
-  const view = runOf({
-    state: 'done',
-    hold: 'open',
-    breaches: [CONTAINER_EMPTIED, REBORN],
-    undecidedChanges: 38,
-  })
-  expect(renderReport(view, { all: false }).slice(-4)).toEqual([
-    `  reborn: ${blockText(REBORN)}`,
-    'Apply the 38 changes that wait with dirsyncd approve 12, or reject with dirsyncd reject 12.',
-    'Decide on one of them alone with --only NAME, such as --only reborn.',
-    '',
-  ])
-  const partly = runOf({
-    state: 'done',
-    hold: 'open',
-    breaches: [CONTAINER_EMPTIED, { ...REBORN, decided: 'approved' }],
-    undecidedChanges: 20,
-  })
-  expect(renderReport(partly, { all: false }).slice(-4)).toEqual([
-    EMPTIED,
-    `  reborn: ${blockText(REBORN)} (approved)`,
-    'Apply the 20 changes that wait with dirsyncd approve 12, or reject with dirsyncd reject 12.',
-    '',
-  ])
-  expect(renderRuns([partly])[1]).toMatch(/ waits for approval: container-emptied$/)
-})
-
-test('what is not proved is no part of the plan that a guard holds', () => {
-  const breaches = [
-    { ...MAX_DELETES, changes: 60 },
-    { ...CONTAINER_EMPTIED, changes: 25 },
-  ]
-  const held = runOf({ state: 'held', hold: 'open', breaches })
-  expect(renderReport(held, { all: false }).slice(-7)).toEqual([
-    'Held by:',
-    DELETES,
-    'Nothing was changed. Apply the plan with dirsyncd approve 12, or reject it with dirsyncd reject 12.',
-    '',
-    'Not proved, so it is no part of this plan:',
-    EMPTIED,
-    '',
-  ])
-  expect(renderRuns([held])[1]).toMatch(/ waits for approval: max-deletes-users$/)
-  const approved = runOf({ state: 'done', hold: 'open', breaches, undecidedChanges: 25 })
-  expect(renderReport(approved, { all: false }).slice(-7)).toEqual([
-    'Approved by a person, in spite of:',
-    DELETES,
-    '',
-    'Not proved, so it waits:',
-    EMPTIED,
-    'Apply the 25 changes that wait with dirsyncd approve 12, or reject with dirsyncd reject 12.',
-    '',
-  ])
-  expect(renderRuns([approved])[1]).toMatch(/ waits for approval: container-emptied$/)
-})
-
-function planBeyond(...breaches: BreachView[]): string[] {
-  return renderReport(runOf({ mode: 'plan', state: 'planned', breaches }), { all: false })
+function reportOf(view: RunView, all = false): string[] {
+  return renderReport(view, { all })
 }
 
-test('a plan says which guards a person approved already', () => {
-  const approved = { ...MAX_DELETES, decided: 'approved' } as const
-  expect(planBeyond(approved).slice(-3)).toEqual(['Approved by a person, in spite of:', DELETES, ''])
-  expect(planBeyond(approved, MAX_MOVED_IDS).slice(-4)).toEqual([
-    'A sync would be held by:',
-    `${DELETES} (approved)`,
-    `  max-moved-ids: ${blockText(MAX_MOVED_IDS)}`,
+/** The lines of a report from one of them on. */
+function from(lines: readonly string[], first: string): readonly string[] {
+  expect(lines).toContain(first)
+  return lines.slice(lines.indexOf(first))
+}
+
+const EMPTIED = `container-emptied (2): ${blockText(CONTAINER_EMPTIED)}`
+
+function askingRun(parts: Partial<RunView> = {}): RunView {
+  const some = { 'delete-user': 2 }
+  const changes = [
+    changeOf(createUser('e-1')),
+    ...['e-7', 'e-8'].map((id) => blocked(deleteUser(id), CONTAINER_EMPTIED)),
+  ]
+  return runOf({
+    questions: 2,
+    blocks: [blockOf(CONTAINER_EMPTIED, { changes: 2 })],
+    reasons: [{ code: 'container-emptied', changes: some, open: some, isOpen: true }],
+    open: some,
+    counts: countsOf({
+      planned: { 'create-user': 1 },
+      outcomes: { applied: 1 },
+      blocked: some,
+      asking: some,
+    }),
+    changes,
+    totalChanges: 3,
+    ...parts,
+  })
+}
+
+test('a run that asks names each change, its reason, what to do and its number; the rest was applied', () => {
+  const lines = reportOf(askingRun())
+  expect(lines[0]).toMatch(/^corp: run 12, needs approval, /)
+  expect(lines).toContain('  blocked    2 users to delete')
+  expect(lines).toContain('+ create user   e-1  Name of e-1 <e-1@example.org>')
+  expect(from(lines, 'Needs approval:')).toEqual([
+    'Needs approval:',
+    `  ${EMPTIED}`,
+    '    - delete user   e-7  Name of e-7 <e-7@example.org>',
+    '    - delete user   e-8  Name of e-8 <e-8@example.org>',
+    `    ${BLOCKS['container-emptied'].remedy}`,
+    '',
+    'Decide with dirsyncd approve 12 or dirsyncd reject 12; --id ID or --only NAME for some changes.',
+    '',
+    'corp: 1 change made; 2 deletions of users need approval (run 12).',
     '',
   ])
+})
+
+test('of a plan that guards stopped, all changes are named: those of the guards once, below all their reasons', () => {
+  const some = { 'delete-user': 1 }
+  const guards = [MAX_DELETES, MAX_DELETE_PERCENT]
+  const view = runOf({
+    state: 'held',
+    questions: 1,
+    blocks: guards.map((guard) => blockOf(guard, { stops: true })),
+    reasons: guards.map(({ code }) => ({ code, changes: some, open: some, isOpen: true })),
+    counts: countsOf({ blocked: { 'create-user': 1, 'delete-user': 1 }, asking: some }),
+    changes: [blocked(createUser('e-1')), blocked(deleteUser('e-7'), ...guards)],
+    totalChanges: 2,
+  })
+  expect(reportOf(view).slice(6)).toEqual([
+    '',
+    'Waits for the decision:',
+    '    + create user   e-1  Name of e-1 <e-1@example.org>',
+    '',
+    'Needs approval:',
+    '  max-deletes-users (1): 9 of 100 users would be removed, limit 5',
+    '  max-delete-percent-users (1): 9 % of the users (9 of 100) would be removed, limit 5 %',
+    '    - delete user   e-7  Name of e-7 <e-7@example.org>',
+    expect.stringMatching(/^ {4}If the changes are right, approve them with dirsyncd approve 12\./),
+    '',
+    'Decide with dirsyncd approve 12 or dirsyncd reject 12: --code CODE for one reason, --all for all of them, --id ID or --only NAME for some changes.',
+    '',
+    'corp: no changes; 1 deletion of a user needs approval (run 12); 1 other change not made.',
+    '',
+  ])
+})
+
+test('a question about a fact is asked without changes', () => {
+  const asks = ['fact', 'server', 'token'] as const
+  const view = runOf({
+    questions: 1,
+    blocks: [blockOf(SERVER_NOT_NEWER, { until: 'read', asks, changes: 0 })],
+    reasons: [{ code: 'server-not-newer', changes: {}, open: {}, isOpen: true }],
+  })
+  expect(from(reportOf(view), 'Needs approval:').slice(0, 2)).toEqual([
+    'Needs approval:',
+    `  server-not-newer: ${blockText(SERVER_NOT_NEWER)}`,
+  ])
+  expect(reportOf(view).at(-2)).toBe('corp: no changes; the state of the server needs approval (run 12).')
+})
+
+test('what an earlier run asked about has the reason of that run', () => {
+  const facts = { codes: ['max-deletes-users'] }
+  const view = askingRun({
+    blocks: [blockOf({ code: 'asked', params: {} }, { changes: 1 })],
+    // With one that an operator rejected since.
+    reasons: [{ code: 'max-deletes-users', changes: { 'delete-user': 2 }, open: {}, isOpen: true }],
+    changes: [blocked(deleteUser('e-7'), { code: 'asked', params: {}, facts })],
+    totalChanges: 1,
+  })
+  expect(from(reportOf(view), 'Needs approval:').slice(1, 3)).toEqual([
+    `  max-deletes-users (1): ${BLOCKS['max-deletes-users'].meaning}; an earlier run asked`,
+    '    - delete user   e-7  Name of e-7 <e-7@example.org>',
+  ])
+})
+
+test('changes that no operator has to decide are named with what ends it, and rejected ones with who did it', () => {
+  const rejection = { run: 5, by: 'ana', at: '2026-11-20T08:00:00.000Z', reason: 'on leave' }
+  const delay = { since: '2026-11-20T00:00:00.000Z', until: '2026-11-27T00:00:00.000Z' }
+  const view = runOf({
+    blocks: [
+      blockOf({ code: 'rejected', params: {} }, { changes: 2 }),
+      blockOf({ code: 'grace', params: {} }, { until: 'time' }),
+      blockOf({ code: 'policy', params: { policy: 'upsert' } }, { until: 'configuration' }),
+    ],
+    counts: countsOf({
+      blocked: { 'delete-user': 3, 'set-members': 1 },
+      rejected: { 'delete-user': 2 },
+      lastRejection: rejection,
+    }),
+    changes: [
+      ...['e-1', 'e-2'].map((id) =>
+        blocked(deleteUser(id), { code: 'rejected', params: {}, facts: rejection }),
+      ),
+      blocked(deleteUser('e-3'), { code: 'grace', params: {}, until: 'time', facts: delay }),
+      blocked(
+        { op: 'set-members', id: 'g-1', name: 'Sales', have: ['a', 'b'], want: ['b'] },
+        { code: 'policy', params: { policy: 'upsert' }, until: 'configuration' },
+      ),
+    ],
+    totalChanges: 4,
+  })
+  const lines = reportOf(view)
+  expect(lines[0]).toMatch(/^corp: run 12, done, 2 rejected, /)
+  expect(from(lines, 'Blocked:')).toEqual([
+    'Blocked:',
+    '  rejected (2): rejected by ana at 2026-11-20 08:00:00Z in run 5: on leave',
+    '    - delete user   e-1  Name of e-1 <e-1@example.org>',
+    '    - delete user   e-2  Name of e-2 <e-2@example.org>',
+    '    If they are to be made after all, approve them: dirsyncd approve 12 --id ID.',
+    '  grace (1): absent, and deleted after the grace period (deleteAfter)',
+    '    - delete user   e-3  Name of e-3 <e-3@example.org>: absent since 2026-11-20 00:00:00Z; deleted after 2026-11-27 00:00:00Z',
+    `    ${BLOCKS.grace.remedy}`,
+    '  policy (1): policy upsert deletes nothing and removes no members',
+    '    ~ set members   g-1  Sales: 1 removed (a)',
+    `    ${BLOCKS.policy.remedy}`,
+    '',
+    'corp: no changes; 2 deletions of users are rejected (by ana on 2026-11-20: on leave); 2 other changes blocked (grace, policy).',
+    '',
+  ])
+})
+
+function deletesBlockedBy(code: 'grace' | 'container-emptied', number: number): ChangeView[] {
+  return Array.from({ length: number }, (_, index) =>
+    blocked(
+      deleteUser(`${code} ${index}`),
+      code === 'grace' ? { code, params: {}, until: 'time' } : CONTAINER_EMPTIED,
+    ),
+  )
+}
+
+test('a long list of blocked changes is cut, and says by how much', () => {
+  const view = askingRun({
+    blocks: [
+      blockOf({ code: 'grace', params: {} }, { until: 'time', changes: 700 }),
+      blockOf(CONTAINER_EMPTIED, { changes: 900 }),
+    ],
+    counts: countsOf({ blocked: { 'delete-user': 1600 } }),
+    changes: [...deletesBlockedBy('grace', 100), ...deletesBlockedBy('container-emptied', 100)],
+    totalChanges: 1600,
+  })
+  const lines = reportOf(view)
+  expect(lines).toContain('    … and 695 more, --all shows them')
+  expect(lines).toContain('    … and 880 more, --all shows them')
+  expect(reportOf({ ...view, totalChanges: 200 }, true).filter((line) => line.includes('…'))).toEqual([])
+})
+
+test('a decided question is not asked again, and the report says who decided it and why', () => {
+  const decisions = [decisionOf({ reason: 'they left', started: 13 })]
+  const reasons = [{ ...askingRun().reasons[0]!, open: {}, isOpen: false }]
+  const lines = reportOf(askingRun({ questions: 0, decisions, reasons, open: {} }))
+  expect(lines[0]).toMatch(/^corp: run 12, done, /)
+  expect(lines).toContain('Asked about, and decided:')
+  expect(lines.join()).not.toContain('Decide with')
+  expect(from(lines, 'Decided:')).toEqual([
+    'Decided:',
+    '  approved by ana at 2026-11-21 07:30:00Z: "they left"; dirsyncd runs 13 shows what came of it',
+    '',
+    'corp: 1 change made; what it asked about is decided (2 deletions of users).',
+    '',
+  ])
+  expect(renderRuns([askingRun({ questions: 0, decisions })])[1]).toMatch(/ done .* approved by ana$/)
+})
+
+test('of two reasons, a decided one is marked', () => {
+  const [open] = askingRun().reasons
+  const view = askingRun({
+    decisions: [decisionOf({})],
+    blocks: [blockOf(CONTAINER_EMPTIED, { changes: 2 }), blockOf(MAX_MOVED_IDS, { stops: true })],
+    reasons: [open!, { code: 'max-moved-ids', changes: { 'update-user': 1 }, open: {}, isOpen: false }],
+    changes: [blocked(createUser('e-1'), MAX_MOVED_IDS), blocked(deleteUser('e-7'), CONTAINER_EMPTIED)],
+    totalChanges: 2,
+  })
+  const lines = reportOf(view)
+  expect(lines).toContain(`  max-moved-ids (1) (decided): ${blockText(MAX_MOVED_IDS)}`)
+  expect(lines).toContain(`  container-emptied (1): ${blockText(CONTAINER_EMPTIED)}`)
+  expect(lines).toContain(
+    'Decide with dirsyncd approve 12 or dirsyncd reject 12; --id ID or --only NAME for some changes.',
+  )
+})
+
+test('the counts of a plan that is not stored say what of it needs approval', () => {
+  expect(renderPlanCounts(askingRun({ mode: 'plan', state: 'planned' })).slice(-2)).toEqual([
+    'Needs approval:',
+    `  container-emptied: ${blockText(CONTAINER_EMPTIED)}`,
+  ])
+})
+
+test('a plan shows what would be asked, and that its number can be approved', () => {
+  const lines = reportOf(askingRun({ mode: 'plan', state: 'planned', questions: 0, reasons: [], open: {} }))
+  expect(lines[0]).toMatch(/^corp: plan 12, planned, /)
+  expect(lines).toContain('Needs approval:')
+  expect(lines).toContain(
+    'Decide before a sync makes them with dirsyncd approve 12 or dirsyncd reject 12; --id ID or --only NAME for some changes.',
+  )
+  expect(lines.at(-2)).toBe(
+    'corp: 1 creation of a user to make; 2 deletions of users need approval (run 12).',
+  )
 })
 
 test('what a run did not come to is a number, and what went wrong is named', () => {
@@ -380,7 +483,7 @@ test('what a run did not come to is a number, and what went wrong is named', () 
     ],
   })
   const lines = renderReport(view, { all: false })
-  expect(lines.slice(lines.indexOf('Not applied:'))).toEqual([
+  expect(lines.slice(lines.indexOf('Not applied:'), -2)).toEqual([
     'Not applied:',
     '  + create user   e-1  Name of e-1 <e-1@example.org>  [failed: 503]',
     '  2 changes dropped, because the run ended first; the next run makes a new plan',
@@ -410,43 +513,40 @@ test('five or more refusals of one status may be the fault of the service, and t
     expect(refusedWith(statuses).join()).not.toContain('quarantine release')
 })
 
-test('the list of runs', () => {
+test('the list of runs has the number of open questions', () => {
+  const rejection = { run: 5, by: 'ana', at: '2026-11-20T08:00:00.000Z', reason: 'on leave' }
+  const left = countsOf({ rejected: { 'delete-user': 93 }, lastRejection: rejection })
   const runs = [
-    runOf({
-      run: 13,
-      state: 'held',
-      hold: 'open',
-      breaches: [
-        {
-          code: 'first-contact',
-          params: { deletes: { users: 1, groups: 0, memberships: 0 }, later: 0 },
-          changes: 1,
-        },
-      ],
-    }),
+    askingRun({ run: 13, questions: 1500 }),
     runOf({ run: 12, counts: countsOf({ planned: { 'create-user': 1500 } }) }),
+    runOf({ run: 11, counts: left }),
   ]
   expect(renderRuns(runs)).toEqual([
-    'RUN  SYNC  MODE  ASKED BY  STATE  ASKED AT              TOOK   PLANNED  NOTE',
-    ' 13  corp  sync  demand    held   2026-11-21 07:29:00Z  3.5 s        0  waits for approval: first-contact',
-    ' 12  corp  sync  demand    done   2026-11-21 07:29:00Z  3.5 s    1,500',
+    'RUN  SYNC  MODE  TRIGGER  STATE              REQUESTED             TOOK   PLANNED   OPEN  NOTE',
+    ' 13  corp  sync  demand   needs approval     2026-11-21 07:29:00Z  3.5 s        1  1,500  container-emptied',
+    ' 12  corp  sync  demand   done               2026-11-21 07:29:00Z  3.5 s    1,500',
+    ' 11  corp  sync  demand   done, 93 rejected  2026-11-21 07:29:00Z  3.5 s        0         93 rejected by ana on 2026-11-20',
   ])
 })
 
 test('a run that left something undone says what, in the list of runs and in the line of the daemon', () => {
   const view = runOf({
+    blocks: [blockOf({ code: 'quarantine', params: {} }, { until: 'service', changes: 2 })],
     counts: countsOf({
+      blocked: { 'update-user': 2 },
       outcomes: { missing: 1 },
-      notices: { quarantined: 2, 'shared-id': 1, 'no-email': 9 },
+      notices: { 'shared-id': 1, 'no-email': 9 },
     }),
   })
-  expect(renderRuns([view])[1]).toMatch(/ 0 {2}1 missing, 2 quarantined, 1 shared-id$/)
+  expect(renderRuns([view])[1]).toMatch(/ 0 +1 missing; 1 shared-id$/)
   expect(renderRunEnd(view, PEOPLE)[0]).toMatch(
-    /: no changes, 0 unchanged, 1 missing, 2 quarantined, 1 shared-id$/,
+    /: 0 unchanged; no changes; 1 missing; 1 shared-id; 2 changes blocked \(quarantine\)$/,
   )
-  const counts = countsOf({ notices: { protected: 1 } })
-  expect(leftBehind({ counts, undo: { run: 12, part: {} } })).toEqual(['1 protected'])
-  expect(leftBehind({ counts })).toEqual([])
+})
+
+test('the daemon prints the whole report of a run that asks, also where it changed nothing', () => {
+  const view = askingRun({ counts: countsOf({ asking: { 'delete-user': 2 } }) })
+  expect(renderRunEnd(view, PEOPLE)).toEqual(reportOf(view))
 })
 
 test('progress is drawn on a terminal only, once for each state, and wiped at the end', () => {
@@ -466,29 +566,35 @@ test('progress is drawn on a terminal only, once for each state, and wiped at th
 
 test('where its output is a log, a daemon names nobody', () => {
   const change = { ...changeOf(createUser('u1')), detail: 'Ana Horvat is refused' }
+  const lastRejection = { run: 5, by: 'Ana Horvat', at: '2026-11-20T08:00:00.000Z', reason: 'Ana Horvat' }
+  const counts = { asking: { 'update-user': 3 }, rejected: { 'delete-user': 1 }, lastRejection }
   const view = runOf({
     state: 'held',
-    counts: countsOf({ planned: { 'create-user': 1 } }),
-    breaches: [MAX_MOVED_IDS],
-    changes: [change],
-    totalChanges: 1,
+    questions: 3,
+    counts: countsOf({ planned: { 'create-user': 1 }, ...counts }),
+    blocks: [blockOf(MAX_MOVED_IDS, { stops: true })],
+    changes: [change, blocked(deleteUser('u2'), { code: 'rejected', params: {}, facts: lastRejection })],
+    totalChanges: 2,
     notices: [{ kind: 'user', id: 'u1', code: 'no-email', params: { from: 'Ana Horvat' } }],
     totalNotices: 1,
     lost: ['the password of Ana Horvat'],
     error: 'Ana Horvat',
     waitsUntil: { ...OUT, answer: 'Ana Horvat is refused' },
   })
+  const idle = runOf({ counts: countsOf(counts) })
   expect(renderRunEnd(view, { people: false })).toEqual([
-    expect.stringMatching(/^corp: run 12, held, /),
+    expect.stringMatching(/^corp: run 12, needs approval, /),
     expect.stringContaining('source'),
     expect.stringContaining('directory'),
     expect.stringContaining('unchanged'),
     '  planned    1 user to create',
-    '  waits for a person: max-moved-ids (3)',
+    '  no changes made; 3 updates of users need approval (run 12); 1 deletion of a user is rejected',
     '  dirsyncd runs 12 shows all of it',
   ])
-  expect(renderRunEnd(view, { people: false }).join()).not.toContain('Ana')
-  expect(renderRunEnd(view, PEOPLE).join()).toContain('Ana')
+  for (const run of [view, idle]) {
+    expect(renderRunEnd(run, { people: false }).join()).not.toContain('Ana')
+    expect(renderRunEnd(run, PEOPLE).join()).toContain('Ana')
+  }
 })
 
 const LIMITED = { at: '2026-11-21T14:05:30.000Z', why: 'limited' } as const

@@ -73,13 +73,15 @@ test.each<[string, string, readonly unknown[]]>([
   ['an operation that is not known', 'delete', [{ by: 'ada' }]],
   ['an operation of every object', 'toString', []],
   ['an option that is not known', 'requestRun', [{ sync: 'corp', mode: 'plan', dryRun: true }]],
-  ['a misspelled limit', 'requestRun', [{ sync: 'corp', mode: 'sync', only: { user: ['a'] } }]],
+  ['a misspelled scope', 'requestRun', [{ sync: 'corp', mode: 'sync', scope: { user: ['a'] } }]],
   ['a misspelled sync to release', 'release', [{ by: 'ada', syncs: 'corp' }]],
-  ['a misspelled limit of a release', 'release', [{ by: 'ada', only: { user: ['a'] } }]],
+  ['a misspelled scope of a release', 'release', [{ by: 'ada', scope: { user: ['a'] } }]],
   ['a kind that does not exist', 'explain', [{ sync: 'corp', who: 'a', kind: 'robot' }]],
-  // A hold is not decided as a whole for a request whose names were lost.
-  ['an approval without any name', 'approve', [{ run: 7, by: 'ada', only: [] }]],
-  ['a rejection without any name', 'reject', [{ run: 7, by: 'ada', only: [] }]],
+  // All questions are not decided for a request whose ids or parts were lost.
+  ['an approval of no part', 'approve', [{ run: 7, by: 'ada', only: [] }]],
+  ['a rejection of no part', 'reject', [{ run: 7, by: 'ada', only: [] }]],
+  ['an approval of no ids', 'approve', [{ run: 7, by: 'ada', ids: [] }]],
+  ['a misspelled part', 'approve', [{ run: 7, by: 'ada', only: ['delete'] }]],
   ['no operator who resumes', 'resume', [{ sync: 'corp' }]],
   ['no operator who releases', 'release', [{ sync: 'corp' }]],
 ])('nothing is done for a request with %s', async (_, operation, input) => {
@@ -105,8 +107,9 @@ test('no question is answered for which a name is misspelled', async () => {
 
 test.each<[string, unknown]>([
   ['approve', { run: 7, by: 'ada' }],
-  ['approve', { run: 7, by: 'ada', only: ['reborn'] }],
-  ['reject', { run: 7, by: 'ada', only: ['reborn'] }],
+  ['approve', { run: 7, by: 'ada', reason: 'they left', ids: ['a', ' b'], only: ['deletes'] }],
+  ['approve', { run: 7, by: 'ada', isAll: true }],
+  ['reject', { run: 7, by: 'ada', code: 'container-emptied' }],
   ['resume', { sync: 'corp', by: 'ada' }],
   ['release', { by: 'ada', sync: 'corp' }],
   ['explain', { sync: 'corp', who: 'a&b=ü', kind: 'user' }],

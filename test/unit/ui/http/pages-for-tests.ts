@@ -7,14 +7,16 @@ import type { ChangePage, ShownRun } from '../../../../src/operations/browse.ts'
 import type { NumberedNotice } from '../../../../src/operations/control.ts'
 import type {
   ChangeView,
+  Decided,
+  DecisionRequest,
   PauseRequest,
   QuarantinedChange,
-  RunSummary,
   RunView,
   SyncPause,
 } from '../../../../src/operations/control.ts'
 import type { SyncOverview } from '../../../../src/operations/overview.ts'
 import { DirsyncdError } from '../../../../src/base/errors.ts'
+import type { RecordedDecision } from '../../../../src/store/run-types.ts'
 import type { Explanation } from '../../../../src/operations/story.ts'
 import { type Log, silentLog } from '../../../../src/base/log/log.ts'
 
@@ -38,7 +40,8 @@ export interface Shown {
   readonly cut?: Error
   /** What the syncs of the runs write to now. */
   readonly directoryNow?: ShownRun['directoryNow']
-  readonly openHold?: number | undefined
+  /** The run that an approval starts. */
+  readonly started?: number
 }
 
 export const TOKEN = 'a-long-token-of-the-test'
@@ -80,10 +83,13 @@ export function buildPagesForTests(shown: Shown) {
   } = shown
   const asked: unknown[] = []
   const find = async (run: number) => runs.find((each) => each.run === run)
-  const decided = (name: string) => async (request: { run: number }) => {
-    asked.push([name, request])
-    return (await find(request.run)) as RunSummary
-  }
+  const decided =
+    (does: 'approve' | 'reject') =>
+    async (request: DecisionRequest): Promise<Decided> => {
+      asked.push([does, request])
+      const decision = decisionOf({ does, by: request.by, started: shown.started ?? null })
+      return { run: (await find(request.run))!, decision, paused: null }
+    }
   const recorded =
     <T>(name: string, answer: T) =>
     async (request: unknown) => {
@@ -111,17 +117,17 @@ export function buildPagesForTests(shown: Shown) {
       resume: recorded('resume', shown.paused ?? null),
       release: async (request) => {
         asked.push(['release', request])
-        const { only } = request
+        const { scope } = request
         return quarantine.filter(({ kind, id }) => {
-          const named = kind === 'group' ? only?.groups : only?.users
-          return only === undefined || (id !== null && named?.includes(id))
+          const named = kind === 'group' ? scope?.groups : scope?.users
+          return scope === undefined || named?.includes(id)
         })
       },
     },
     browse: {
       run: async (number) => {
         const run = await find(number)
-        return run && { ...run, directoryNow: shown.directoryNow ?? 'same', openHold: shown.openHold ?? null }
+        return run && { ...run, directoryNow: shown.directoryNow ?? 'same' }
       },
       changes: async (_run, _filter, { after = 0, limit }): Promise<ChangePage> => {
         const rest = changes.filter(({ number }) => number > after)
@@ -156,7 +162,8 @@ export function overviewOf(parts: Partial<SyncOverview> = {}): SyncOverview {
     directory: { users: 1000, groups: 40 },
     failures: 0,
     error: null,
-    hold: null,
+    asking: null,
+    rejected: null,
     quarantined: 0,
     pending: 0,
     wait: null,
@@ -164,6 +171,12 @@ export function overviewOf(parts: Partial<SyncOverview> = {}): SyncOverview {
     token: null,
     ...parts,
   }
+}
+
+export function decisionOf(parts: Partial<RecordedDecision> = {}): RecordedDecision {
+  const at = '2026-11-21T07:29:03.000Z'
+  const base = { decision: 1, does: 'approve', by: 'ada', at, reason: '', selection: {}, keys: 1 } as const
+  return { ...base, started: null, ...parts }
 }
 
 export function quarantinedOf(id: string): QuarantinedChange {
@@ -175,7 +188,7 @@ export function quarantinedOf(id: string): QuarantinedChange {
     name: `Name of ${id}`,
     op: 'update-user',
     fingerprint: `f-${id}`,
-    refusal: { code: 'quarantined', params: { answer: 'The e-mail is refused.' } },
+    refusal: { code: 'quarantine', params: { answer: 'The e-mail is refused.' } },
     since: time,
     triedAt: time,
     triedAgainAt: time,

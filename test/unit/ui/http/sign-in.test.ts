@@ -1,4 +1,3 @@
-import { MAX_DELETES } from '../../../support/blocks.ts'
 import { describe, expect, test } from 'vitest'
 import type { Access } from '../../../../src/ui/http/access.ts'
 import { sessionUser, signIn } from '../../../../src/ui/http/session.ts'
@@ -7,7 +6,7 @@ import { runOf } from '../cli/runs-for-tests.ts'
 import { buildPagesForTests, PORT, TOKEN, WITH_TOKEN } from './pages-for-tests.ts'
 
 function open(access: Partial<Access> = {}, signInCode?: SignInCode) {
-  const runs = [runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7, breaches: [MAX_DELETES] })]
+  const runs = [runOf({ run: 7, state: 'held', questions: 1 })]
   return buildPagesForTests({ runs, access: { ...WITH_TOKEN, ...access }, signInCode })
 }
 
@@ -48,7 +47,7 @@ test('a browser is led to the page for signing in, and from there to where it wa
     payload: 'what=all&by=somebody+else',
   })
   expect(approval.statusCode).toBe(303)
-  expect(asked).toEqual([['approve', { run: 7, by: 'ada', reason: undefined, seen: 'open' }]])
+  expect(asked).toEqual([['approve', { run: 7, by: 'ada', reason: undefined, isAll: true }]])
   const left = await app.inject({ method: 'POST', url: '/sign-out', headers: { ...FORM, cookie } })
   expect(left.headers['set-cookie']).toMatch(/^dirsyncd-session-8080=; Max-Age=0/)
 })
@@ -107,7 +106,7 @@ test('a program that shows the token may act, with its name', async () => {
     })
   expect((await post('Bearer another token')).statusCode).toBe(401)
   expect((await post(`Bearer ${TOKEN}`)).statusCode).toBe(303)
-  expect(asked).toEqual([['approve', { run: 7, by: 'robot', reason: undefined, seen: 'open' }]])
+  expect(asked).toEqual([['approve', { run: 7, by: 'robot', reason: undefined, isAll: true }]])
 })
 
 test('behind a proxy with TLS the cookie stays on TLS', async () => {

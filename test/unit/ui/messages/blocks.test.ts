@@ -1,18 +1,95 @@
 import { expect, test } from 'vitest'
-import type { BlockCode, BlockParams, BlockReason } from '../../../../src/core/block.ts'
+import type { BlockCode, BlockParams, BlockReason, KeyFacts } from '../../../../src/core/block.ts'
 import { examplesOf } from '../../../../src/core/notice.ts'
-import { BLOCKS, blockText } from '../../../../src/ui/messages/blocks.ts'
+import type { ChangeReason } from '../../../../src/operations/control.ts'
+import { BLOCKS, blockText, reasonText } from '../../../../src/ui/messages/blocks.ts'
 import { RETIRED } from './retired.ts'
 
 type Row<Code extends BlockCode> = readonly [params: BlockParams[Code], sentence: string]
 
 const DELETES = { deletes: 1_234, of: 20_000, leftFilter: 0, newIds: 0 }
-const REMOVALS = { removals: 5, groups: examplesOf(['Sales']) }
-const OF_TWO = { removals: 5, groups: examplesOf(['Labs', 'Sales']) }
-const RENAMED = { code: 'renamed', params: { group: 'cn=g' } } as const
+const ONE_GROUP = { removals: 5, groups: examplesOf(['Sales']), lists: examplesOf(['cn=g']) }
+const TWO_GROUPS = { removals: 5, groups: examplesOf(['Labs', 'Sales']), lists: examplesOf(['cn=g']) }
+const SINCE = '2026-03-10T12:00:00.000Z'
+const UNTIL = '2026-03-11T12:00:00.000Z'
 
 /** Does not compile without a sentence for each code. */
 const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Code>[]] } = {
+  rejected: [[{}, 'an operator rejected the changes']],
+  policy: [
+    [{ policy: 'upsert' }, 'policy upsert deletes nothing and removes no members'],
+    [{ policy: 'create-only' }, 'policy create-only changes nothing that exists'],
+  ],
+  protected: [[{}, 'on the list entries.users.protected or entries.groups.protected: not deleted']],
+  unreadable: [
+    [
+      { entries: 1 },
+      '1 entry of the source could not be understood, so nothing is deleted and no member is removed',
+    ],
+    [
+      { entries: 2 },
+      '2 entries of the source could not be understood, so nothing is deleted and no member is removed',
+    ],
+  ],
+  grace: [[{}, 'absent, and deleted after the grace period (deleteAfter)']],
+  'absence-unconfirmed': [
+    [{}, 'absent, and a second read has to confirm it, because the server shows no replication state'],
+  ],
+  quarantine: [[{}, 'in quarantine: the service refused the changes']],
+  'not-persisted': [[{}, 'in quarantine: the service accepted the changes twice without effect']],
+  'partial-read': [
+    [
+      { check: 'container-emptied' },
+      'the run read some entries only, and the check container-emptied needs all of them',
+    ],
+  ],
+  'seen-again': [[{}, 'the read did not show it, and the recheck found it']],
+  'removals-not-confirmed': [[{}, 'groups would lose members, and a recheck did not confirm it']],
+  'recently-deleted': [
+    [{}, 'this sync deleted it in the last 24 hours; perhaps the server shows an older state'],
+  ],
+  asked: [[{}, 'an earlier run asked about it, and it is not decided yet']],
+  'container-emptied': [
+    [
+      { kind: 'user', container: 'ou=sales', absent: 5, leftFilter: 0 },
+      '5 users of "ou=sales" are absent, and no user is left there; perhaps the bind account cannot read it any more, or the sync has another base or filter',
+    ],
+    [
+      { kind: 'group', container: 'ou=sales', absent: 1, leftFilter: 1 },
+      `1 group of "ou=sales" is absent (1 still in the source, but outside the sync's filter), and no group is left there; perhaps the bind account cannot read the attributes of the filter any more, or the sync has another base or filter`,
+    ],
+  ],
+  'group-emptied': [
+    [
+      { how: 'no-members', attributes: [], ...ONE_GROUP },
+      '"Sales" would lose 5 members: "cn=g" listed members in the last complete run, and shows none now; perhaps the bind account cannot read it any more',
+    ],
+    [
+      { how: 'not-read', attributes: ['member', 'memberUid'], ...ONE_GROUP },
+      '"Sales" would lose 5 members: "cn=g" listed members in member and memberUid in the last complete run, and groups.map.members of the sync does not name that attribute any more',
+    ],
+    [
+      { how: 'not-shown', attributes: ['member'], ...TWO_GROUPS },
+      '"Labs", "Sales" would lose 5 memberships: "cn=g" listed members in member in the last complete run, and shows none there now; perhaps the bind account cannot read it any more',
+    ],
+    [
+      { how: 'not-shown-by-any-group', attributes: ['member'], ...ONE_GROUP },
+      '"Sales" would lose 5 members: "cn=g" listed members in member in the last complete run, and shows none there now, as no group does any more; perhaps the bind account cannot read it any more',
+    ],
+    [
+      {
+        how: 'group-absent',
+        attributes: [],
+        ...TWO_GROUPS,
+        lists: examplesOf(['cn=g', 'cn=h']),
+      },
+      '"Labs", "Sales" would lose 5 memberships or be deleted: "cn=g", "cn=h" listed members in the last complete run, and are absent now; perhaps renamed, or the bind account cannot read it any more',
+    ],
+    [
+      { how: 'group-absent', attributes: [], ...ONE_GROUP, removals: 0 },
+      '"Sales" would be deleted: "cn=g" listed members in the last complete run, and is absent now; perhaps renamed, or the bind account cannot read it any more',
+    ],
+  ],
   'first-contact': [
     [
       { deletes: { users: 1, groups: 0, memberships: 0 }, later: 0 },
@@ -72,7 +149,6 @@ const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Cod
       'the configuration was changed since run 12 (groups.map.members): 3 of 10 memberships would be removed now or later and 0 added, together 30 %, limit 20 % after such a change',
     ],
   ],
-  'left-out': [[{ by: 'ana', run: 7 }, 'left out when ana approved a part of run 7']],
   'undo-deletes': [
     [{ run: 12, users: 2, groups: 1 }, '2 users and 1 group that run 12 created would be deleted again'],
     [{ run: 12, users: 0, groups: 1 }, '1 group that run 12 created would be deleted again'],
@@ -89,133 +165,6 @@ const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Cod
         needsApproval: false,
       },
       'dc2 is older than dc1 was in the last complete run (usn: 2 then, 1 now); nothing is changed until it has caught up; if that lasts until 2026-03-11 12:00:00Z, a run asks whether to accept this server',
-    ],
-  ],
-  'container-emptied': [
-    [
-      { kind: 'user', container: 'ou=sales', absent: 5, leftFilter: 0, wasFound: false },
-      '5 users of "ou=sales" are absent, and no user is left there; perhaps the bind account cannot read it any more, or the sync has another base or filter',
-    ],
-    [
-      { kind: 'group', container: 'ou=sales', absent: 1, leftFilter: 1, wasFound: true },
-      `1 group of "ou=sales" is absent (1 still in the source, but outside the sync's filter), and no group was left there in an earlier run; perhaps the bind account cannot read the attributes of the filter any more, or the sync has another base or filter`,
-    ],
-  ],
-  'members-gone': [
-    [
-      { before: 1_200 },
-      'no group of the source lists a member, and 1,200 did in the last complete run; perhaps the members are in another attribute, or the bind account cannot read it any more',
-    ],
-  ],
-  'group-emptied': [
-    [
-      { how: 'no-members', group: 'Sales', had: 7, reason: null },
-      'group "Sales" had 7 members and has none; perhaps the bind account cannot read them any more',
-    ],
-    [
-      { how: 'no-members', group: 'Sales', had: 7, reason: RENAMED },
-      'group "Sales" had 7 members and has none; "cn=g" was renamed during the recheck',
-    ],
-    [
-      {
-        how: 'no-members',
-        group: 'Sales',
-        had: 7,
-        reason: { code: 'attribute-not-read', params: { attributes: ['member', 'memberUid'] } },
-      },
-      'group "Sales" had 7 members and has none; it listed some in member and memberUid, and groups.map.members of the sync does not name that attribute any more',
-    ],
-    [
-      {
-        how: 'attribute-empty',
-        list: 'cn=g',
-        attributes: ['member', 'memberUid'],
-        why: 'not-read',
-        ...REMOVALS,
-      },
-      '"Sales" would lose 5 members: "cn=g" listed members in member and memberUid in the last complete run, and groups.map.members of the sync does not name that attribute any more',
-    ],
-    [
-      { how: 'attribute-empty', list: 'cn=g', attributes: ['member'], why: 'not-shown', ...OF_TWO },
-      '"Labs", "Sales" would lose 5 memberships: "cn=g" listed members in member in the last complete run, and lists none there now; perhaps the bind account cannot read them any more',
-    ],
-    [
-      {
-        how: 'attribute-empty',
-        list: 'cn=g',
-        attributes: ['member'],
-        why: 'not-shown-by-any-group',
-        ...REMOVALS,
-      },
-      '"Sales" would lose 5 members: "cn=g" listed members in member in the last complete run, and lists none there now, as no group does any more; perhaps the bind account cannot read them any more',
-    ],
-    [
-      { how: 'since-earlier-run', ...OF_TWO },
-      '"Labs", "Sales" would still lose 5 memberships, and an earlier run lacked members there already',
-    ],
-    [
-      { how: 'absent', group: 'Sales' },
-      'group "Sales" is absent, and an earlier run lacked it or members of it already; perhaps the bind account cannot read it any more',
-    ],
-  ],
-  'nested-group-absent': [
-    [
-      {
-        group: 'cn=sales',
-        how: 'still-listed',
-        listedBy: examplesOf(['Everybody']),
-        unresolved: examplesOf([]),
-        ...REMOVALS,
-      },
-      '"cn=sales" is absent, and "Everybody" still lists it as a group within, and "Sales" would lose 5 members; perhaps the bind account cannot read it any more',
-    ],
-    [
-      {
-        group: 'cn=sales',
-        how: 'still-listed',
-        listedBy: examplesOf(['Everybody', 'Staff']),
-        unresolved: examplesOf([]),
-        removals: 0,
-        groups: examplesOf([]),
-      },
-      '"cn=sales" is absent, and "Everybody", "Staff" still list it as a group within; perhaps the bind account cannot read it any more',
-    ],
-    [
-      {
-        group: 'cn=sales',
-        how: 'perhaps-renamed',
-        listedBy: examplesOf(['Everybody']),
-        unresolved: examplesOf(['cn=squads']),
-        ...OF_TWO,
-      },
-      '"cn=sales" is absent, and "Everybody" lists other unresolved members than before ("cn=squads"), and "Labs", "Sales" would lose 5 memberships; perhaps it was renamed and the bind account cannot read it any more',
-    ],
-    [
-      {
-        group: 'cn=sales',
-        how: 'perhaps-renamed',
-        listedBy: examplesOf(['Everybody']),
-        unresolved: examplesOf(['cn=squads']),
-        removals: 0,
-        groups: examplesOf([]),
-      },
-      '"cn=sales" is absent, and "Everybody" lists other unresolved members than before ("cn=squads"); perhaps it was renamed and the bind account cannot read it any more',
-    ],
-  ],
-  'members-unproved': [
-    [
-      { groups: 2, reason: RENAMED },
-      '2 groups would lose members, and a recheck did not confirm it: "cn=g" was renamed during the recheck',
-    ],
-  ],
-  reborn: [
-    [
-      { kind: 'user', entries: 1 },
-      '1 user that this sync deleted in the last 24 hours is back; perhaps the server shows an older state',
-    ],
-    [
-      { kind: 'group', entries: 2 },
-      '2 groups that this sync deleted in the last 24 hours are back; perhaps the server shows an older state',
     ],
   ],
   'empty-directory-users': [
@@ -327,6 +276,93 @@ const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Cod
     ],
   ],
 }
+
+/** Does not compile without a sentence for each code with facts. */
+const OF_ONE: { readonly [Code in keyof KeyFacts]: readonly (readonly [KeyFacts[Code], string])[] } = {
+  rejected: [
+    [
+      { run: 12, by: 'ana', at: SINCE, reason: 'on parental leave' },
+      'rejected by ana at 2026-03-10 12:00:00Z in run 12: on parental leave',
+    ],
+    [{ run: 12, by: 'ana', at: SINCE, reason: '' }, 'rejected by ana at 2026-03-10 12:00:00Z in run 12'],
+  ],
+  grace: [
+    [{ since: SINCE, until: UNTIL }, 'absent since 2026-03-10 12:00:00Z; deleted after 2026-03-11 12:00:00Z'],
+    [
+      { since: SINCE, reads: 1 },
+      'absent since 2026-03-10 12:00:00Z; deleted if 1 more run in a row does not find it',
+    ],
+    [
+      { since: SINCE, reads: 2 },
+      'absent since 2026-03-10 12:00:00Z; deleted if 2 more runs in a row do not find it',
+    ],
+  ],
+  'absence-unconfirmed': [
+    [
+      { since: SINCE, until: UNTIL },
+      'absent since 2026-03-10 12:00:00Z, and deleted if a read after 2026-03-11 12:00:00Z does not find it either, because the server shows no replication state',
+    ],
+  ],
+  quarantine: [[{ answer: '422 the e-mail is taken' }, '422 the e-mail is taken']],
+  'not-persisted': [
+    [{ how: 'not-listed' }, 'was created, and the service says that it exists, but does not list it'],
+    [
+      { how: 'not-kept' },
+      'was created twice, and the directory does not show it: the service does not keep it, or another client deletes it',
+    ],
+    [
+      { how: 'missing-but-listed' },
+      'was to be deleted twice: the service says that it does not exist, and lists it',
+    ],
+    [
+      { how: 'not-deleted' },
+      'was deleted twice, and the directory still shows it: the service does not delete it, or another client creates it again',
+    ],
+    [
+      { how: 'not-changed' },
+      'was written twice, and the directory still shows another value: the service cuts, changes or does not keep it, or another client changes it back',
+    ],
+  ],
+  'removals-not-confirmed': [
+    [{ code: 'renamed', params: { group: 'cn=g' } }, '"cn=g" was renamed during the recheck'],
+  ],
+  'group-emptied': [
+    [
+      { how: 'not-shown', dn: 'cn=g', attribute: 'member', had: 7 },
+      '"cn=g" listed 7 members in member in the last complete run, and shows none there now; perhaps the bind account cannot read it any more',
+    ],
+    [
+      { how: 'group-absent', dn: 'cn=g', attribute: null, had: 1 },
+      '"cn=g" listed 1 member in the last complete run, and is absent now; perhaps renamed, or the bind account cannot read it any more',
+    ],
+  ],
+  asked: [
+    [
+      { codes: ['max-deletes-users', 'container-emptied'] },
+      'an earlier run asked about it, and it is not decided yet (max-deletes-users, container-emptied)',
+    ],
+  ],
+}
+
+const ofOne = Object.entries(OF_ONE).flatMap(([code, each]) =>
+  each.map(([facts, sentence]) => ({
+    reason: { code, params: {}, facts, until: 'time', stops: false } as unknown as ChangeReason,
+    sentence,
+  })),
+)
+
+test.each(ofOne)('one change, $reason.code: $sentence', ({ reason, sentence }) => {
+  expect(reasonText(reason)).toBe(sentence)
+  expect(sentence).not.toMatch(RETIRED)
+  expect(reasonText(reason, () => '***')).not.toContain('cn=')
+})
+
+test('one change without facts of its own is blocked for what the block says', () => {
+  const reason = { code: 'unreadable', params: { entries: 2 } } as const
+  expect(reasonText({ ...reason, until: 'read', stops: false, facts: null })).toBe(blockText(reason))
+  const grace = { code: 'grace', params: {}, until: 'time', stops: false, facts: null } as const
+  expect(reasonText(grace)).toBe(blockText(grace))
+})
 
 const rows = Object.entries(SENTENCES).flatMap(([code, each]) =>
   each.map(([params, sentence]) => ({ reason: { code, params } as BlockReason, sentence })),

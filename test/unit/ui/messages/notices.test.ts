@@ -1,15 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Kind } from '../../../../src/core/entries/entry.ts'
 import { examplesOf, type Notice, type NoticeCode, type NoticeParams } from '../../../../src/core/notice.ts'
-import { NOTICES, noticeText, noticeTextAlone } from '../../../../src/ui/messages/notices.ts'
+import { NOTICES, noticeText } from '../../../../src/ui/messages/notices.ts'
 import { RETIRED } from './retired.ts'
 
 const ANA = { name: 'Ana', email: 'ana@example.org' }
 const BEA = { name: 'Bea', email: 'bea@example.org' }
-const SINCE = '2026-03-10T12:00:00.000Z'
-const NONE = { ...ANA, field: null, added: 0, removed: 0 }
-const REJECTION = { by: 'eva', at: SINCE, run: 7, release: 'alone' } as const
-const REASON = { code: 'renamed', params: { group: 'cn=g' } } as const
 const CONFLICT = { email: 'a@x', owner: 'bea', from: 'uid=ana' }
 const UNDO = { ...CONFLICT, how: 'held' } as const
 
@@ -203,10 +199,7 @@ const SENTENCES: { readonly [Code in NoticeCode]: readonly [Row<Code>, ...Row<Co
     ],
     [{ list: 'include', from: null }, 'not on the list entries.users.include: not deleted'],
   ],
-  protected: [
-    [{ isUndo: false }, 'on the list entries.users.protected: not deleted'],
-    [{ isUndo: true }, 'created by the run, and on the list entries.users.protected: not deleted'],
-  ],
+  protected: [[{}, 'created by the run, and on the list entries.users.protected: not deleted']],
   'value-kept': [
     [
       { from: 'uid=ana', fields: ['name'] },
@@ -217,108 +210,10 @@ const SENTENCES: { readonly [Code in NoticeCode]: readonly [Row<Code>, ...Row<Co
       'the source has no usable e-mail and no usable name (uid=ana); the directory keeps its own',
     ],
   ],
-  'seen-again': [[{}, 'the read did not show it, and the recheck found it: not deleted']],
-  'kept-by-policy': [
-    [{ policy: 'upsert', isAbsent: true }, 'policy upsert does not delete it'],
-    [
-      { policy: 'create-only', isAbsent: false },
-      'differs from the source; policy create-only does not update it',
-    ],
-  ],
-  'kept-unproved': [
-    [{ unreadable: 1 }, '1 entry of the source could not be understood, so nothing is deleted'],
-  ],
   'membership-differs': [
     [
       { group: 'Sales', added: 1, removed: 2 },
       '"Sales": it lacks 1 member of the source and has 2 that the source does not',
-      'group',
-    ],
-  ],
-  'in-grace': [
-    [
-      { ...NONE, op: 'delete-user', since: SINCE, until: '2026-03-11T12:00:00.000Z' },
-      'Ana <ana@example.org>: absent since 2026-03-10 12:00:00Z; deleted after 2026-03-11 12:00:00Z',
-    ],
-    [
-      { ...NONE, op: 'delete-user', since: SINCE, reads: 1 },
-      'Ana <ana@example.org>: absent since 2026-03-10 12:00:00Z; deleted if 1 more run in a row does not find it',
-    ],
-    [
-      { ...NONE, op: 'delete-group', name: 'Sales', email: null, since: SINCE, reads: 2 },
-      'Sales: absent since 2026-03-10 12:00:00Z; deleted if 2 more runs in a row do not find it',
-      'group',
-    ],
-  ],
-  unproved: [
-    [
-      { ...NONE, op: 'delete-user', wait: { code: 'server-not-newer', params: {} } },
-      'Ana <ana@example.org>: not deleted: the server may lack what the last complete run read',
-    ],
-  ],
-  reborn: [
-    [
-      { ...NONE, op: 'create-user' },
-      'Ana <ana@example.org>: is back after this sync deleted it in the last 24 hours: not created yet',
-    ],
-  ],
-  'members-kept': [
-    [
-      { group: 'Sales', isPart: false, reason: REASON },
-      '"cn=g" was renamed during the recheck; "Sales" keeps its members',
-      'group',
-    ],
-    [
-      { group: 'Sales', isPart: true, reason: REASON },
-      '"cn=g" was renamed during the recheck; these members stay in "Sales"',
-      'group',
-    ],
-  ],
-  quarantined: [
-    [{ answer: 'the service answered 422: name is too long' }, 'the service answered 422: name is too long'],
-  ],
-  'does-not-converge': [
-    [{ how: 'not-listed' }, 'was created, and the service says that it exists, but does not list it'],
-    [
-      { how: 'not-kept' },
-      'was created twice, and the directory does not show it: the service does not keep it, or another client deletes it',
-    ],
-    [
-      { how: 'missing-but-listed' },
-      'was to be deleted twice: the service says that it does not exist, and lists it',
-    ],
-    [
-      { how: 'not-deleted' },
-      'was deleted twice, and the directory still shows it: the service does not delete it, or another client creates it again',
-    ],
-    [
-      { how: 'not-changed' },
-      'was written twice, and the directory still shows another value: the service cuts, changes or does not keep it, or another client changes it back',
-    ],
-  ],
-  rejected: [
-    [
-      { ...NONE, op: 'update-user', rejections: [REJECTION] },
-      'Ana <ana@example.org>: not updated: rejected by eva at 2026-03-10 12:00:00Z in run 7; dirsyncd approve 7 --id ID releases it',
-    ],
-    [
-      { ...NONE, op: 'update-user', field: 'email', rejections: [{ ...REJECTION, release: 'by-name' }] },
-      'Ana <ana@example.org>: e-mail not updated: rejected by eva at 2026-03-10 12:00:00Z in run 7; dirsyncd approve 7 --only NAME releases all that was rejected there (dirsyncd runs 7 shows the name)',
-    ],
-    [
-      {
-        op: 'set-members',
-        name: 'Sales',
-        email: null,
-        field: null,
-        added: 1,
-        removed: 2,
-        rejections: [
-          { ...REJECTION, release: 'whole' },
-          { ...REJECTION, run: 8, release: null },
-        ],
-      },
-      '"Sales": 1 member not added, 2 not removed: rejected by eva at 2026-03-10 12:00:00Z in run 7; dirsyncd approve 7 releases all that was rejected there; rejected by eva at 2026-03-10 12:00:00Z in run 8',
       'group',
     ],
   ],
@@ -435,16 +330,6 @@ test.each(rows)('$notice.code: $sentence', ({ notice, sentence }) => {
 test.each(rows)('$notice.code is one clause in words of today: $sentence', ({ notice }) => {
   expect(noticeText(notice)).not.toMatch(/\.$|undefined|null|NaN|\[object/)
   expect(noticeText(notice)).not.toMatch(RETIRED)
-})
-
-test('a notice beside the name of the entry does not repeat it', () => {
-  const params = { ...NONE, op: 'delete-user', since: SINCE, reads: 2 }
-  const alone = 'absent since 2026-03-10 12:00:00Z; deleted if 2 more runs in a row do not find it'
-  expect(noticeTextAlone(noticeOf('in-grace', params, 'user'))).toBe(alone)
-  const rejected = { ...NONE, op: 'delete-user', rejections: [{ ...REJECTION, release: null }] }
-  expect(noticeTextAlone(noticeOf('rejected', rejected, 'user'))).toBe(
-    'not deleted: rejected by eva at 2026-03-10 12:00:00Z in run 7',
-  )
 })
 
 describe('every code', () => {

@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest'
-import {
-  examplesOf,
-  type UnconfirmedParams,
-  type UnconfirmedRemoval,
-  type Wait,
-  type WaitParams,
-} from '../../../../src/core/notice.ts'
-import { unconfirmedText, waitText } from '../../../../src/ui/messages/unconfirmed.ts'
+import { examplesOf, type UnconfirmedParams, type UnconfirmedRemoval } from '../../../../src/core/notice.ts'
+import { unconfirmedText } from '../../../../src/ui/messages/unconfirmed.ts'
 import { RETIRED } from './retired.ts'
 
 const OWN = { group: 'cn=g', list: 'cn=g' }
@@ -16,7 +10,6 @@ type Row<Params> = readonly [params: Params, sentence: string]
 
 /** Does not compile without a sentence for each code. */
 const REMOVALS: { readonly [Code in keyof UnconfirmedParams]: readonly Row<UnconfirmedParams[Code]>[] } = {
-  'needs-approval': [[{ block: 'group-emptied' }, 'the removals need approval (group-emptied)']],
   'not-found': [[{ group: 'cn=g' }, 'the recheck finds no group of the sync with the id of "cn=g"']],
   'id-shared': [
     [{ group: 'cn=g', others: 1 }, '"cn=g" has the same id as 1 other group'],
@@ -56,41 +49,15 @@ const REMOVALS: { readonly [Code in keyof UnconfirmedParams]: readonly Row<Uncon
   ],
 }
 
-const WAITS: { readonly [Code in keyof WaitParams]: readonly Row<WaitParams[Code]>[] } = {
-  'server-not-newer': [[{}, 'the server may lack what the last complete run read']],
-  'absence-unconfirmed': [
-    [
-      { since: '2026-03-10T12:00:00.000Z', after: '2026-03-10T13:00:00.000Z' },
-      'absent since 2026-03-10 12:00:00Z, and deleted if a read after 2026-03-10 13:00:00Z does not find it either, because the server shows no replication state',
-    ],
-  ],
-  'container-emptied': [
-    [{ container: 'ou=sales', wasFound: false }, 'no other entry of this kind is left in "ou=sales"'],
-    [
-      { container: 'ou=sales', wasFound: true },
-      'no other entry of this kind was left in "ou=sales" in an earlier run',
-    ],
-  ],
-  'needs-approval': [[{ block: 'group-emptied' }, 'it needs approval (group-emptied)']],
-}
+const rows = Object.entries(REMOVALS).flatMap(([code, each]) =>
+  each.map(([params, sentence]) => ({ fact: { code, params } as unknown, sentence })),
+)
 
-function rowsOf(table: typeof REMOVALS | typeof WAITS) {
-  const rows: [code: string, each: readonly Row<object>[]][] = Object.entries(table)
-  return rows.flatMap(([code, each]) =>
-    each.map(([params, sentence]) => ({ fact: { code, params } as unknown, sentence })),
-  )
-}
-
-test.each(rowsOf(REMOVALS))('$sentence', ({ fact, sentence }) => {
+test.each(rows)('$sentence', ({ fact, sentence }) => {
   expect(unconfirmedText(fact as UnconfirmedRemoval)).toBe(sentence)
   expect(sentence).not.toMatch(RETIRED)
 })
 
-test.each(rowsOf(REMOVALS))('names no entry where names are hidden: $sentence', ({ fact }) => {
+test.each(rows)('names no entry where names are hidden: $sentence', ({ fact }) => {
   expect(unconfirmedText(fact as UnconfirmedRemoval, () => '***')).not.toContain('cn=')
-})
-
-test.each(rowsOf(WAITS))('a change is not made: $sentence', ({ fact, sentence }) => {
-  expect(waitText(fact as Wait)).toBe(sentence)
-  expect(sentence).not.toMatch(RETIRED)
 })

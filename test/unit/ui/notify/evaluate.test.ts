@@ -1,16 +1,16 @@
-import { CONTAINER_EMPTIED, GROUP_EMPTIED, MAX_DELETES, REBORN } from '../../../support/blocks.ts'
+import { CONTAINER_EMPTIED, GROUP_EMPTIED, MAX_DELETES, RECENTLY_DELETED } from '../../../support/blocks.ts'
 import { blockText } from '../../../../src/ui/messages/blocks.ts'
 import { describe, expect, test } from 'vitest'
 import type { Condition } from '../../../../src/ui/notify/condition.ts'
 import { evaluate, type Rules } from '../../../../src/ui/notify/evaluate.ts'
 import type { Notification } from '../../../../src/ui/notify/notification.ts'
+import type { RunState } from '../../../../src/operations/control.ts'
 import type { SyncFigures } from '../../../../src/store/figures.ts'
-import { countsOf } from '../cli/runs-for-tests.ts'
+import { blockOf, countsOf } from '../cli/runs-for-tests.ts'
 import type { DecisionOfRun } from '../../../../src/store/notifications.ts'
 
 const START = Date.parse('2026-11-26T13:00:00Z')
 const HOUR = 3_600_000
-const DAY = 24 * HOUR
 
 const WELL: SyncFigures = {
   sync: 'corp',
@@ -21,7 +21,8 @@ const WELL: SyncFigures = {
   failures: 0,
   error: null,
   planned: null,
-  hold: null,
+  newRejection: null,
+  asking: null,
   isPaused: false,
   isUnderWay: false,
   quarantined: 0,
@@ -32,10 +33,14 @@ const WELL: SyncFigures = {
   token: { secondsLeft: 1e7, isSoon: false },
 }
 
-function held(undecided: number, run = 12): Partial<SyncFigures> {
-  const params = { ...MAX_DELETES.params, deletes: undecided }
-  const breaches = [{ ...MAX_DELETES, params, changes: undecided }]
-  return { hold: { run, state: 'held', breaches, undecided, expiresAt: new Date(START + 7 * DAY) } }
+function asking(questions: number, run = 12): Partial<SyncFigures> {
+  const params = { ...MAX_DELETES.params, deletes: questions }
+  const blocks = [
+    blockOf({ ...MAX_DELETES, params }, { stops: true, changes: questions }),
+    blockOf(RECENTLY_DELETED, { until: 'time' }),
+  ]
+  const counts = countsOf({ asking: { 'delete-user': questions } })
+  return { asking: { run, state: 'held', counts, blocks, undo: null, questions } }
 }
 
 const EMPTIED = {
@@ -43,12 +48,15 @@ const EMPTIED = {
   params: { ...CONTAINER_EMPTIED.params, container: 'ou=a,dc=x' },
 }
 
-function withheld(changes: number, waitsFor: 'person' | 'better-read' = 'person'): Partial<SyncFigures> {
-  const breaches = [
-    { ...EMPTIED, changes, waitsFor },
-    { ...REBORN, changes: 3, waitsFor, decided: 'approved' as const },
+/** Blocks that end without a decision, some of them as the source shows that it may be wrong. */
+function doubting(changes: number, state: RunState = 'done'): Partial<SyncFigures> {
+  const blocks = [
+    blockOf(RECENTLY_DELETED, { until: 'time', changes }),
+    blockOf({ code: 'grace', params: {} }, { until: 'time', changes: 7 }),
+    blockOf({ code: 'seen-again', params: {} }, { until: 'read', changes: 5 }),
+    blockOf(EMPTIED, { changes: 3 }),
   ]
-  return { planned: { run: 13, state: 'done', counts: countsOf({}), breaches } }
+  return { planned: { run: 13, state, counts: countsOf({}), blocks } }
 }
 
 function failing(failures: number): Partial<SyncFigures> {
@@ -96,49 +104,59 @@ test('nothing is told while all is well', () => {
   for (let hours = 0; hours < 100; hours += 10) expect(story.says(hours, {})).toEqual([])
 })
 
-describe('a plan that is held', () => {
-  test('is told of once, again when it has doubled, and once a day', () => {
+const ANA: DecisionOfRun = {
+  sync: 'corp',
+  run: 12,
+  decision: 1,
+  does: 'approve',
+  by: 'ana',
+  at: '',
+  reason: '',
+  selection: {},
+  keys: 40,
+  started: null,
+}
+
+describe('a question', () => {
+  test('is notified once, again when there are twice as many, and once a day, and does not expire', () => {
     const story = new Story()
-    expect(story.at(0, held(40))).toEqual([
+    expect(story.at(0, asking(40))).toEqual([
       {
-        event: 'held',
+        event: 'asking',
         sync: 'corp',
         run: 12,
-        subject: 'corp: a plan waits for a person',
+        subject: 'corp: 40 questions are open',
         text: [
-          'Run 12 of the sync corp is held, and nothing of it is applied: 40 changes would go beyond these limits.',
+          'Run 12 of the sync corp asks about 40 deletions of users; 40 questions are open. Only approved changes are sent.',
           '- 40 of 100 users would be removed, limit 5 (max-deletes-users)',
           '',
-          'dirsyncd runs 12 shows the plan; dirsyncd approve 12 applies it, dirsyncd reject 12 leaves it. ' +
-            'Until 2026-12-03 13:00:00Z, then the next run asks again.',
+          'dirsyncd runs 12 shows the changes; dirsyncd approve 12 approves them, dirsyncd reject 12 rejects them.',
         ].join('\n'),
       },
     ])
-    expect(story.says(1, held(41, 13))).toEqual([])
-    expect(story.says(2, held(79, 14))).toEqual([])
-    expect(story.says(3, held(80, 15))).toEqual([
-      'held: corp: a plan waits for a person, since 2026-11-26 13:00:00Z',
+    expect(story.says(1, asking(41, 13))).toEqual([])
+    expect(story.says(2, asking(79, 14))).toEqual([])
+    expect(story.says(3, asking(80, 15))).toEqual([
+      'asking: corp: 80 questions are open, since 2026-11-26 13:00:00Z',
     ])
-    expect(story.says(26, held(80, 15))).toEqual([])
-    expect(story.says(27, held(80, 15))).toEqual([
-      'held: corp: a plan waits for a person, since 2026-11-26 13:00:00Z',
-    ])
-    expect(story.says(28, held(10, 16))).toEqual([])
-    expect(story.says(29, held(20, 17))).toHaveLength(1)
+    expect(story.says(26, asking(80, 15))).toEqual([])
+    expect(story.says(27, asking(80, 15))).toHaveLength(1)
+    expect(story.says(28, asking(10, 16))).toEqual([])
+    expect(story.says(29, asking(20, 17))).toHaveLength(1)
+    for (let days = 3; days < 30; days++) expect(story.says(days * 24, asking(20, 17))).toHaveLength(1)
+    expect(story.says(900, {})).toEqual(['recovered: corp: no question is open any more'])
   })
 
-  test('is told of when it is held no more, but not where somebody decided', () => {
-    const decision: DecisionOfRun = {
-      sync: 'corp',
-      run: 12,
-      decision: 'approved',
-      by: 'ana',
-      at: '',
-      reason: 'they left',
-    }
+  test('of a run that applied the rest says so', () => {
+    const { asking: run } = asking(40)
+    const [told] = new Story().at(0, { asking: { ...run!, state: 'done' } })
+    expect(told!.text).toContain('40 questions are open. The rest of the plan was applied.')
+  })
+
+  test('that was decided is notified by its decision alone', () => {
     const story = new Story()
-    story.at(0, held(40))
-    expect(story.at(1, {}, [decision])).toEqual([
+    story.at(0, asking(40))
+    expect(story.at(1, {}, [{ ...ANA, reason: 'they left' }])).toEqual([
       {
         event: 'decided',
         sync: 'corp',
@@ -148,76 +166,54 @@ describe('a plan that is held', () => {
       },
     ])
     expect(story.says(2, {})).toEqual([])
-
-    story.at(3, held(40))
-    expect(story.says(4, {})).toEqual(['recovered: corp: nothing is held any more'])
-    story.at(5, held(40))
-    expect(story.says(5 + 8 * 24, {})).toEqual(['recovered: corp: nobody decided in time'])
   })
 
-  test('says what was decided about, when it was not all of it', () => {
-    const story = new Story()
-    const decision = { sync: 'corp', run: 12, by: 'ana', at: '' } as const
-    expect(
-      story.says(0, {}, [
-        { ...decision, decision: 'rejected', only: ['reborn', 'max-deletes-users'] },
-        { ...decision, decision: 'approved', part: { ids: ['u1'] } },
-      ]),
-    ).toEqual([
-      'decided: corp: ana rejected run 12 (reborn, max-deletes-users)',
-      'decided: corp: ana approved run 12 in part',
+  test('that was decided in part says which', () => {
+    const decisions: DecisionOfRun[] = [
+      { ...ANA, does: 'reject', selection: { code: 'container-emptied' } },
+      { ...ANA, selection: { only: ['deletes'], ids: ['u1', 'u2'] } },
+    ]
+    expect(new Story().says(0, {}, decisions)).toEqual([
+      'decided: corp: ana rejected run 12 (container-emptied)',
+      'decided: corp: ana approved run 12 (deletes, 2 ids)',
     ])
   })
 
-  test('names nobody', () => {
-    const planned = { run: 13, state: 'done', counts: countsOf({}), breaches: [GROUP_EMPTIED] } as const
-    const [told] = new Story().at(0, { planned })
-    expect(told!.text).toContain(
-      '- group "…" had 9 members and has none; perhaps the bind account cannot read them any more (group-emptied)',
-    )
+  test('names no entry', () => {
+    const { asking: run } = asking(1)
+    const [told] = new Story().at(0, { asking: { ...run!, blocks: [blockOf(GROUP_EMPTIED)] } })
+    expect(told!.text).toContain('- "…" would lose 9 members: "…" listed members')
     const [failed] = new Story().at(0, failing(3))
     expect(failed!.text).toContain('- ldap://a cannot be reached as [e-mail]')
   })
 })
 
-test('what the evidence withholds is told of, with what has to happen', () => {
+test('changes that the source does not confirm are notified, without those of a grace period or a question', () => {
   const story = new Story()
-  const [told] = story.at(0, withheld(40))
+  const [told] = story.at(0, doubting(40))
   expect(told).toMatchObject({
-    event: 'withheld',
+    event: 'blocked',
     run: 13,
-    subject: 'corp: the source does not prove all that it shows',
+    subject: 'corp: the source does not confirm 40 changes',
   })
   expect(told!.text.split('\n')).toEqual([
-    'Run 13 of the sync corp withholds 40 changes and applies the rest:',
-    `- ${blockText(EMPTIED)} (container-emptied)`,
+    'Run 13 of the sync corp blocks 40 changes and applies the rest:',
+    `- ${blockText(RECENTLY_DELETED)} (recently-deleted)`,
     '',
-    'dirsyncd runs 13 shows them; dirsyncd approve 13 applies them, dirsyncd reject 13 leaves them.',
+    'dirsyncd runs 13 shows them. A later run applies them when the source confirms them.',
   ])
-  expect(story.says(1, withheld(41))).toEqual([])
-  expect(story.says(2, {})).toEqual(['recovered: corp: nothing is withheld any more'])
-  expect(story.at(3, withheld(2, 'better-read'))[0]!.text).toContain('A later run applies them')
+  expect(story.says(1, doubting(41))).toEqual([])
+  expect(story.says(2, {})).toEqual(['recovered: corp: the source confirms its changes again'])
 })
 
-test('of a run that is held, failed or under way nothing is said to be withheld while the rest is applied', () => {
+test('of a run that is held, failed or under way it is unknown what stays blocked', () => {
   for (const state of ['held', 'failed', 'applying'] as const) {
     const story = new Story()
-    const { planned } = withheld(40)
-    expect(story.says(0, { planned: { ...planned!, state } })).toEqual([])
-    expect(story.says(1, withheld(40))).toHaveLength(1)
-    expect(story.says(2, { planned: { ...planned!, state } })).toEqual([])
-    expect(story.says(3, {})).toEqual(['recovered: corp: nothing is withheld any more'])
+    expect(story.says(0, doubting(40, state))).toEqual([])
+    expect(story.says(1, doubting(40))).toHaveLength(1)
+    expect(story.says(2, doubting(40, state))).toEqual([])
+    expect(story.says(3, {})).toEqual(['recovered: corp: the source confirms its changes again'])
   }
-})
-
-test('what an earlier run withheld already is decided about by its number', () => {
-  const hold = { run: 9, state: 'done', breaches: [], undecided: 40, expiresAt: null } as const
-  const [told] = new Story().at(0, { ...withheld(40), hold })
-  expect(told).toMatchObject({
-    event: 'withheld',
-    run: 9,
-    text: expect.stringContaining('dirsyncd approve 9 '),
-  })
 })
 
 test('failures are told of from the third in a row on, once a day, and when they end', () => {

@@ -1,12 +1,14 @@
-import { GROUP_EMPTIED, MAX_DELETES, REBORN, SERVER_NOT_NEWER } from '../../../support/blocks.ts'
+import { CONTAINER_EMPTIED, GROUP_EMPTIED, MAX_DELETES, SERVER_NOT_NEWER } from '../../../support/blocks.ts'
 import { blockText } from '../../../../src/ui/messages/blocks.ts'
 import { parse } from 'csv-parse/sync'
 import { describe, expect, test } from 'vitest'
+import type { ShownReason } from '../../../../src/operations/shown-reasons.ts'
 import type { Change } from '../../../../src/core/plan/change.ts'
-import { changeOf, countsOf, createUser, runOf } from '../cli/runs-for-tests.ts'
+import { blocked, blockOf, changeOf, countsOf, createUser, deleteUser, runOf } from '../cli/runs-for-tests.ts'
 import {
   BEARER,
   buildPagesForTests,
+  decisionOf,
   overviewOf,
   quarantinedOf,
   type Shown,
@@ -26,6 +28,14 @@ function pagesOf(shown: Shown) {
   return { app, asked, get }
 }
 
+/** What a page says, without its marks. */
+function words(page: string): string {
+  return page
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll('&quot;', '"')
+}
+
 async function textOf(shown: Shown, url: string): Promise<string> {
   const answer = await pagesOf(shown).get(url, { accept: 'text/html' })
   expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
@@ -33,34 +43,46 @@ async function textOf(shown: Shown, url: string): Promise<string> {
 }
 
 describe('the overview', () => {
-  test('says that nothing waits while all is well', async () => {
+  test('says that nothing needs the operator while all is well', async () => {
     const page = await textOf({ syncs: [overviewOf()] }, '/')
-    expect(page).toContain('Nothing waits for a person.')
+    expect(page).toContain('<p class="good">Nothing needs you.</p>')
     expect(page).toContain('all is well')
     expect(page).toContain('1,000 users, 40 groups')
   })
 
-  test('names everything that a person has to do or know', async () => {
+  test('names everything that an operator has to do or know', async () => {
+    const counts = countsOf({ asking: { 'delete-user': 4000 } })
+    const asking = { run: 7, state: 'held', counts, blocks: [blockOf(MAX_DELETES)], undo: null } as const
     const syncs = [
-      overviewOf({
-        sync: 'a',
-        state: 'held',
-        hold: { run: 7, state: 'held', changes: 4000, expiresAt: null },
-      }),
+      overviewOf({ sync: 'a', state: 'asking', asking: { ...asking, questions: 4000 } }),
       overviewOf({ sync: 'b', state: 'failing', failures: 3, error: 'ldap://x cannot be reached' }),
       overviewOf({ sync: 'c', state: 'late', quarantined: 2 }),
       overviewOf({ sync: 'd', token: { secondsLeft: 3 * 86_400, isSoon: true } }),
     ]
     const page = await textOf({ syncs }, '/')
+    expect(page).toContain('href="/runs/7#questions"')
+    expect(page).not.toContain('Nothing needs you')
     for (const text of [
-      'run 7 is held',
-      '4,000 changes wait for a decision',
+      '4,000 deletions of users need approval (run 7); the plan is stopped',
       'the last 3 runs failed: ldap://x cannot be reached',
       'has not succeeded since its schedule called for it three times',
       '2 changes in quarantine',
       'the access token ends in 3 d',
     ])
-      expect(page.replaceAll(/\s+/g, ' ').replaceAll(/<[^>]*>/g, '')).toContain(text)
+      expect(words(page)).toContain(text)
+  })
+
+  test.each([
+    [{ 'delete-user': 93 }, '93 deletions of users are rejected (by ana on 2026-11-28: on leave) (run 7)'],
+    [{}, 'changes are rejected by ana at 2026-11-28 07:29:03Z in run 7: on leave (run 7)'],
+  ])('is never green while %j is rejected, and names the operator and the day', async (rejected, text) => {
+    const lastRejection = { run: 7, by: 'ana', at: '2026-11-28T07:29:03.000Z', reason: 'on leave' }
+    const sync = overviewOf({ state: 'rejected', rejected: { rejected, lastRejection } })
+    for (const url of ['/', '/syncs/corp']) {
+      const page = await textOf({ syncs: [sync] }, url)
+      expect(words(page)).toContain(text)
+      expect(page).not.toMatch(/class="(badge )?good"/)
+    }
   })
 
   test.each(['/', '/syncs/corp'])('announces no run of a paused sync on %s, nor offers one', async (url) => {
@@ -85,6 +107,12 @@ describe('the overview', () => {
 })
 
 describe('texts of strangers', () => {
+  const REJECTED = { run: 6, by: HOSTILE, at: '2026-11-21T07:29:03.000Z', reason: HOSTILE }
+  const EMPTIED = {
+    code: 'container-emptied',
+    changes: { 'delete-user': 1 },
+    open: { 'delete-user': 1 },
+  } as const
   const change: Change = {
     op: 'update-user',
     id: HOSTILE,
@@ -98,23 +126,30 @@ describe('texts of strangers', () => {
         run: 7,
         sync: HOSTILE,
         error: HOSTILE,
-        hold: 'open',
-        holdRun: 7,
         state: 'held',
-        undecidedChanges: 1,
-        breaches: [{ code: 'left-out', params: { by: HOSTILE, run: 6 }, changes: 1 }],
-        decisions: [{ decision: 'rejected', by: HOSTILE, at: '2026-11-21T07:29:03.000Z', reason: HOSTILE }],
+        questions: 1,
+        reasons: [{ ...EMPTIED, isOpen: true }],
+        blocks: [
+          blockOf({ ...CONTAINER_EMPTIED, params: { ...CONTAINER_EMPTIED.params, container: HOSTILE } }),
+        ],
+        counts: countsOf({ rejected: { 'delete-user': 1 }, lastRejection: REJECTED }),
+        decisions: [
+          decisionOf({ does: 'reject', by: HOSTILE, reason: HOSTILE, selection: { ids: [HOSTILE] } }),
+        ],
         notices: [{ kind: 'user', id: HOSTILE, code: 'no-name', params: { from: HOSTILE } }],
       }),
     ],
-    changes: [changeOf(change, { state: 'failed', detail: HOSTILE })],
+    changes: [
+      changeOf(change, { state: 'failed', detail: HOSTILE }),
+      { ...blocked(change, { code: 'rejected', params: {}, facts: REJECTED }), number: 1_000_000_000 },
+    ],
     notices: [{ number: 1, kind: 'user', id: HOSTILE, code: 'no-name', params: { from: HOSTILE } }],
     quarantine: [
       {
         ...quarantinedOf(HOSTILE),
         sync: HOSTILE,
         name: HOSTILE,
-        refusal: { code: 'quarantined', params: { answer: HOSTILE } },
+        refusal: { code: 'quarantine', params: { answer: HOSTILE } },
       },
     ],
     explanation: {
@@ -164,7 +199,7 @@ describe('texts of strangers', () => {
       ...hostile,
       changes: [changeOf(createUser(FORMULA)), changeOf(change)],
       notices: [
-        { number: 1, kind: 'user', id: FORMULA, code: 'quarantined', params: { answer: `@${HOSTILE}` } },
+        { number: 1, kind: 'user', id: FORMULA, code: 'batches-off', params: { reason: `@${HOSTILE}` } },
       ],
     })
     const csv = await get('/runs/7/changes.csv')
@@ -181,7 +216,7 @@ describe('texts of strangers', () => {
       columns: true,
       bom: true,
     })
-    expect(notices).toMatchObject([{ id: `'${FORMULA}`, detail: `'@${HOSTILE}` }])
+    expect(notices).toMatchObject([{ id: `'${FORMULA}`, detail: expect.stringContaining(HOSTILE) }])
     expect((await get('/runs/7/changes.json')).json()).toMatchObject([
       { change: { id: FORMULA } },
       { change },
@@ -227,28 +262,40 @@ test('a quarantine that is long is shown in parts', async () => {
   expect(last).not.toContain('rel="next"')
 })
 
-const DELETES = `max-deletes-users ${blockText(MAX_DELETES)}`
-const EMPTIED = `group-emptied ${blockText(GROUP_EMPTIED)}`
+const LEAVERS = { 'delete-user': 93, 'update-group': 2 }
 
-const BEYOND = {
-  counts: countsOf({ planned: { 'delete-user': 34, 'update-user': 400 } }),
-  breaches: [MAX_DELETES, GROUP_EMPTIED],
+/** A plan that a guard stops: it asks about deletes for two reasons. */
+const ASKING = {
+  run: 7,
+  state: 'held',
+  questions: 95,
+  counts: countsOf({ blocked: { 'delete-user': 135, 'create-user': 15 }, asking: { 'delete-user': 135 } }),
+  blocks: [
+    blockOf(CONTAINER_EMPTIED, { changes: 93 }),
+    blockOf(MAX_DELETES, { stops: true, changes: 42 }),
+    blockOf({ code: 'grace', params: {} }, { until: 'time', changes: 4 }),
+  ],
+  reasons: [
+    reasonOf('container-emptied', { 'delete-user': 93 }),
+    reasonOf('max-deletes-users', { 'delete-user': 42 }),
+    reasonOf('grace', { 'delete-user': 4 }, {}),
+  ],
+  open: { 'delete-user': 135 },
+} as const
+
+function reasonOf(code: ShownReason['code'], changes: ShownReason['changes'], open = changes): ShownReason {
+  return { code, changes, open, isOpen: Object.keys(open).length > 0 }
 }
 
-/** What the page says of guards and of findings, without its marks. */
-async function sectionsOf(parts: Parameters<typeof runOf>[0]) {
-  const page = await textOf({ runs: [runOf(parts)] }, '/runs/7')
-  const section = (id: string) =>
-    page
-      .split('<section')
-      .find((each) => each.includes(`aria-labelledby="${id}"`))
-      ?.replace(/^[^>]*>/, '')
-      .replace(/<\/section>.*/s, '')
-      .replaceAll(/<[^>]*>/g, ' ')
-      .replaceAll(/\s+/g, ' ')
-      .replaceAll('&quot;', '"')
-      .trim()
-  return { guards: section('guards'), findings: section('findings') }
+/** The buttons of the form to decide, without those of a part, as `approve code:container-emptied danger: text`. */
+function buttonsOf(page: string): readonly string[] {
+  const found = [...page.matchAll(/<button ([^>]*)name="what"(?! value="part")([^>]*)>([^<]*)/g)]
+  return found.map(([, before, after, text]) => {
+    const what = /value="([^"]*)"/.exec(after!)?.[1]
+    const looks = /class="([^"]*)"/.exec(before!)?.[1]
+    const does = after!.includes('formaction="/runs/7/reject"') ? 'reject' : 'approve'
+    return `${[does, what, looks].filter(Boolean).join(' ')}: ${text!.replaceAll(/\s+/g, ' ').trim()}`
+  })
 }
 
 async function offersUndo(parts: Parameters<typeof runOf>[0]): Promise<boolean> {
@@ -256,147 +303,183 @@ async function offersUndo(parts: Parameters<typeof runOf>[0]): Promise<boolean> 
 }
 
 describe('a run', () => {
-  test('shows what it did, and what of it waits', async () => {
-    const run = runOf({
-      run: 7,
-      state: 'held',
-      counts: countsOf({ planned: { 'delete-user': 4000 }, sourceUsers: 10 }),
-      hold: 'open',
-      holdRun: 7,
-      undecidedChanges: 4000,
-      breaches: [{ ...MAX_DELETES, changes: 4000 }],
-    })
-    const page = await textOf({ runs: [run] }, '/runs/7')
-    for (const text of [blockText(MAX_DELETES), 'Held by', 'Approve', 'Reject']) expect(page).toContain(text)
-    expect(page).toContain('Nothing of it has been sent.')
-  })
-
-  test('says what a person approved, and what of it is not proved and waits', async () => {
-    const parts = { ...BEYOND, state: 'done', run: 7, holdRun: 7 } as const
-    const open = await sectionsOf({ ...parts, hold: 'open', undecidedChanges: 1 })
-    expect(open.guards).toBe(`Approved by a person, in spite of ${DELETES} 9 changes`)
-    expect(open.findings).toContain(`Not proved, so it waits; the rest was applied ${EMPTIED} 1 change `)
-    expect(open.findings).toContain('all that waits (1 change)')
-    const breaches = [MAX_DELETES, { ...GROUP_EMPTIED, decided: 'rejected' as const }]
-    const rejected = await sectionsOf({ ...parts, breaches, hold: 'rejected' })
-    expect(rejected.guards).toBe(open.guards)
-    expect(rejected.findings).toMatch(
-      /^Not proved, so it waits; the rest was applied \(rejected since\) group-emptied .*Approve all the same/,
-    )
-  })
-
-  test('that guards hold says what is no part of its plan, and how much is sent', async () => {
-    const parts = { ...BEYOND, run: 7, state: 'held', hold: 'open', holdRun: 7 } as const
-    const { guards, findings } = await sectionsOf({ ...parts, undecidedChanges: 9 })
-    expect(guards).toContain(`Held by ${DELETES} 9 changes`)
-    expect(guards).toContain('the whole plan (434 changes)')
-    expect(guards).toContain('the other 425 wait with them. Approved, all of it is sent')
-    expect(findings).toBe(`Not proved, so it is no part of this plan ${EMPTIED} 1 change`)
-  })
-
-  test.each([
-    [{ hold: 'open', undecidedChanges: 9 }, 'Approved, all of it is sent; rejected, nothing of it is.'],
-    [
-      { hold: 'open', holdExpiresAt: '2026-11-28T07:29:03.000Z' },
-      '; then only a new undo of run 3 asks again.',
-    ],
-    [{ hold: 'rejected' }, 'It was rejected, so nothing is put back.'],
-    [{ hold: 'expired' }, 'Nobody decided in time, so nothing was put back.'],
-    [{ hold: 'replaced' }, 'A later run ended this undo'],
-  ] as const)('that is an undo is decided on as a whole: %j', async (hold, sentence) => {
-    const parts = { ...BEYOND, breaches: [MAX_DELETES], run: 7, state: 'held', holdRun: 7, ...hold } as const
-    const { guards } = await sectionsOf({ ...parts, undo: { run: 3, part: {} } })
-    expect(guards).toContain(sentence)
-    expect(guards).not.toMatch(/next run|until it changes|newer run/)
-  })
-
-  test('of another hold is decided on there', async () => {
-    const run = runOf({
-      run: 8,
-      state: 'held',
-      holdRun: 7,
-      breaches: [MAX_DELETES],
-    })
-    const page = await textOf({ runs: [run] }, '/runs/8')
-    expect(page).toContain('decide there')
-    expect(page).not.toContain('/runs/8/approve')
-  })
-
-  test.each([
-    [{ hold: 'replaced', holdRun: 7 }, 9, 'held, then replaced', 'A newer run held something else', 9],
-    [{ hold: 'replaced', holdRun: 3 }, 3, 'held, then replaced', 'is of the whole sync and comes first', 3],
-    [{ hold: 'expired', holdRun: 7 }, 9, 'held, then expired', 'Nobody decided in time', 9],
-    [{ hold: 'closed', holdRun: 7 }, undefined, 'held, then closed', 'had nothing to hold', undefined],
-  ] as const)('whose hold is over says what became of it: %j', async (of, openHold, word, sentence, link) => {
-    const run = runOf({ ...of, run: 7, state: 'held', breaches: [MAX_DELETES] })
-    const page = await textOf({ runs: [run], openHold }, '/runs/7')
-    expect(page).toContain(sentence)
-    expect(page).toContain(word)
-    expect(page).not.toContain('/runs/7/approve')
-    if (link !== undefined) expect(page).toContain(`href="/runs/${link}"`)
-    expect(await textOf({ runs: [run] }, '/runs')).toContain(word)
-  })
-
-  test('that was rejected is approved by a form that overrules it', async () => {
-    const breaches = [
-      { ...MAX_DELETES, decided: 'rejected' },
-      { ...REBORN, decided: 'rejected' },
-    ] as const
-    const run = runOf({ run: 7, state: 'held', hold: 'rejected', holdRun: 7, breaches })
-    const page = await textOf({ runs: [run] }, '/runs/7')
-    for (const part of [
-      'Approve all the same',
-      'name="seen" value="rejected"',
-      'value="only:reborn"',
-      'value="part"',
+  test('that asks says what, why, and what each button does', async () => {
+    const page = await textOf({ runs: [runOf(ASKING)] }, '/runs/7')
+    for (const text of [
+      'needs approval',
+      '135 deletions of users need your approval, for 2 reasons',
+      'A guard stops the whole plan: nothing was sent.',
+      `container-emptied ${blockText(CONTAINER_EMPTIED)} 93 changes, blocked until an operator decides`,
+      `max-deletes-users ${blockText(MAX_DELETES)} 42 changes, stops the plan until an operator decides`,
     ])
-      expect(page).toContain(part)
-    expect(page).not.toContain('/runs/7/reject')
+      expect(words(page)).toContain(text)
+    expect(page).toContain('href="/runs/7?code=container-emptied#changes"')
+    expect(buttonsOf(page)).toEqual([
+      'approve code:container-emptied danger: Approve: delete 93 users',
+      'reject code:container-emptied: Reject: keep 93 users',
+      'approve code:max-deletes-users danger: Approve: delete 42 users',
+      'reject code:max-deletes-users: Reject: keep 42 users',
+      'approve all danger: Approve all: delete 135 users',
+      'reject all: Reject all: keep 135 users',
+    ])
+    for (const part of ['creates', 'updates', 'deletes', 'members'])
+      expect(page).toContain(`name="only" value="${part}"`)
+    expect(page).not.toMatch(/class="(badge )?good"/)
   })
 
-  test('that was approved and is not applied yet is taken back by a form', async () => {
-    const run = { state: 'held', hold: 'approved', holdRun: 7, breaches: [MAX_DELETES] } as const
-    const page = await textOf({ runs: [runOf({ run: 7, ...run, approvedWaiting: 3 })] }, '/runs/7')
-    expect(page).toContain('3 changes of it are not applied yet')
-    for (const part of ['action="/runs/7/reject"', 'name="seen" value="approved"'])
-      expect(page).toContain(part)
-    expect(page).not.toContain('/runs/7/approve')
-    expect(await textOf({ runs: [runOf({ run: 7, ...run })] }, '/runs/7')).not.toContain('/runs/7/reject')
+  test('that asks for one reason and applied the rest is decided by two buttons', async () => {
+    const open = { ...LEAVERS, 'set-members': 1 }
+    const blocks = [blockOf(GROUP_EMPTIED)]
+    const run = runOf({ ...ASKING, state: 'done', blocks, reasons: [reasonOf('group-emptied', open)], open })
+    const page = await textOf({ runs: [run] }, '/runs/7')
+    expect(words(page)).toContain('The rest of the plan was applied.')
+    expect(words(page)).not.toContain('A guard stops')
+    expect(buttonsOf(page)).toEqual([
+      'approve all danger: Approve: delete 93 users, update 2 groups, change the members of 1 group',
+      'reject all: Reject: leave out 96 changes',
+    ])
+  })
+
+  test('that asks about the same changes for several reasons is decided by two buttons', async () => {
+    const open = { 'delete-user': 42 }
+    const reasons = [reasonOf('max-deletes-users', open), reasonOf('source-shrunk-users', open)]
+    const page = await textOf({ runs: [runOf({ ...ASKING, reasons, open })] }, '/runs/7')
+    expect(words(page)).toContain('42 deletions of users need your approval, for 2 reasons')
+    expect(buttonsOf(page)).toEqual([
+      'approve all danger: Approve: delete 42 users',
+      'reject all: Reject: keep 42 users',
+    ])
+  })
+
+  test('that asks about some changes for several reasons does not promise to delete them for one', async () => {
+    const page = await textOf({ runs: [runOf({ ...ASKING, open: { 'delete-user': 100 } })] }, '/runs/7')
+    expect(buttonsOf(page).slice(0, 2)).toEqual([
+      'approve code:container-emptied danger: Approve this reason to delete 93 users',
+      'reject code:container-emptied: Reject: keep 93 users',
+    ])
+  })
+
+  test('that asks only about creates has no dangerous button', async () => {
+    const open = { 'create-user': 1 }
+    const blocks = [blockOf({ code: 'max-moved-ids', params: { users: 1, limit: 0 } })]
+    const counts = countsOf({ blocked: open })
+    const run = runOf({ ...ASKING, counts, blocks, reasons: [reasonOf('max-moved-ids', open)], open })
+    const page = await textOf({ runs: [run] }, '/runs/7')
+    expect(buttonsOf(page)).toEqual([
+      'approve all main: Approve: create 1 user',
+      'reject all: Reject: leave out 1 change',
+    ])
+    expect(page).not.toContain('class="danger"')
+  })
+
+  test('whose server is older offers to accept the server, and counts no changes', async () => {
+    const blocks = [blockOf(SERVER_NOT_NEWER, { until: 'read', asks: ['fact', 'server', 'x'], changes: 0 })]
+    const reasons = [{ ...reasonOf('server-not-newer', {}), isOpen: true }]
+    const page = await textOf({ runs: [runOf({ ...ASKING, blocks, reasons, open: {} })] }, '/runs/7')
+    expect(words(page)).toContain('the state of the server needs your approval')
+    expect(buttonsOf(page)).toEqual([
+      'approve all main: Approve: accept the state of the server',
+      'reject all: Reject',
+    ])
+    expect(page).not.toContain('0 changes')
   })
 
   test.each([
-    [
-      { state: 'held', hold: 'approved', holdRun: 7, breaches: [MAX_DELETES], approvedWaiting: 1 },
-      'Reject what is not applied yet',
-    ],
-    [{ state: 'held', hold: 'open', holdRun: 7, breaches: [MAX_DELETES] }, 'Approve'],
-    [
-      { state: 'held', hold: 'rejected', holdRun: 7, breaches: [{ ...MAX_DELETES, decided: 'rejected' }] },
-      'Approve all the same',
-    ],
-    [
-      {
-        mode: 'plan',
-        state: 'planned',
-        undo: { run: 3, part: {} },
-        counts: countsOf({ planned: { 'create-user': 1 } }),
-      },
-      'Put this back',
-    ],
-  ] as const)('is not decided by Enter in a field: %j', async (parts, button) => {
-    const page = await textOf({ runs: [runOf({ run: 7, ...parts })] }, '/runs/7')
-    const form = page.split('<form').find((each) => each.includes(`>${button}`))
-    expect(form).toContain('Recorded as done by <bdi>ada</bdi>.')
-    // Browsers press the first button on Enter.
-    expect(form?.match(/<button[^>]*>/)?.[0]).toBe('<button hidden formmethod="dialog" formnovalidate>')
+    [{ state: 'applying', finishedAt: null, reasons: [], open: {} }, false],
+    [{ state: 'failed' }, true],
+    [{ state: 'planned', mode: 'plan' }, true],
+  ] as const)('that applied nothing of the rest does not say so: %j', async (parts, isAsking) => {
+    const page = words(await textOf({ runs: [runOf({ ...ASKING, ...parts })] }, '/runs/7'))
+    expect(page.includes('need your approval')).toBe(isAsking)
+    expect(page).not.toMatch(/The rest of the plan was applied|A guard stops/)
+    // The reasons are shown all the same.
+    expect(page).toContain(blockText(CONTAINER_EMPTIED))
+  })
+
+  test('that repeats a question names the reason of the question', async () => {
+    const blocks = [blockOf({ code: 'asked', params: {} }, { changes: 42 })]
+    const run = runOf({ ...ASKING, blocks, reasons: [ASKING.reasons[1]], open: { 'delete-user': 42 } })
+    const page = await textOf({ runs: [run] }, '/runs/7')
+    expect(words(page)).toContain('max-deletes-users more deletes than the limit')
+    expect(page).toContain('href="/runs/7?code=asked#changes"')
+  })
+
+  test('that was decided in part says so, and has the rest decided', async () => {
+    const reasons = [
+      ASKING.reasons[0],
+      reasonOf('max-deletes-users', { 'delete-user': 42 }, { 'delete-user': 31 }),
+    ]
+    const run = runOf({ ...ASKING, reasons, open: { 'delete-user': 124 } })
+    const page = await textOf({ runs: [run] }, '/runs/7')
+    expect(words(page)).toContain('11 changes of it are decided already')
+    expect(buttonsOf(page).slice(-2)).toEqual([
+      'approve all danger: Approve all: delete 124 users',
+      'reject all: Reject all: keep 124 users',
+    ])
+  })
+
+  test('that was decided shows by whom, when and why, and can be decided again', async () => {
+    const reasons = ASKING.reasons.map((reason) => ({ ...reason, open: {}, isOpen: false }))
+    const decisions = [
+      decisionOf({
+        does: 'reject',
+        by: 'ana',
+        reason: 'on leave',
+        selection: { code: 'container-emptied' },
+        keys: 93,
+      }),
+      decisionOf({ keys: 42, started: 9, selection: { only: ['deletes'], ids: ['u1'] } }),
+    ]
+    const run = runOf({ ...ASKING, questions: 0, reasons, open: {}, decisions })
+    const page = await textOf({ runs: [run] }, '/runs/7')
+    expect(words(page)).toMatch(
+      /rejected by ana, 2026-11-21 07:29:03Z .{1,20}: container-emptied; 93 questions: on leave/,
+    )
+    expect(words(page)).toMatch(/approved by ada, .*: deletes, u1; 42 questions \(applied by run 9\)/)
+    expect(words(page)).toContain('Decide again')
+    expect(words(page)).not.toContain('need your approval')
+    expect(buttonsOf(page)).toContain('approve code:container-emptied danger: Approve: delete 93 users')
+    expect(buttonsOf(page).join()).not.toContain('approve all')
+  })
+
+  test('is not green where changes are rejected, and names the operator and the day', async () => {
+    const lastRejection = { run: 6, by: 'ana', at: '2026-11-20T07:29:03.000Z', reason: 'on leave' }
+    const counts = countsOf({ blocked: LEAVERS, rejected: { 'delete-user': 93 }, lastRejection })
+    const blocks = [blockOf({ code: 'rejected', params: {} }, { changes: 93 })]
+    for (const url of ['/runs/7', '/runs']) {
+      const page = await textOf({ runs: [runOf({ run: 7, counts, blocks })] }, url)
+      expect(words(page)).toContain('93 deletions of users are rejected (by ana on 2026-11-20: on leave)')
+      expect(page).not.toMatch(/class="(badge )?good"/)
+    }
+    expect(await textOf({ runs: [runOf({ run: 7 })] }, '/runs/7')).toContain('class="badge good"')
+  })
+
+  test('has its number of open questions in the list of runs', async () => {
+    const page = await textOf({ runs: [runOf(ASKING), runOf({ run: 6 })] }, '/runs')
+    expect(page).toContain('<a href="/runs/7#questions">95 open</a>')
+    expect(page.match(/ open</g)).toHaveLength(1)
+  })
+
+  test('is not decided by Enter in a field', async () => {
+    const putBack = { mode: 'plan', state: 'planned', undo: { run: 3, part: {} } } as const
+    const counts = countsOf({ planned: { 'create-user': 1 } })
+    for (const [parts, button] of [
+      [ASKING, 'id="decide"'],
+      [{ run: 7, ...putBack, counts }, '/put-back'],
+    ] as const) {
+      const page = await textOf({ runs: [runOf(parts)] }, '/runs/7')
+      const form = page.split('<form').find((each) => each.includes(button))
+      expect(form).toContain('Recorded as done by <bdi>ada</bdi>.')
+      // Browsers press the first button on Enter.
+      expect(form?.match(/<button[^>]*>/)?.[0]).toBe('<button hidden formmethod="dialog" formnovalidate>')
+    }
   })
 
   test.each([
-    [{ state: 'held', hold: 'open', holdRun: 7, breaches: [MAX_DELETES] }, 'held open 7 0'],
-    [{ state: 'done', hold: 'rejected', holdRun: 7, breaches: [GROUP_EMPTIED] }, 'done rejected 7 0'],
-    [{ state: 'held', hold: null, holdRun: 3, breaches: [MAX_DELETES] }, 'held  7 0'],
-  ] as const)('that waits for a person renews itself, by a script only: %j', async (parts, state) => {
-    const page = await textOf({ runs: [runOf({ run: 7, ...parts })], openHold: 7 }, '/runs/7')
+    [ASKING, 'held 95 0'],
+    [{ run: 7, decisions: [decisionOf()] }, 'done 0 1'],
+  ] as const)('that asks or was decided renews itself, by a script only: %#', async (parts, state) => {
+    const page = await textOf({ runs: [runOf(parts)] }, '/runs/7')
     expect(page).toMatch(new RegExp(`<main\\s[^>]*data-refresh="10"\\s+data-state="${state}"`))
     // Without a script, what is typed would be lost.
     expect(page).not.toContain('http-equiv="refresh"')
@@ -410,19 +493,11 @@ describe('a run', () => {
     expect(await offersUndo({ counts, mode: 'plan' })).toBe(false)
   })
 
-  test('whose server is behind offers to take the server as it is, and counts no changes', async () => {
-    const breaches = [SERVER_NOT_NEWER]
-    const run = runOf({ run: 7, hold: 'open', holdRun: 7, undecidedChanges: 0, breaches })
-    const page = await textOf({ runs: [run] }, '/runs/7')
-    expect(page).toContain('the state of this server')
-    expect(page).not.toContain('0 changes')
-  })
-
   test.each([
     ['none', 'The sync corp is not configured any more, so nothing can be decided'],
     ['other', 'The sync corp writes to another directory than this run did, so nothing can be decided'],
   ] as const)('of a sync that writes to %s is not decided on or undone', async (directoryNow, sentence) => {
-    const run = runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7, breaches: [MAX_DELETES] })
+    const run = runOf(ASKING)
     const undo = runOf({ run: 8, mode: 'plan', state: 'planned', undo: { run: 7, part: {} } })
     for (const url of ['/runs/7', '/runs/7/undo', '/runs/8']) {
       const page = await textOf({ runs: [run, undo], directoryNow }, url)
@@ -469,11 +544,89 @@ test.each([
   ['/runs/1.5', 'run must be a whole number.'],
   ['/runs/0', 'run must not be less than 1.'],
   ['/runs/7?op=none', 'op must be create-user, '],
+  ['/runs/7?code=none', 'code must be '],
   ['/syncs/corp/people', 'who is missing; it must be a text.'],
   [`/runs/7?search=${'x'.repeat(201)}`, 'search must not be longer than 200.'],
 ])('what is wrong with %s is said in words', async (url, sentence) => {
   const { get } = pagesOf({ runs: [runOf({ run: 7 })], syncs: [overviewOf()] })
   expect((await get(url)).json().message).toContain(sentence)
+})
+
+describe('the changes of a run', () => {
+  const CONTAINER = { ...CONTAINER_EMPTIED, until: 'decision' } as const
+  const facts = { since: '2026-11-26T07:00:00.000Z', until: '2026-11-30T07:00:00.000Z' }
+  const GRACE = { code: 'grace', params: {}, until: 'time', facts } as const
+  const changes = [
+    changeOf(createUser('new')),
+    { ...blocked(deleteUser('a b'), CONTAINER, GRACE), number: 1_000_000_000 },
+    {
+      ...blocked(deleteUser('kept'), { code: 'unreadable', params: { entries: 2 }, until: 'read' }),
+      number: 1_000_000_001,
+    },
+    { ...blocked(createUser('waits')), number: 1_000_000_002 },
+  ]
+  const shown = { runs: [runOf(ASKING)], changes }
+
+  test('show those that are blocked, with each reason, in one list with the others', async () => {
+    const page = await textOf(shown, '/runs/7')
+    const rows = page.split('<tr>').slice(2).map(words)
+    expect(rows).toHaveLength(4)
+    expect(rows[0]).toContain('applied')
+    expect(rows[1]).toContain(
+      'blockedcontainer-emptiedgrace absent since 2026-11-26 07:00:00Z; deleted after',
+    )
+    expect(rows[2]).toContain('unreadable')
+    expect(rows[3]).toContain('a guard stops the whole plan')
+    expect(words(page)).toContain('blocked (150)')
+    expect(page).toContain('<option value="container-emptied"')
+    const alone = words(await textOf(shown, '/runs/7/changes/1000000000'))
+    for (const text of ['Change B1 of run 7', blockText(CONTAINER_EMPTIED), 'absent since'])
+      expect(alone).toContain(text)
+  })
+
+  test('are selected to be decided where an approval lifts every reason', async () => {
+    const page = await textOf(shown, '/runs/7')
+    const boxes = [
+      ...page.matchAll(/<input\s+type="checkbox"\s+form="decide"\s+name="id"\s+value="([^"]*)"/g),
+    ]
+    expect(boxes.map(([, id]) => id)).toEqual(['a%20b', 'waits'])
+    expect(words(page)).toContain('Approve the selected')
+    for (const other of [{ directoryNow: 'other' }, { runs: [runOf({ run: 7 })] }] as const)
+      expect(await textOf({ ...shown, ...other }, '/runs/7')).not.toContain('form="decide"')
+  })
+
+  test('are filtered by reason, and the pages of the list keep the filter', async () => {
+    const many = Array.from({ length: 60 }, (_, nth) => ({
+      ...blocked(deleteUser(`u${nth}`), CONTAINER),
+      number: 1_000_000_000 + nth,
+    }))
+    const page = await textOf({ ...shown, changes: many }, '/runs/7?code=container-emptied&state=blocked')
+    expect(page).toContain(
+      'href="/runs/7?state=blocked&amp;code=container-emptied&amp;after=1000000049#changes"',
+    )
+    expect(page).toMatch(/<option value="container-emptied"\s+selected/)
+  })
+
+  test('have state and reasons in a download', async () => {
+    const { get } = pagesOf(shown)
+    const rows = parse((await get('/runs/7/changes.csv')).body, { columns: true, bom: true })
+    expect(rows).toMatchObject([
+      { state: 'applied', reasons: '', 'blocked because': '' },
+      {
+        id: 'a b',
+        state: 'blocked',
+        reasons: 'container-emptied\ngrace',
+        'blocked because': expect.stringMatching(/^20 users of .*\nabsent since 2026-11-26 /),
+      },
+      { state: 'blocked', reasons: 'unreadable' },
+      { state: 'blocked', reasons: '', 'blocked because': 'a guard stops the whole plan' },
+    ])
+    const json = (await get('/runs/7/changes.json')).json()
+    expect(json[1]).toMatchObject({
+      state: 'blocked',
+      reasons: [{ code: 'container-emptied' }, { code: 'grace' }],
+    })
+  })
 })
 
 test('an answer to a program does not rewrite its terminal', async () => {
@@ -490,13 +643,13 @@ test('an error about a run links to the run, unless there is none', async () => 
   expect(await page('/runs/9')).not.toContain('href="/runs/9"')
 })
 
-describe('what a person does', () => {
+describe('what an operator does', () => {
   const shown: Shown = {
     syncs: [overviewOf()],
     paused: { sync: 'corp', by: 'ada', reason: 'why', since: '2026-11-21T07:29:03.000Z' },
     quarantine: [quarantinedOf('a b')],
     runs: [
-      runOf({ run: 7, state: 'held', hold: 'open', holdRun: 7 }),
+      runOf({ run: 7, state: 'held', questions: 3, decisions: [decisionOf({ does: 'reject', by: 'bob' })] }),
       runOf({ run: 9, mode: 'plan', state: 'planned', undo: { run: 7, part: { kinds: ['user'] } } }),
     ],
   }
@@ -519,41 +672,28 @@ describe('what a person does', () => {
     [
       '/runs/7/approve',
       'what=all&by=ada&reason=',
-      ['approve', { run: 7, by: 'ada', reason: undefined, seen: 'open' }],
+      ['approve', { run: 7, by: 'ada', reason: undefined, isAll: true }],
       '/runs/7',
     ],
     [
       '/runs/7/approve',
-      'what=only%3Areborn&by=ada',
-      ['approve', { run: 7, by: 'ada', seen: 'open', only: ['reborn'] }],
-      '/runs/7',
-    ],
-    [
-      '/runs/7/approve',
-      'what=part&by=ada&names=deletes&kinds=user&kinds=group&ids=a%0D%0A+b%0D%0A',
-      [
-        'approve',
-        {
-          run: 7,
-          by: 'ada',
-          seen: 'open',
-          part: { names: ['deletes'], kinds: ['user', 'group'], ids: ['a', ' b'] },
-        },
-      ],
+      'what=code%3Acontainer-emptied&by=ada&seen=held+3+1&ids=',
+      ['approve', { run: 7, by: 'ada', code: 'container-emptied' }],
       '/runs/7',
     ],
     [
       '/runs/7/reject',
-      'what=all&by=ada&reason=no',
-      ['reject', { run: 7, by: 'ada', reason: 'no' }],
+      'what=code%3Amax-deletes-users&by=ada&reason=no',
+      ['reject', { run: 7, by: 'ada', reason: 'no', code: 'max-deletes-users' }],
       '/runs/7',
     ],
     [
       '/runs/7/approve',
-      'what=all&by=ada&seen=rejected',
-      ['approve', { run: 7, by: 'ada', reason: undefined, seen: 'rejected' }],
+      'what=part&by=ada&only=deletes&only=members&ids=a%0D%0A+b%0D%0A&id=c%2520d&id=a',
+      ['approve', { run: 7, by: 'ada', only: ['deletes', 'members'], ids: ['a', ' b', 'c d'] }],
       '/runs/7',
     ],
+    ['/runs/7/reject', 'what=part&by=ada&id=a', ['reject', { run: 7, by: 'ada', ids: ['a'] }], '/runs/7'],
     ['/runs/7/undo', 'by=ada', ['undo', { run: 7, part: {}, mode: 'plan', by: 'ada' }], '/runs/31'],
     [
       '/runs/9/put-back',
@@ -579,12 +719,33 @@ describe('what a person does', () => {
     [
       '/quarantine/release',
       'sync=corp&kind=user&id=a%2520b&by=ada',
-      ['release', { sync: 'corp', only: { users: ['a b'], groups: [] }, by: 'ada' }],
+      ['release', { sync: 'corp', scope: { users: ['a b'], groups: [] }, by: 'ada' }],
       '/quarantine?sync=corp',
     ],
   ])('%s with %s', async (url, form, wanted, location) => {
     const answer = await post(url, form)
     expect(answer).toMatchObject({ status: 303, location, asked: [wanted] })
+  })
+
+  test('leads to the run that applies an approval', async () => {
+    const { app } = pagesOf({ ...shown, started: 33 })
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', ...BEARER }
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/runs/7/approve',
+      payload: 'what=all&by=ada',
+      headers,
+    })
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/runs/33'])
+  })
+
+  test.each([
+    ['held 9 1', 'The open questions of run 7 changed since this page was loaded'],
+    ['held 3 0', 'Run 7 was rejected by bob at 2026-11-21 07:29:03Z since this page was loaded'],
+  ])('decides nothing on a page that showed "%s" before', async (seen, sentence) => {
+    const answer = await post('/runs/7/approve', `what=code%3Acontainer-emptied&by=ada&seen=${seen}`)
+    expect([answer.status, answer.asked]).toEqual([400, []])
+    expect(answer.body).toContain(sentence)
   })
 
   test.each([
@@ -634,13 +795,25 @@ describe('what a person does', () => {
     ['nobody says who resumes', '/syncs/corp/resume', '', 'Give your name'],
     ['nobody says who releases', '/quarantine/release', 'all=yes', 'Give your name'],
     ['nobody sees the name', '/syncs/corp/pause', 'by=%E2%80%8B+%E2%80%AE', 'Give your name'],
-    ['a part is rejected', '/runs/7/reject', 'what=part&by=ada', 'is approved, not rejected'],
-    ['a part is named and not chosen', '/runs/7/approve', 'what=all&by=ada&names=updates', 'and not chosen'],
-    ['a part is named and all rejected', '/runs/7/reject', 'what=all&by=ada&kinds=user', 'and not chosen'],
+    [
+      'a part is named and not chosen',
+      '/runs/7/approve',
+      'what=all&by=ada&only=updates',
+      'A part is selected',
+    ],
+    ['an id is selected beside all', '/runs/7/reject', 'what=all&by=ada&id=a', 'A part is selected'],
+    [
+      'an id is named beside a reason',
+      '/runs/7/approve',
+      'what=code:grace&by=ada&ids=a',
+      'A part is selected',
+    ],
     ['no part is chosen', '/runs/7/approve', 'what=part&by=ada&ids=%0A', 'Say which part'],
-    ['the choice is empty', '/runs/7/approve', 'what=&by=ada', 'what must be all, part, or only:'],
-    ['nothing is chosen to approve', '/runs/7/approve', 'by=ada', 'what must be all, part, or only:'],
-    ['nothing is chosen to reject', '/runs/7/reject', 'by=ada', 'what must be all, part, or only:'],
+    ['an unknown part is chosen', '/runs/7/approve', 'what=part&by=ada&only=delete', 'only'],
+    ['the choice is empty', '/runs/7/approve', 'what=&by=ada', 'what must be all, part, or code:'],
+    ['the reason is unknown', '/runs/7/approve', 'what=code:none&by=ada', 'what must be all, part, or code:'],
+    ['nothing is chosen to approve', '/runs/7/approve', 'by=ada', 'what must be all, part, or code:'],
+    ['nothing is chosen to reject', '/runs/7/reject', 'by=ada', 'what must be all, part, or code:'],
     ['the reason is too long', '/runs/7/approve', `what=all&by=ada&reason=${'x'.repeat(501)}`, 'reason'],
     ['it is no plan of an undo', '/runs/7/put-back', 'by=ada', 'is no plan of an undo'],
     ['an id is not encoded', '/quarantine/release', 'kind=user&id=%25', 'id'],

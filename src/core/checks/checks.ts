@@ -1,0 +1,68 @@
+import { asked } from './asked.ts'
+import type { Check } from './check.ts'
+import { configurationChanged } from './configuration-changed.ts'
+import { containerEmptied } from './container-emptied.ts'
+import { emptyDirectory } from './empty-directory.ts'
+import { firstContact } from './first-contact.ts'
+import { grace } from './grace.ts'
+import { groupEmptied } from './group-emptied.ts'
+import { maxDeletesPerDay } from './max-deletes-per-day.ts'
+import { maxDeletes } from './max-deletes.ts'
+import { maxMovedIds } from './max-moved-ids.ts'
+import { maxUpdates } from './max-updates.ts'
+import { minSourceUsers } from './min-source-users.ts'
+import { notPersisted } from './not-persisted.ts'
+import { policy } from './policy.ts'
+import { protect } from './protected.ts'
+import { quarantine } from './quarantine.ts'
+import { recentlyDeleted } from './recently-deleted.ts'
+import { rejected } from './rejected.ts'
+import { removalsNotConfirmed } from './removals-not-confirmed.ts'
+import type { RunFacts } from './run-facts.ts'
+import { seenAgain } from './seen-again.ts'
+import { serverNotNewer } from './server-not-newer.ts'
+import { sourceShrunk } from './source-shrunk.ts'
+import { undoDeletes } from './undo-deletes.ts'
+import { unreadable } from './unreadable.ts'
+
+type Checks = readonly Check<RunFacts>[]
+
+/** A change may be made at all. */
+export const RULES: Checks = [rejected, policy, protect, unreadable, grace]
+
+/** What the read shows of some changes is suspicious. */
+export const ANOMALIES: Checks = [
+  seenAgain,
+  serverNotNewer,
+  containerEmptied,
+  groupEmptied,
+  removalsNotConfirmed,
+  recentlyDeleted,
+]
+
+/**
+ * What the service does not take: of the changes as they would be sent, because the other checks may leave a part of
+ * one, which is another change.
+ */
+export const REFUSALS: Checks = [quarantine, notPersisted]
+
+/** Limits of the whole plan. */
+export const GUARDS: Checks = [
+  asked,
+  firstContact,
+  minSourceUsers,
+  emptyDirectory,
+  sourceShrunk,
+  maxDeletes,
+  maxDeletesPerDay,
+  maxUpdates,
+  configurationChanged,
+  maxMovedIds,
+]
+
+/** Lists and policy are about what the sync takes from its source: an undo ignores them, and has decisions of its own. */
+export const RULES_OF_UNDO: Checks = [rejected]
+
+export function guardsOfUndo(run: number): Checks {
+  return [asked, emptyDirectory, maxDeletes, maxDeletesPerDay, maxUpdates, maxMovedIds, undoDeletes(run)]
+}

@@ -1,0 +1,70 @@
+import type { Kind } from '../entries/entry.ts'
+import { forEachInSteps, type Steps } from '../../base/steps.ts'
+import { deleteOf, type Key, KeySet, keyText, wholeOf } from '../keys.ts'
+import { isDeletedLater } from './deleted-later.ts'
+import type { Check, Moment } from './check.ts'
+import type { Delay } from '../block.ts'
+import { untilConfirmed, untilDue } from './delay.ts'
+import type { RunFacts } from './run-facts.ts'
+import type { Absence, States } from './states.ts'
+
+/**
+ * An entry is deleted when it was absent for the grace period; its user leaves the groups at once. Where the server's
+ * replication state is unknown, a second read has to lack the entry before anything of it is done.
+ */
+export const grace: Check<RunFacts> = {
+  name: 'grace',
+  next: nextAbsences,
+  *judge({ wanted, grace: rule, states, now }) {
+    const [graceKeys, unconfirmed] = [new KeySet(), new KeySet()]
+    const delays = new Map<string, Delay>()
+    for (const kind of ['user', 'group'] as const)
+      yield* forEachInSteps(wanted.absent[kind], (id) => {
+        const absence = states.grace?.[kind].get(id) ?? { since: now, reads: 0 }
+        const [confirming, waiting] = [untilConfirmed(rule, absence, now), untilDue(rule, kind, absence, now)]
+        const key = confirming === undefined ? deleteOf(kind, id) : wholeOf(deleteOf(kind, id))
+        const delay = confirming ?? waiting
+        if (delay === undefined) return
+        delays.set(keyText(key), delay)
+        if (confirming === undefined) graceKeys.add(key)
+        else unconfirmed.add(key)
+      })
+    const of = (key: Key): Delay | undefined => delays.get(keyText(key))
+    return [
+      { code: 'grace', params: {}, until: 'time', keys: graceKeys, of },
+      { code: 'absence-unconfirmed', params: {}, until: 'time', keys: unconfirmed, of },
+    ]
+  },
+}
+
+const LONGEST_MS = 90 * 24 * 60 * 60 * 1000
+
+/** Since when entries are absent: with the plan who is there again, at the end of a run who is missing. */
+function* nextAbsences(facts: RunFacts, moment: Moment): Steps<Partial<States>> {
+  const { wanted, states, rechecks, now } = facts
+  const next = { user: new Map<string, Absence>(), group: new Map<string, Absence>() }
+  for (const kind of ['user', 'group'] as const) {
+    const before = states.grace?.[kind] ?? new Map<string, Absence>()
+    const isBack = (id: string): boolean =>
+      wanted.snapshots.source.seen[kind].has(id) || rechecks.entries[kind].get(id) === 'present'
+    if (moment.at === 'begun')
+      yield* forEachInSteps(before, ([id, absence]) => !isBack(id) && next[kind].set(id, absence))
+    else {
+      // The directory's list may lack an entry once; one that was deleted by hand is forgotten some day.
+      const isForgotten = ({ since }: Absence): boolean => now.getTime() - since.getTime() > LONGEST_MS
+      yield* forEachInSteps(before, ([id, absence]) => {
+        const isOut = moment.deleted[kind].has(id) || isBack(id) || isForgotten(absence)
+        if (!isOut && !wanted.isThere(kind, id)) next[kind].set(id, absence)
+      })
+      yield* forEachInSteps(wanted.absent[kind], (id) => {
+        if (moment.deleted[kind].has(id) || isBack(id)) return
+        const known = before.get(id)
+        const { since, reads } = known ?? { since: now, reads: 0 }
+        if (isDeletedLater(facts, kind, id)) next[kind].set(id, { since, reads: reads + 1 })
+        else if (known !== undefined) next[kind].set(id, known)
+      })
+    }
+  }
+  const isSame = (kind: Kind): boolean => next[kind].size === (states.grace?.[kind].size ?? 0)
+  return moment.at === 'begun' && isSame('user') && isSame('group') ? {} : { grace: next }
+}

@@ -1,0 +1,46 @@
+import type { Steps } from '../../base/steps.ts'
+import type { Kind } from '../entries/entry.ts'
+import { forEachKey, union } from '../keys.ts'
+import type { Check } from './check.ts'
+import type { Block } from '../block.ts'
+import type { RunFacts } from './run-facts.ts'
+import { deletesIn } from './tally.ts'
+
+/** The source lost many entries since the last complete run, so every delete of this plan needs approval. */
+export const sourceShrunk: Check<RunFacts> = {
+  name: 'source-shrunk',
+  *judge(facts) {
+    const { states, limits, wanted, blocks } = facts
+    const deletes = yield* deletesIn(facts)
+    const keys = union([deletes.users.keys, deletes.groups.keys, deletes.memberships.keys])
+    if (
+      states.size === undefined ||
+      deletes.users.count + deletes.groups.count + deletes.memberships.count === 0
+    )
+      return []
+    const found: Block[] = []
+    for (const kind of ['users', 'groups'] as const) {
+      const before = states.size[kind]
+      const entry = kind === 'users' ? 'user' : 'group'
+      const now = wanted.snapshots.source.seen[entry].size + (yield* countDoubted(blocks, entry))
+      if (before === 0 || (before - now) * 100 <= before * limits.maxSourceShrinkPercent) continue
+      const params = { kind, now, before, limit: limits.maxSourceShrinkPercent }
+      found.push({ code: `source-shrunk-${kind}`, params, stops: 'plan', until: 'decision', keys })
+    }
+    return found
+  },
+}
+
+/** The absent entries that the source may not have lost: something found the read suspicious for them. */
+function* countDoubted(blocks: readonly Block[], kind: Kind): Steps<number> {
+  const ids = new Set<string>()
+  for (const { keys, until, code } of blocks) {
+    const isDoubt =
+      until === 'read' || code === 'absence-unconfirmed' || (until === 'decision' && code !== 'rejected')
+    if (isDoubt)
+      yield* forEachKey(keys, ([of, id, field]) => {
+        if (of === kind && (field === 'leave' || field === 'delete')) ids.add(id)
+      })
+  }
+  return ids.size
+}

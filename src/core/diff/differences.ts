@@ -1,0 +1,285 @@
+import type { DiffRules } from './rules.ts'
+import type { DirectoryUser, GroupEntry, Kind, UserEntry } from '../entries/entry.ts'
+import { canonicalEmail, canonicalName, isSameEmail } from '../entries/normalize.ts'
+import type { DirectorySnapshot, SourceSnapshot } from '../entries/snapshot.ts'
+import { differingIds } from '../entries/users.ts'
+import { createOf, deleteOf, type Field, type Key, type Keys, leaveOf } from '../keys.ts'
+import type { Selection } from '../plan/selection.ts'
+import { mayHaveEmail } from './rules.ts'
+import type { EmailConflicts } from './emails.ts'
+import type { MemberDifference } from './members.ts'
+
+export interface Snapshots {
+  readonly source: SourceSnapshot
+  readonly directory: DirectorySnapshot
+}
+
+const NO_MEMBERS: MemberDifference = { added: [], removed: [] }
+
+/** An e-mail that changes hands, and what frees it. */
+export interface Transfer {
+  readonly key: Key
+  readonly needs: readonly Key[]
+}
+
+/** Every difference between source and directory, whatever policy and decisions say about it. */
+export class Differences implements Keys {
+  readonly snapshots: Snapshots
+  readonly rules: DiffRules
+  readonly selections: Readonly<Record<Kind, Selection>>
+  /** Ids of the directory that the source lacks, without excluded ones. */
+  readonly absent: Readonly<Record<Kind, ReadonlySet<string>>>
+  readonly emails: EmailConflicts
+  /** Users in both whose values differ. */
+  readonly updates: readonly string[]
+  /** Users of whom nothing is written, because their e-mail may not be. */
+  readonly unwritable: ReadonlySet<string>
+  /** Of groups that stay or come, where members differ; of absent ones, the absent users among their members. */
+  readonly members: ReadonlyMap<string, MemberDifference>
+  /** The same with `membership: report`: no changes, but notices. */
+  readonly reported: ReadonlyMap<string, MemberDifference>
+
+  constructor(
+    parts: Compared &
+      Pick<Differences, 'absent' | 'emails' | 'updates' | 'unwritable' | 'members' | 'reported'>,
+  ) {
+    this.snapshots = parts.snapshots
+    this.rules = parts.rules
+    this.selections = parts.selections
+    this.absent = parts.absent
+    this.emails = parts.emails
+    this.updates = parts.updates
+    this.unwritable = parts.unwritable
+    this.members = parts.members
+    this.reported = parts.reported
+  }
+
+  isExcluded(kind: Kind, id: string): boolean {
+    return isExcluded(this, kind, id)
+  }
+
+  /** Whether the entry is there, but this run cannot say what it should be. */
+  isUnjudged(kind: Kind, id: string): boolean {
+    const { source } = this.snapshots
+    const entries = kind === 'user' ? source.users : source.groups
+    return this.isExcluded(kind, id) || (source.seen[kind].has(id) && !entries.has(id))
+  }
+
+  isThere(kind: Kind, id: string): boolean {
+    const { directory } = this.snapshots
+    return (kind === 'user' ? directory.users : directory.groups).has(id)
+  }
+
+  /** The user of the source as it is to be written. */
+  wantedUser(id: string): UserEntry | undefined {
+    return wantedUser(this, id)
+  }
+
+  wantedGroup(id: string): GroupEntry | undefined {
+    return this.isExcluded('group', id) ? undefined : this.snapshots.source.groups.get(id)
+  }
+
+  /** The wanted value of a field that differs, as the source spells it. */
+  valueOf(kind: Kind, id: string, field: 'name' | 'email'): string | undefined {
+    if (kind === 'group') return field === 'name' ? this.#otherGroupName(id) : undefined
+    const want = this.wantedUser(id)
+    if (want === undefined) return undefined
+    const have = this.snapshots.directory.users.get(id)
+    return field === 'name' ? otherName(want, have) : this.#otherEmail(want, have)
+  }
+
+  keyOfValue(kind: Kind, id: string, field: 'name' | 'email'): Key | undefined {
+    const value = this.valueOf(kind, id, field)
+    return value === undefined ? undefined : [kind, id, field, canonicalOf(field, value)]
+  }
+
+  has([kind, id, field, value]: Key): boolean {
+    switch (field) {
+      case 'create':
+        return !this.isThere(kind, id) && this.#isWanted(kind, id)
+      case 'leave':
+        return kind === 'user' && this.absent.user.has(id)
+      case 'delete':
+        return this.absent[kind].has(id)
+      case 'name':
+      case 'email': {
+        const wanted = this.valueOf(kind, id, field)
+        return wanted !== undefined && canonicalOf(field, wanted) === value
+      }
+      case '+member':
+        return includesSorted(this.members.get(id)?.added ?? [], value!)
+      case '-member':
+        return includesSorted(this.members.get(id)?.removed ?? [], value!)
+    }
+  }
+
+  *of(kind: Kind, field: Field): Generator<Key | undefined, void> {
+    switch (field) {
+      case 'leave':
+      case 'delete':
+        if (field === 'delete' || kind === 'user') for (const id of this.absent[kind]) yield [kind, id, field]
+        return
+      case '+member':
+      case '-member':
+        if (kind === 'group')
+          for (const id of this.members.keys()) {
+            yield undefined
+            yield* this.membersOf(id, field)
+          }
+        return
+      case 'create':
+        for (const id of this.#newIds(kind))
+          yield id !== undefined && this.#isWanted(kind, id) ? createOf(kind, id) : undefined
+        return
+      case 'name':
+      case 'email':
+        yield* this.#valuesOf(kind, field)
+    }
+  }
+
+  *#valuesOf(kind: Kind, field: 'name' | 'email'): Generator<Key | undefined, void> {
+    const groups = this.snapshots.source.groups.keys()
+    for (const ids of kind === 'user' ? [this.updates, this.#newIds(kind)] : [groups])
+      for (const id of ids) yield id === undefined ? id : this.keyOfValue(kind, id, field)
+  }
+
+  /** Of one entry; of a user without its memberships. */
+  *keysOf(kind: Kind, id: string): Generator<Key, void> {
+    for (const field of ['create', 'leave', 'delete'] as const) {
+      const key: Key = [kind, id, field]
+      if (this.has(key)) yield key
+    }
+    for (const field of ['name', 'email'] as const) {
+      const key = this.keyOfValue(kind, id, field)
+      if (key !== undefined) yield key
+    }
+    if (kind === 'user') return
+    yield* this.membersOf(id, '+member')
+    yield* this.membersOf(id, '-member')
+  }
+
+  *membersOf(group: string, field: '+member' | '-member'): Generator<Key, void> {
+    const { added, removed } = this.members.get(group) ?? NO_MEMBERS
+    for (const member of field === '+member' ? added : removed) yield ['group', group, field, member]
+  }
+
+  /** What must be done first; a need that is no difference of this run is unmet. */
+  needsOf(key: Key): readonly Key[] {
+    const [kind, id, field, value] = key
+    switch (field) {
+      case 'create':
+      case 'leave':
+        return []
+      case 'delete':
+        return kind === 'user' ? [leaveOf(id)] : []
+      case 'name':
+        return this.ownNeedsOf(key)
+      case 'email':
+        return [...this.ownNeedsOf(key), ...this.#freeing(id, value!)]
+      case '+member':
+        return [...this.ownNeedsOf(key), ...this.#createOf('user', value!)]
+      case '-member':
+        return this.absent.user.has(value!) ? [leaveOf(value!)] : []
+    }
+  }
+
+  /** The create of an entry, which its values and members need. */
+  ownNeedsOf([kind, id]: Key): readonly Key[] {
+    return this.#createOf(kind, id)
+  }
+
+  /** The e-mails that change hands, with what frees them. */
+  *transfers(): Generator<Transfer | undefined, void> {
+    for (const [email, { owner }] of this.emails) {
+      const key: Key = ['user', owner ?? '', 'email', email]
+      const needs = owner === undefined ? [] : this.#freeing(owner, email)
+      yield needs.length > 0 && this.has(key) ? { key, needs } : undefined
+    }
+  }
+
+  /** What each holder of an e-mail has to do before the user gets it. To keep the e-mail is no difference: unmet. */
+  #freeing(id: string, email: string): readonly Key[] {
+    const conflict = this.emails.get(email)
+    if (conflict === undefined) return []
+    const others = conflict.holders.filter((holder) => holder !== id)
+    return others.map((holder) => {
+      if (this.absent.user.has(holder)) return deleteOf('user', holder)
+      return ['user', holder, 'email', canonicalEmail(this.wantedUser(holder)?.email ?? email)] as const
+    })
+  }
+
+  #isWanted(kind: Kind, id: string): boolean {
+    if (this.isExcluded(kind, id)) return false
+    const { users, groups } = this.snapshots.source
+    return kind === 'user' ? users.has(id) && !this.unwritable.has(id) : groups.has(id)
+  }
+
+  #createOf(kind: Kind, id: string): readonly Key[] {
+    return this.isThere(kind, id) ? [] : [createOf(kind, id)]
+  }
+
+  /** The name of a new group is part of its create. */
+  #otherGroupName(id: string): string | undefined {
+    const want = this.wantedGroup(id)
+    const have = this.snapshots.directory.groups.get(id)
+    if (want === undefined || have === undefined) return undefined
+    return canonicalName(want.name) === canonicalName(have.name) ? undefined : want.name
+  }
+
+  #otherEmail({ id, email }: UserEntry, have: DirectoryUser | undefined): string | undefined {
+    if (email === undefined || (have !== undefined && isSameEmail(email, have.email))) return undefined
+    const conflict = this.emails.get(canonicalEmail(email))
+    return conflict === undefined || conflict.owner === id ? email : undefined
+  }
+
+  *#newIds(kind: Kind): Generator<string | undefined, void> {
+    const { source, directory } = this.snapshots
+    const ids =
+      kind === 'group'
+        ? source.groups.keys()
+        : differingIds({ source: source.users, directory: directory.users }, 'source')
+    for (const id of ids) yield this.isThere(kind, id) ? undefined : id
+  }
+}
+
+function canonicalOf(field: 'name' | 'email', value: string): string {
+  return field === 'name' ? canonicalName(value) : canonicalEmail(value)
+}
+
+export interface Compared {
+  readonly snapshots: Snapshots
+  readonly rules: DiffRules
+  readonly selections: Readonly<Record<Kind, Selection>>
+}
+
+export function isExcluded({ snapshots: { source }, selections }: Compared, kind: Kind, id: string): boolean {
+  const selection = selections[kind]
+  if (selection.isAll) return false
+  const entry = kind === 'user' ? source.users.get(id) : source.groups.get(id)
+  return selection.excludedBy(id, entry?.from) !== undefined
+}
+
+/** Without its e-mail where that may not be written; `undefined` where then nothing of the user may be. */
+export function wantedUser(scope: Compared, id: string): UserEntry | undefined {
+  const { snapshots, rules } = scope
+  const want = snapshots.source.users.get(id)
+  if (want === undefined || isExcluded(scope, 'user', id)) return undefined
+  if (want.email === undefined || mayHaveEmail(want.email, snapshots.directory.users.get(id), rules))
+    return want
+  return rules.dropBadEmails === true ? { ...want, email: undefined } : undefined
+}
+
+function otherName({ name }: UserEntry, have: DirectoryUser | undefined): string | undefined {
+  if (name === undefined) return undefined
+  return have !== undefined && canonicalName(name) === canonicalName(have.name ?? '') ? undefined : name
+}
+
+function includesSorted(sorted: readonly string[], id: string): boolean {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (sorted[middle]! < id) low = middle + 1
+    else high = middle
+  }
+  return sorted[low] === id
+}

@@ -1,0 +1,29 @@
+import type { Membership, Policy } from '../plan/policy.ts'
+import type { EntryRules } from '../plan/selection.ts'
+import { addressFault } from '../entries/address.ts'
+import type { DirectoryUser } from '../entries/entry.ts'
+import { isInDomains, isSameEmail } from '../entries/normalize.ts'
+
+export interface DiffRules {
+  /** Decides only which e-mails are claimed: the check `policy` blocks what it forbids. */
+  readonly policy: Policy
+  readonly membership: Membership
+  /** If empty, every domain is allowed. */
+  readonly allowedDomains: readonly string[]
+  /** Whether a user with an invalid e-mail, or one of another domain, is written without it. Default false. */
+  readonly dropBadEmails?: boolean
+  /** Whether an e-mail may have several users. Default `unique`. */
+  readonly emails?: 'unique' | 'shared'
+  readonly entries?: EntryRules | undefined
+}
+
+/** An e-mail that the directory already has may stay, whatever its domain. */
+export function mayHaveEmail(
+  email: string,
+  have: DirectoryUser | undefined,
+  { allowedDomains, dropBadEmails = false }: Pick<DiffRules, 'allowedDomains' | 'dropBadEmails'>,
+): boolean {
+  if (have !== undefined && isSameEmail(email, have.email)) return true
+  if (dropBadEmails) return addressFault(email, allowedDomains) === undefined
+  return allowedDomains.length === 0 || isInDomains(email, allowedDomains)
+}

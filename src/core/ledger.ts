@@ -1,0 +1,88 @@
+import { copyInSteps, forEachInSteps, type Steps } from '../base/steps.ts'
+import type { Block } from './block.ts'
+import { type Approval, isRepeating, type Ledger } from './decisions.ts'
+import type { Facts } from './checks/check.ts'
+import { forEachKey, isMember, type Key, keyText, parseKey, wholeOf } from './keys.ts'
+
+/** Without approvals that no run used in time: their questions are open again. */
+export function* withoutExpired(ledger: Ledger, now: Date, expireAfterMs: number): Steps<Ledger> {
+  if (ledger.approvals.size === 0) return ledger
+  const approvals = new Map<string, Approval>()
+  yield* forEachInSteps(ledger.approvals, ([text, approval]) => {
+    if (approval.isUsed || now.getTime() - approval.at.getTime() <= expireAfterMs)
+      approvals.set(text, approval)
+  })
+  return { ...ledger, approvals }
+}
+
+/** The questions after a run asked: the keys of blocks that only an operator ends, or the facts that they name. */
+export function* asking(
+  ledger: Ledger,
+  blocks: readonly Block[],
+  isInScope: (key: Key) => boolean,
+): Steps<Ledger> {
+  const questions = yield* copyInSteps(ledger.questions)
+  const ask = (text: string, code: string): void => {
+    const codes = questions.get(text)
+    if (codes?.has(code) !== true) questions.set(text, new Set([...(codes ?? []), code]))
+  }
+  for (const block of blocks) {
+    if (block.asks !== undefined) ask(keyText(block.asks), block.code)
+    else if (block.until === 'decision' && !isRepeating(block))
+      yield* forEachKey(block.keys, (key) => isInScope(key) && ask(keyText(key), block.code))
+  }
+  return { ...ledger, questions }
+}
+
+/**
+ * What is decided for good after a run applied: the questions and approvals of changes that were made, and the approvals
+ * of entries that a recheck found.
+ *
+ * @param done the keys of the changes that were made
+ */
+export function* afterApplying(ledger: Ledger, facts: Facts, done: Iterable<Key>): Steps<Ledger> {
+  const questions = yield* copyInSteps(ledger.questions)
+  const approvals = new Map<string, Approval>()
+  const again = facts.blocks.filter(({ code }) => code === 'seen-again')
+  yield* forEachInSteps(ledger.approvals, ([text, approval]) => {
+    const key = parseKey(text)
+    if (key !== undefined && again.some(({ keys }) => keys.has(wholeOf(key)))) return
+    const isUsed = approval.isUsed || (key !== undefined && facts.left.has(key))
+    approvals.set(text, isUsed === approval.isUsed ? approval : { ...approval, isUsed })
+  })
+  yield* forEachInSteps(done, (key) => {
+    for (const text of [keyText(key), keyText(wholeOf(key))]) {
+      questions.delete(text)
+      approvals.delete(text)
+    }
+  })
+  return { ...ledger, questions, approvals }
+}
+
+/** What is left after a complete run: nothing about keys that it does not want, and that it could judge. */
+export function* afterCompleteRun(ledger: Ledger, { wanted, found }: Facts): Steps<Ledger> {
+  const facts = new Set(found.flatMap(({ asks }) => (asks === undefined ? [] : [keyText(asks)])))
+  const isWanted = (text: string): boolean => {
+    const key = parseKey(text)
+    if (key === undefined) return facts.has(text)
+    const [kind, id, field, value] = key
+    if (wanted.has(key) || wanted.isUnjudged(kind, id)) return true
+    return isMember(field) && wanted.isUnjudged('user', value!)
+  }
+  return {
+    questions: yield* kept(ledger.questions, isWanted),
+    approvals: yield* kept(ledger.approvals, isWanted),
+    rejections: yield* kept(ledger.rejections, isWanted),
+  }
+}
+
+function* kept<T>(
+  all: ReadonlyMap<string, T>,
+  test: (text: string) => boolean,
+): Steps<ReadonlyMap<string, T>> {
+  const left = new Map<string, T>()
+  yield* forEachInSteps(all, ([text, value]) => {
+    if (test(text)) left.set(text, value)
+  })
+  return left
+}

@@ -1,0 +1,271 @@
+import { listAt } from '../base/lists.ts'
+import { byCodeUnit } from '../base/order.ts'
+import { filterInSteps, forEachInSteps, forEachOfSizeInSteps, type Steps } from '../base/steps.ts'
+import type { Kind } from './entries/entry.ts'
+import { unionInSteps } from './entries/sorting.ts'
+import { createOf, deleteOf, type Field, forEachKey, type Key } from './keys.ts'
+import {
+  type Change,
+  type CreateGroup,
+  type CreateUser,
+  type DeleteGroup,
+  type DeleteReason,
+  fingerprint,
+  kindOf,
+  type Op,
+  type SetMembers,
+  type Takes,
+  type UpdateGroup,
+  type UpdateUser,
+} from './plan/change.ts'
+import { type Phase, PlannedChanges, type UserOp } from './plan/changes.ts'
+import type { PlanKeys } from './without.ts'
+
+type WhyDeleted = (kind: Kind, id: string) => DeleteReason
+
+/** The requests for what is left: needs first, circles of e-mails and what needs them last. */
+export function* order(left: PlanKeys, whyDeleted: WhyDeleted): Steps<PlannedChanges> {
+  const make = yield* createChanges(left, whyDeleted)
+  const { transfers } = make
+  const changes = new PlannedChanges((op, id) => make.ofUser(op, id))
+  const add = (change: Change, phase: Phase, removes = 0): void => {
+    changes.add({ change, phase, fingerprint: fingerprint(change), removes })
+  }
+  yield* forEachKey(left.of('user', 'create'), ([, id]) => {
+    const change = make.createUser(id)
+    add(change, change.takes === undefined ? 'users' : 'take-emails')
+  })
+  yield* forEachInSteps(left.wanted.updates, (id) => {
+    const change = make.updateUser(id)
+    if (change === undefined) return
+    const phase = change.takes !== undefined ? 'take-emails' : transfers.frees(id) ? 'free-emails' : 'users'
+    add(change, phase)
+  })
+  yield* forEachKey(left.of('user', 'delete'), ([, id]) => {
+    add(make.deleteUser(id), transfers.frees(id) ? 'free-emails' : 'delete-users', 1)
+  })
+  yield* forEachKey(left.of('group', 'create'), ([, id]) => add(make.createGroup(id), 'groups'))
+  yield* forEachKey(left.of('group', 'name'), ([, id]) => add(make.updateGroup(id), 'groups'))
+  yield* forEachKey(left.of('group', 'delete'), ([, id]) => add(make.deleteGroup(id), 'delete-groups', 1))
+  const sizes = ([id]: readonly [string, unknown]) =>
+    left.wanted.snapshots.source.groups.get(id)?.members.length ?? 0
+  yield* forEachOfSizeInSteps(left.wanted.members, sizes, function* ([id]) {
+    const found = yield* make.setMembers(id)
+    if (found !== undefined) add(found.change, 'members', found.removes)
+  })
+  yield* changes.order()
+  return changes
+}
+
+export function* createChanges(left: PlanKeys, whyDeleted: WhyDeleted): Steps<Changes> {
+  const changes = new Changes(left, yield* findTransfers(left), whyDeleted)
+  yield* changes.findGroups()
+  return changes
+}
+
+/** E-mails that change hands in this plan. */
+interface Transfers {
+  /** Of the user that gets an e-mail. */
+  takesOf(id: string): Takes | undefined
+  /** Whether the user gives up an e-mail that another one gets, and gets none itself. */
+  frees(id: string): boolean
+  /** Of a created user, the deleted one with its e-mail, and the other way round: probably the same user. */
+  oldIdOf(id: string): string | undefined
+  newIdOf(id: string): string | undefined
+}
+
+function* findTransfers(left: PlanKeys): Steps<Transfers> {
+  const holders = new Map<string, readonly Key[]>()
+  const freeing = new Set<string>()
+  const [oldIds, newIds] = [new Map<string, string>(), new Map<string, string>()]
+  yield* forEachInSteps(left.wanted.transfers(), (transfer) => {
+    if (transfer === undefined) return
+    const { key, needs } = transfer
+    const [, id] = key
+    if (!left.has(key)) return
+    holders.set(id, needs)
+    for (const [, holder, field] of needs) {
+      freeing.add(holder)
+      if (field !== 'delete' || !left.has(createOf('user', id))) continue
+      if (!oldIds.has(id)) oldIds.set(id, holder)
+      newIds.set(holder, id)
+    }
+  })
+  const depths = yield* depthsOf(holders)
+  return {
+    takesOf(id) {
+      const from = holders.get(id)?.[0]?.[1]
+      return from === undefined ? undefined : { from, after: depths.get(id) ?? null }
+    },
+    frees: (id) => freeing.has(id),
+    oldIdOf: (id) => oldIds.get(id),
+    newIdOf: (id) => newIds.get(id),
+  }
+}
+
+/** How many changes must come before each user's; no number for users in a circle or behind one. */
+function* depthsOf(holders: ReadonlyMap<string, readonly Key[]>): Steps<ReadonlyMap<string, number>> {
+  const depths = new Map<string, number>()
+  const behind = new Map<string, string[]>()
+  const open = new Map<string, number>()
+  const ready: string[] = []
+  yield* forEachInSteps(holders, ([id, needs]) => {
+    const first = needs.filter(([, holder]) => holders.has(holder))
+    for (const [, holder] of first) listAt(behind, holder).push(id)
+    open.set(id, first.length)
+    depths.set(id, 1)
+    if (first.length === 0) ready.push(id)
+  })
+  // `ready` grows during the loop.
+  yield* forEachInSteps(ready, (id) => {
+    for (const next of behind.get(id) ?? []) {
+      depths.set(next, Math.max(depths.get(next)!, depths.get(id)! + 1))
+      open.set(next, open.get(next)! - 1)
+      if (open.get(next) === 0) ready.push(next)
+    }
+  })
+  yield* forEachInSteps(open, ([id, count]) => count > 0 && depths.delete(id))
+  return depths
+}
+
+/** Makes each change from both snapshots, always the same. */
+export class Changes {
+  readonly #left: PlanKeys
+  readonly transfers: Transfers
+  readonly #whyDeleted: WhyDeleted
+  /** Of users that are deleted, by id. */
+  readonly #groups = new Map<string, string[]>()
+
+  constructor(left: PlanKeys, transfers: Transfers, whyDeleted: WhyDeleted) {
+    this.#left = left
+    this.transfers = transfers
+    this.#whyDeleted = whyDeleted
+  }
+
+  *findGroups(): Steps<void> {
+    yield* forEachKey(this.#left.of('user', 'delete'), ([, id]) => this.#groups.set(id, []))
+    if (this.#groups.size === 0) return
+    const { groups } = this.#left.wanted.snapshots.directory
+    yield* forEachOfSizeInSteps(
+      groups.values(),
+      ({ members }) => members.length,
+      ({ id, members }) => forEachInSteps(members, (member) => this.#groups.get(member)?.push(id)),
+    )
+  }
+
+  /** The change of this kind that is left of the entry, if any. */
+  *of(op: Op, id: string): Steps<Change | undefined> {
+    const { wanted } = this.#left
+    const has = (field: Field): boolean => this.#left.has([kindOf(op), id, field])
+    switch (op) {
+      case 'create-user':
+        return has('create') ? this.createUser(id) : undefined
+      case 'update-user':
+        return wanted.isThere('user', id) ? this.updateUser(id) : undefined
+      case 'delete-user':
+        return has('delete') ? this.deleteUser(id) : undefined
+      case 'create-group':
+        return has('create') ? this.createGroup(id) : undefined
+      case 'update-group':
+        return wanted.keyOfValue('group', id, 'name') === undefined ? undefined : this.updateGroup(id)
+      case 'delete-group':
+        return has('delete') ? this.deleteGroup(id) : undefined
+      case 'set-members':
+        return (yield* this.setMembers(id))?.change
+    }
+  }
+
+  ofUser(op: UserOp, id: string): Change {
+    if (op === 'delete-user') return this.deleteUser(id)
+    return op === 'create-user' ? this.createUser(id) : this.updateUser(id)!
+  }
+
+  createUser(id: string): CreateUser {
+    const { employeeId } = this.#left.wanted.wantedUser(id)!
+    const want = { ...this.#valuesOf(id), ...(employeeId !== undefined && { employeeId }) }
+    const oldId = want.email === undefined ? undefined : this.transfers.oldIdOf(id)
+    return { op: 'create-user', id, want, ...this.#takes(id, want), ...(oldId !== undefined && { oldId }) }
+  }
+
+  updateUser(id: string): UpdateUser | undefined {
+    const want = this.#valuesOf(id)
+    if (want.email === undefined && want.name === undefined) return undefined
+    const { email, name } = this.#left.wanted.snapshots.directory.users.get(id)!
+    return { op: 'update-user', id, have: { email, name }, want, ...this.#takes(id, want) }
+  }
+
+  deleteUser(id: string): Change & { readonly op: 'delete-user' } {
+    const { email = null, name = null } = this.#left.wanted.snapshots.directory.users.get(id) ?? {}
+    const groups = (this.#groups.get(id) ?? []).toSorted(byCodeUnit)
+    const newId = this.transfers.newIdOf(id)
+    const why = this.#whyDeleted('user', id)
+    return {
+      op: 'delete-user',
+      id,
+      have: { email, name, groups },
+      why,
+      ...(newId !== undefined && { newId }),
+    }
+  }
+
+  createGroup(id: string): CreateGroup {
+    return { op: 'create-group', id, want: { name: this.#groupName(id) } }
+  }
+
+  updateGroup(id: string): UpdateGroup {
+    const { name = '' } = this.#left.wanted.snapshots.directory.groups.get(id) ?? {}
+    return { op: 'update-group', id, have: { name }, want: { name: this.#groupName(id) } }
+  }
+
+  deleteGroup(id: string): DeleteGroup {
+    const { name = '', members = [] } = this.#left.wanted.snapshots.directory.groups.get(id) ?? {}
+    return { op: 'delete-group', id, have: { name, members }, why: this.#whyDeleted('group', id) }
+  }
+
+  #groupName(id: string): string {
+    return this.#left.wanted.wantedGroup(id)?.name ?? ''
+  }
+
+  /** Without users that are deleted: they leave the group by that. `undefined` where only such ones leave. */
+  *setMembers(id: string): Steps<{ readonly change: SetMembers; readonly removes: number } | undefined> {
+    const { wanted } = this.#left
+    const isKept = wanted.isThere('group', id)
+      ? !this.#left.has(deleteOf('group', id))
+      : this.#left.has(createOf('group', id))
+    if (!isKept) return undefined
+    const have = wanted.snapshots.directory.groups.get(id)
+    const isDeleted = (member: string): boolean => this.#groups.has(member)
+    const { added, removed } = yield* this.#left.membersIn(id)
+    const out = new Set<string>()
+    let removes = 0
+    yield* forEachInSteps(removed, (member) => {
+      out.add(member)
+      if (!isDeleted(member)) removes += 1
+    })
+    if (added.length + removes === 0) return undefined
+    const stay = yield* filterInSteps(have?.members ?? [], (member) => !out.has(member) && !isDeleted(member))
+    const want = yield* unionInSteps(stay, added)
+    const name = have?.name ?? this.#groupName(id)
+    return { change: { op: 'set-members', id, name, have: have?.members ?? [], want }, removes }
+  }
+
+  #valuesOf(id: string): { readonly email?: string; readonly name?: string } {
+    const values: { email?: string; name?: string } = {}
+    for (const field of ['email', 'name'] as const) {
+      const key = this.#left.wanted.keyOfValue('user', id, field)
+      if (key !== undefined && this.#left.has(key))
+        values[field] = this.#left.wanted.valueOf('user', id, field)!
+    }
+    return values
+  }
+
+  #takes(id: string, { email }: { readonly email?: string }): { readonly takes?: Takes } {
+    const takes = email === undefined ? undefined : this.transfers.takesOf(id)
+    return takes === undefined ? {} : { takes }
+  }
+}
+
+/** A removal is no request of its own where its user or group is deleted, too. */
+export function isRemoval(left: PlanKeys, [, group, field, member]: Key): boolean {
+  return field === '-member' && !left.has(deleteOf('user', member!)) && !left.has(deleteOf('group', group))
+}

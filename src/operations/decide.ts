@@ -1,0 +1,179 @@
+import type { Kysely } from 'kysely'
+import { cut, examples } from '../base/wording.ts'
+import { DirsyncdError } from '../base/errors.ts'
+import { inTurns } from '../base/turns.ts'
+import { chosenKeys, decided, type Decision, type Selection, type Shown } from '../core/decide.ts'
+import type { Ledger } from '../core/decisions.ts'
+import { parseKey } from '../core/keys.ts'
+import {
+  addDecision,
+  countOpen,
+  decisionsAbout,
+  loadLedger,
+  lockLedger,
+  noteStarted,
+  originOf,
+  shownIn,
+} from '../store/ledgers.ts'
+import { pauseOfSync, pauseSync } from '../store/paused-syncs.ts'
+import type { RecordedDecision } from '../store/run-types.ts'
+import { findRun, type NewRun, type RunRecord } from '../store/runs.ts'
+import type { Scope } from '../core/within.ts'
+import type { Tables } from '../store/tables.ts'
+import type { DecisionRequest } from './control.ts'
+import { decisionText } from './decision-text.ts'
+import { requireSameTarget } from './same-target.ts'
+
+type Db = Kysely<Tables>
+
+export interface DecideDeps {
+  readonly db: Db
+  /** Of each configured sync. */
+  readonly targets: ReadonlyMap<string, string>
+  readonly request: (sync: string, run: Omit<NewRun, 'sync' | 'target'>) => Promise<number>
+}
+
+/** Records a decision about what a run showed. An approval starts a run at once, unless the sync is paused. */
+export async function decide(
+  { db, targets, request }: DecideDeps,
+  does: 'approve' | 'reject',
+  { run: number, by, reason = '', ids, only, code, isAll }: DecisionRequest,
+): Promise<{ readonly run: RunRecord; readonly decision: RecordedDecision }> {
+  const run = await findRun(db, number)
+  if (run === undefined)
+    throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
+  requireSameTarget(run, targets, 'be decided about')
+  const selection: Selection = { ids, only, code, isAll }
+  const { decision, chosen } = await record(db, run, { does, run: number, by, reason, selection })
+  const scope = ids === undefined ? undefined : scopeOf(ids, chosen)
+  if (does === 'approve') await applyApproval({ db, request }, run, { decision, by, scope })
+  const recorded = (await decisionsAbout(db, [number])).get(number) ?? []
+  return { run, decision: recorded.find((each) => each.decision === decision)! }
+}
+
+/** An undo runs although the sync is paused, and pauses it even if it was resumed since. */
+async function applyApproval(
+  { db, request }: Pick<DecideDeps, 'db' | 'request'>,
+  { sync, undo }: RunRecord,
+  {
+    decision,
+    by,
+    scope,
+  }: { readonly decision: number; readonly by: string; readonly scope: Scope | undefined },
+): Promise<void> {
+  if (undo !== null) await pauseSync(db, { sync, by, reason: `undo of run ${undo.run}` })
+  else if ((await pauseOfSync(db, sync)) !== undefined) return
+  const started = await request(sync, {
+    mode: 'sync',
+    trigger: 'approval',
+    ...(undo !== null && { undo }),
+    ...(scope !== undefined && { scope }),
+  })
+  await noteStarted(db, decision, started)
+}
+
+/** Of the ids, those of users and those of groups: a run of an id that is neither reports it as unknown. */
+function scopeOf(ids: readonly string[], chosen: Chosen): Scope {
+  const known = { user: new Set<string>(), group: new Set<string>() }
+  for (const text of chosen.keys()) {
+    const [kind, id, , member] = parseKey(text) ?? []
+    if (kind !== undefined && id !== undefined) known[kind].add(id)
+    if (member !== undefined) known.user.add(member)
+  }
+  return { users: ids.filter((id) => known.user.has(id)), groups: ids.filter((id) => known.group.has(id)) }
+}
+
+function record(
+  db: Db,
+  run: RunRecord,
+  decision: Omit<Decision, 'at'>,
+): Promise<{ readonly decision: number; readonly chosen: Chosen }> {
+  const of = { sync: run.sync, target: run.target, origin: originOf(run) }
+  return db.transaction().execute(async (trx) => {
+    await lockLedger(trx, of)
+    const { ledger } = await loadLedger(trx, of)
+    const shown = await shownIn(trx, run.run)
+    const at = new Date()
+    const chosen = await inTurns(chosenKeys(ledger, decision, shown))
+    requireIds(run, decision.selection, shown, chosen)
+    if (chosen.size === 0) throw await nothingToDecide(trx, run, ledger, shown, decision)
+    requireOneReason(run, decision, chosen)
+    const after = await inTurns(decided(ledger, { ...decision, at }, chosen))
+    const id = await addDecision(trx, of, decision, { keys: chosen.size, open: await countOpen(after) })
+    return { decision: id, chosen }
+  })
+}
+
+type Chosen = ReadonlyMap<string, readonly string[]>
+
+const IDS_NAMED = 20
+
+/** Nothing is decided where the run showed nothing of some ids: one may be mistyped. */
+function requireIds({ run }: RunRecord, { ids = [] }: Selection, { codes }: Shown, chosen: Chosen): void {
+  const named = new Set<string>()
+  for (const text of chosen.keys()) {
+    const [, id, , value] = parseKey(text) ?? []
+    for (const each of [id, value]) if (each !== undefined) named.add(each)
+  }
+  const unknown = ids.filter((id) => !named.has(id))
+  if (unknown.length === 0) return
+  const whose = examples(unknown.map(cut), unknown.length, IDS_NAMED)
+  const what = codes.size === 0 ? 'asks nothing' : `shows no such change of ${whose}`
+  throw new DirsyncdError(
+    'usage',
+    `Run ${run} ${what}, so nothing was decided; dirsyncd runs ${run} --all shows its changes.`,
+  )
+}
+
+/** An operator who decides about all of a run must know that it asks about other changes for another reason. */
+function requireOneReason(
+  { run }: RunRecord,
+  { does, selection }: Omit<Decision, 'at'>,
+  chosen: Chosen,
+): void {
+  const { ids, only, code, isAll } = selection
+  if (isAll === true || [ids, only, code].some((each) => each !== undefined)) return
+  const counts = new Map<string, number>()
+  for (const codes of chosen.values()) for (const each of codes) counts.set(each, (counts.get(each) ?? 0) + 1)
+  // Where one reason names all changes, no other one can be decided apart.
+  if ([...counts.values()].includes(chosen.size)) return
+  const reasons = [...counts].map(([each, count]) => `${each} (${count})`).join(', ')
+  throw new DirsyncdError(
+    'usage',
+    `Run ${run} asks for ${counts.size} reasons: ${reasons}. ${does === 'approve' ? 'Approve' : 'Reject'} one of them with --code CODE, or all of them with --all.`,
+  )
+}
+
+/** Why a decision would be about nothing: the earlier decision of another operator, or that the run asks nothing. */
+async function nothingToDecide(
+  db: Db,
+  { run, state, finished_at: end }: RunRecord,
+  ledger: Ledger,
+  { codes }: Shown,
+  { selection: { code, only } }: Omit<Decision, 'at'>,
+): Promise<DirsyncdError> {
+  const about = await decisionsAbout(db, [run])
+  const before = (about.get(run) ?? []).map(decisionText).join(', and ')
+  const part = code ?? only?.join(' or ')
+  if (part !== undefined && codes.size > 0) {
+    const known = new Set([...codes.values()].flatMap((each) => [...each]))
+    const what = code === undefined ? `no ${part}` : `nothing called ${cut(part)}`
+    return new DirsyncdError(
+      'usage',
+      `Run ${run} shows ${what} to decide about${before === '' ? '' : ` (it was ${before})`}; its reasons are ${[...known].join(', ')}.`,
+    )
+  }
+  const isAsked = [...codes.keys()].some((text) => ledger.questions.has(text))
+  const why =
+    before !== ''
+      ? `it was ${before}`
+      : codes.size === 0 && end === null
+        ? `it is ${state}`
+        : isAsked
+          ? 'all of it is decided'
+          : 'it asks nothing that is still open'
+  return new DirsyncdError(
+    'run-unknown',
+    `Run ${run} has nothing to decide about: ${why}. \`dirsyncd runs\` shows which run asks now.`,
+  )
+}

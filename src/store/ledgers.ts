@@ -1,0 +1,341 @@
+import { createHash } from 'node:crypto'
+import { type Kysely, type Selectable, sql } from 'kysely'
+import { forEachInSteps } from '../base/steps.ts'
+import { inTurns } from '../base/turns.ts'
+import { chosenKeys, decided, type Decision, type Shown } from '../core/decide.ts'
+import { type Approval, Decisions, EMPTY_LEDGER, type Ledger, type Rejection } from '../core/decisions.ts'
+import { type Key, keyText } from '../core/keys.ts'
+import type { RecordedDecision, SyncTarget } from './run-types.ts'
+import { pack, unpack } from './packed.ts'
+import { storableJson } from './storable.ts'
+import type { DecisionsTable, Tables } from './tables.ts'
+
+type Db = Kysely<Tables>
+
+/** A sync on a target, or an undo of one of its runs: each has questions and decisions of its own. */
+export interface OriginOf extends SyncTarget {
+  readonly origin: string
+}
+
+/** A ledger as a run finds it, and the newest decision that is in it. */
+export interface Loaded {
+  readonly ledger: Ledger
+  readonly folded: number
+  /** As it is stored: the digest of its keys, and up to which decision they have been folded in. */
+  readonly stored: { readonly digest: string | undefined; readonly folded: number }
+}
+
+type PackedKey = readonly [
+  text: string,
+  asked: readonly string[] | null,
+  approval: readonly [codes: readonly string[], run: number, by: string, at: number, isUsed: boolean] | null,
+  rejection: readonly [run: number, by: string, at: number, reason: string] | null,
+]
+
+/** The origin of a run: its sync, or an undo. */
+export function originOf({ undo }: { readonly undo: { readonly run: number } | null }): string {
+  return undo === null ? 'sync' : `undo ${undo.run}`
+}
+
+/** With each decision that was taken since the last run ended, also while it was under way. */
+export async function loadLedger(db: Db, of: OriginOf): Promise<Loaded> {
+  const { sync, target, origin } = of
+  const {
+    rows: [stored],
+  } = await sql<{
+    folded: string
+    digest: string | null
+    packed: Uint8Array | null
+  }>`SELECT folded, digest, packed FROM dirsyncd.ledgers
+    LEFT JOIN dirsyncd.key_sets ON digest = key_set
+    WHERE sync = ${sync} AND target = ${target} AND origin = ${origin}`.execute(db)
+  let ledger = stored?.packed ? await unpackLedger(Buffer.from(stored.packed)) : EMPTY_LEDGER
+  const foldedBefore = Number(stored?.folded ?? 0)
+  let folded = foldedBefore
+  for (const { id, decision } of await decisionsSince(db, of, folded)) {
+    const chosen = await inTurns(chosenKeys(ledger, decision, await shownIn(db, decision.run)))
+    ledger = await inTurns(decided(ledger, decision, chosen))
+    folded = id
+  }
+  return { ledger, folded, stored: { digest: stored?.digest ?? undefined, folded: foldedBefore } }
+}
+
+async function decisionsSince(
+  db: Db,
+  { sync, target, origin }: OriginOf,
+  folded: number,
+): Promise<readonly { readonly id: number; readonly decision: Decision }[]> {
+  const rows = await db
+    .selectFrom('dirsyncd.decisions')
+    .selectAll()
+    .where('sync', '=', sync)
+    .where('target', '=', target)
+    .where('origin', '=', origin)
+    .where('decision', '>', String(folded))
+    .orderBy('decision')
+    .execute()
+  return rows.map(({ decision: id, run, does, selection, decided_by: by, reason, decided_at: at }) => ({
+    id: Number(id),
+    decision: { run, does, selection, by, reason, at },
+  }))
+}
+
+/** Two decisions of one origin are recorded one after the other, and none while a run saves what it took in. */
+export async function lockLedger(trx: Db, { sync, target, origin }: OriginOf): Promise<void> {
+  await sql`INSERT INTO dirsyncd.ledgers (sync, target, origin) VALUES (${sync}, ${target}, ${origin})
+    ON CONFLICT DO NOTHING`.execute(trx)
+  await sql`SELECT FROM dirsyncd.ledgers WHERE sync = ${sync} AND target = ${target} AND origin = ${origin}
+    FOR UPDATE`.execute(trx)
+}
+
+/**
+ * One row, however many keys it is about. Call it with the ledger locked.
+ *
+ * @param keys how many keys it is about
+ * @param open how many questions are open then
+ */
+export async function addDecision(
+  trx: Db,
+  { sync, target, origin }: OriginOf,
+  { run, does, selection, by, reason }: Omit<Decision, 'at'>,
+  { keys, open }: { readonly keys: number; readonly open: number },
+): Promise<number> {
+  const row = await trx
+    .insertInto('dirsyncd.decisions')
+    .values({
+      sync,
+      target,
+      origin,
+      run,
+      does,
+      selection: storableJson(selection),
+      keys,
+      decided_by: by,
+      reason,
+    })
+    .returning('decision')
+    .executeTakeFirstOrThrow()
+  await sql`UPDATE dirsyncd.ledgers SET open = ${open}
+    WHERE sync = ${sync} AND target = ${target} AND origin = ${origin}`.execute(trx)
+  return Number(row.decision)
+}
+
+/** An operator who undoes a run takes back what was approved for it, also what of that it did not do. */
+export async function withdrawApprovals(
+  db: Db,
+  { run: started, sync, target }: SyncTarget & { readonly run: number },
+  by: string,
+): Promise<void> {
+  const of = { sync, target, origin: 'sync' }
+  const { rows } = await sql<{ run: number }>`SELECT DISTINCT run FROM dirsyncd.decisions
+    WHERE (started = ${started} OR run = ${started}) AND does = 'approve' AND sync = ${sync}`.execute(db)
+  for (const { run } of rows)
+    await db.transaction().execute(async (trx) => {
+      await lockLedger(trx, of)
+      const decision = { run, does: 'withdraw', selection: {}, by, reason: `undo of run ${started}` } as const
+      const at = new Date()
+      const { ledger } = await loadLedger(trx, of)
+      const chosen = await inTurns(chosenKeys(ledger, decision, NOTHING_SHOWN))
+      if (chosen.size === 0) return
+      const open = await countOpen(await inTurns(decided(ledger, { ...decision, at }, chosen)))
+      await addDecision(trx, of, decision, { keys: chosen.size, open })
+    })
+}
+
+const NOTHING_SHOWN: Shown = { codes: new Map(), waiting: [] }
+
+/** Notes which run a decision started. */
+export async function noteStarted(db: Db, decision: number, run: number): Promise<void> {
+  await db
+    .updateTable('dirsyncd.decisions')
+    .set({ started: run })
+    .where('decision', '=', String(decision))
+    .execute()
+}
+
+/** What operators decided about these runs, by run, the earliest first. */
+export async function decisionsAbout(
+  db: Db,
+  runs: readonly number[],
+): Promise<ReadonlyMap<number, readonly RecordedDecision[]>> {
+  if (runs.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('dirsyncd.decisions')
+    .selectAll()
+    .where('run', 'in', runs)
+    .orderBy('decision')
+    .execute()
+  const byRun = Map.groupBy(rows, ({ run }) => run)
+  return new Map([...byRun].map(([run, all]) => [run, all.map(recordedDecision)]))
+}
+
+export type DecisionRow = Selectable<DecisionsTable>
+
+export function recordedDecision(row: DecisionRow): RecordedDecision {
+  const { does, decided_by: by, reason, selection, keys, started } = row
+  const at = row.decided_at.toISOString()
+  return { decision: Number(row.decision), does, by, at, reason, selection, keys, started }
+}
+
+/** A key set that is stored already under this digest is not sent again. */
+export interface KeySetToStore {
+  readonly digest: string
+  readonly keys: number
+  readonly packed: Buffer
+}
+
+export async function packLedger({ questions, approvals, rejections }: Ledger): Promise<KeySetToStore> {
+  const texts = new Set<string>()
+  for (const some of [questions, approvals, rejections])
+    await inTurns(forEachInSteps(some.keys(), (text) => texts.add(text)))
+  function* items(): Generator<PackedKey, void> {
+    for (const text of texts) {
+      const [asked, approval, rejection] = [questions.get(text), approvals.get(text), rejections.get(text)]
+      yield [
+        text,
+        asked === undefined ? null : [...asked],
+        approval === undefined ? null : packedApproval(approval),
+        rejection === undefined
+          ? null
+          : [rejection.run, rejection.by, rejection.at.getTime(), rejection.reason],
+      ]
+    }
+  }
+  return keySetOf(await pack(items()), texts.size)
+}
+
+async function unpackLedger(packed: Buffer): Promise<Ledger> {
+  const questions = new Map<string, ReadonlySet<string>>()
+  const approvals = new Map<string, Approval>()
+  const rejections = new Map<string, Rejection>()
+  for await (const [text, asked, approval, rejection] of unpack<PackedKey>(packed)) {
+    if (asked !== null) questions.set(text, new Set(asked))
+    if (approval !== null) {
+      const [codes, run, by, at, isUsed] = approval
+      approvals.set(text, { codes: new Set(codes), run, by, at: new Date(at), isUsed })
+    }
+    if (rejection === null) continue
+    const [run, by, at, reason] = rejection
+    rejections.set(text, { run, by, at: new Date(at), reason })
+  }
+  return { questions, approvals, rejections }
+}
+
+function packedApproval({ codes, run, by, at, isUsed }: Approval): NonNullable<PackedKey[2]> {
+  return [[...codes], run, by, at.getTime(), isUsed]
+}
+
+/**
+ * Call it with the ledger locked.
+ *
+ * @param set `undefined` where nothing of it changed
+ * @param asker the run, where it asked something
+ */
+export async function saveLedger(
+  trx: Db,
+  { sync, target, origin }: OriginOf,
+  { set, folded, open, asker }: LedgerToSave,
+): Promise<void> {
+  if (set !== undefined) await storeKeySet(trx, set)
+  await sql`UPDATE dirsyncd.ledgers SET folded = ${folded}, key_set = COALESCE(${set?.digest ?? null}, key_set),
+      open = ${open}, asked_in = COALESCE(${asker ?? null}, asked_in)
+    WHERE sync = ${sync} AND target = ${target} AND origin = ${origin}`.execute(trx)
+  const newer = await decisionsSince(trx, { sync, target, origin }, folded)
+  if (newer.length === 0) return
+  const { ledger } = await loadLedger(trx, { sync, target, origin })
+  await sql`UPDATE dirsyncd.ledgers SET open = ${await countOpen(ledger)}
+    WHERE sync = ${sync} AND target = ${target} AND origin = ${origin}`.execute(trx)
+}
+
+/** How many questions no operator has decided. */
+export async function countOpen(ledger: Ledger): Promise<number> {
+  let open = 0
+  await inTurns(forEachInSteps(new Decisions(ledger).open(), (text) => text !== undefined && (open += 1)))
+  return open
+}
+
+export interface LedgerToSave extends Pick<Loaded, 'folded'> {
+  readonly set: KeySetToStore | undefined
+  /** How many of its questions no operator has decided. */
+  readonly open: number
+  readonly asker?: number | undefined
+}
+
+/** By what was shown and decided: pages ask every few seconds, and of 300,000 keys it takes half a second. */
+const known = new Map<string, number>()
+const MOST_KNOWN = 100
+
+/** How many of the questions that a run showed are open now, for each of these runs that has any. */
+export async function openQuestionsOf(db: Db, runs: readonly number[]): Promise<ReadonlyMap<number, number>> {
+  const { rows } = await sql<OriginOf & { run: number; shown: string; ledger: string }>`
+    SELECT r.run, r.sync, r.target, l.origin, s.key_set AS shown, concat_ws(' ', l.key_set, l.folded,
+        (SELECT max(decision) FROM dirsyncd.decisions AS d
+          WHERE d.sync = l.sync AND d.target = l.target AND d.origin = l.origin)) AS ledger
+      FROM dirsyncd.runs AS r
+      JOIN dirsyncd.shown_keys AS s ON s.run = r.run
+      JOIN dirsyncd.ledgers AS l ON l.sync = r.sync AND l.target = r.target AND l.open > 0
+        AND l.origin = CASE WHEN r.undo IS NULL THEN 'sync' ELSE 'undo ' || (r.undo ->> 'run') END
+    WHERE r.run = ANY(${runs}::integer[])`.execute(db)
+  const open = new Map<number, number>()
+  for (const row of rows) {
+    const key = `${row.shown} ${row.ledger}`
+    const count = known.get(key) ?? (await countOpenOf(db, row))
+    if (known.size >= MOST_KNOWN) known.clear()
+    known.set(key, count)
+    if (count > 0) open.set(row.run, count)
+  }
+  return open
+}
+
+async function countOpenOf(db: Db, row: OriginOf & { readonly run: number }): Promise<number> {
+  const decisions = new Decisions((await loadLedger(db, row)).ledger)
+  const { codes } = await shownIn(db, row.run)
+  let count = 0
+  await inTurns(forEachInSteps(codes.keys(), (text) => decisions.isOpen(text) && (count += 1)))
+  return count
+}
+
+/** Codes of a key; `null` for a key that only the stop of the plan keeps. */
+type PackedShown = readonly [text: string, codes: readonly string[] | null]
+
+export async function packShown({ codes, waiting }: Shown): Promise<KeySetToStore> {
+  function* items(): Generator<PackedShown | undefined, void> {
+    for (const [text, some] of codes) yield [text, [...some]]
+    for (const key of waiting) {
+      const text = key && keyText(key)
+      yield text === undefined || codes.has(text) ? undefined : [text, null]
+    }
+  }
+  return keySetOf(await pack(items()), codes.size)
+}
+
+export async function saveShown(db: Db, run: number, set: KeySetToStore): Promise<void> {
+  await storeKeySet(db, set)
+  await sql`INSERT INTO dirsyncd.shown_keys (run, key_set) VALUES (${run}, ${set.digest})`.execute(db)
+}
+
+/** What a run showed; nothing of it where it is not kept any more. */
+export async function shownIn(db: Db, run: number): Promise<Shown> {
+  const {
+    rows: [stored],
+  } = await sql<{ packed: Uint8Array }>`SELECT packed FROM dirsyncd.shown_keys
+    JOIN dirsyncd.key_sets ON digest = key_set WHERE run = ${run}`.execute(db)
+  const codes = new Map<string, ReadonlySet<string>>()
+  const waiting: Key[] = []
+  if (stored !== undefined)
+    for await (const [text, some] of unpack<PackedShown>(Buffer.from(stored.packed))) {
+      if (some === null) waiting.push(JSON.parse(text) as Key)
+      else codes.set(text, new Set(some))
+    }
+  return { codes, waiting }
+}
+
+function keySetOf(packed: Buffer, keys: number): KeySetToStore {
+  return { digest: createHash('sha256').update(packed).digest('base64url'), keys, packed }
+}
+
+async function storeKeySet(db: Db, { digest, packed }: KeySetToStore): Promise<void> {
+  await sql`INSERT INTO dirsyncd.key_sets (digest, packed) SELECT ${digest}, ${packed}
+    WHERE NOT EXISTS (SELECT FROM dirsyncd.key_sets WHERE digest = ${digest})
+    ON CONFLICT DO NOTHING`.execute(db)
+}

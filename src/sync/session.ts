@@ -1,0 +1,399 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Queue } from 'bullmq'
+import { type Kysely, sql } from 'kysely'
+import { isAway } from '../base/database/outage.ts'
+import type { Log } from '../base/log/log.ts'
+import { forEachInSteps, type Steps } from '../base/steps.ts'
+import { inTurns } from '../base/turns.ts'
+import { keysOfChange } from '../core/blocked.ts'
+import type { GuardLimits } from '../core/checks/limits.ts'
+import type { Grace } from '../core/checks/run-facts.ts'
+import type { States } from '../core/checks/states.ts'
+import type { Ledger } from '../core/decisions.ts'
+import { withoutExpired } from '../core/ledger.ts'
+import { shownBy } from '../core/decide.ts'
+import type { DiffRules } from '../core/diff/rules.ts'
+import type { Kind } from '../core/entries/entry.ts'
+import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
+import { UserTable } from '../core/entries/user-table.ts'
+import { type Key, wholeOf } from '../core/keys.ts'
+import type { Notice } from '../core/notice.ts'
+import { type Change, kindOf } from '../core/plan/change.ts'
+import { changeSince, type Options } from '../core/plan/configuration.ts'
+import { incompleteDirectory, lookFirst } from '../core/plan/incomplete-read.ts'
+import type { Membership } from '../core/plan/policy.ts'
+import type { VerificationResult } from '../core/plan/verification.ts'
+import { type Times, TIMES } from '../queue/times.ts'
+import type { Source } from '../source/source.ts'
+import { encodeStates, loadStates, saveStates } from '../store/check-states.ts'
+import {
+  noteMissedCreates,
+  openWritesOf,
+  quarantineUnconverged,
+  settleUndone,
+  settleWrites,
+  unconverged,
+} from '../store/convergence.ts'
+import type { Fenced, FencedRun } from '../store/fenced-run.ts'
+import { deletedIdsLastDay, deletedLastDay } from '../store/journal.ts'
+import {
+  countOpen,
+  type Loaded,
+  loadLedger,
+  lockLedger,
+  originOf,
+  packLedger,
+  packShown,
+  saveLedger,
+  saveShown,
+} from '../store/ledgers.ts'
+import {
+  batchNotices,
+  countThereBefore,
+  type RowOfChange,
+  outcomesAtEnd,
+  storeAllNotices,
+  storeBlocked,
+  storeNotices,
+  storePlan,
+  unfinishedChanges,
+} from '../store/plans.ts'
+import { allQuarantined, forgetQuarantined, quarantined } from '../store/quarantine.ts'
+import {
+  blockedBefore,
+  finishRun,
+  type RunError,
+  type RunRecord,
+  setBlocked,
+  setRunState,
+} from '../store/runs.ts'
+import type { RunCounts } from '../store/run-types.ts'
+import type { Tables } from '../store/tables.ts'
+import { applyRun } from './apply/apply-loop.ts'
+import { closeChunksOfEndedRuns, workersOfEndedRuns } from './apply/claim.ts'
+import type { Ticket } from './apply/job.ts'
+import type { VerificationParts } from './apply/verification.ts'
+import { PhaseClock, type RunPhase } from './phase-clock.ts'
+import { countsAtEnd, countRun, evidenceIn, storedBlocks } from './report.ts'
+import type { Judged } from './run-store.ts'
+import type { History, LeftForNext, Outcomes, RunStore } from './run-store.ts'
+import { stillWanted } from './still-wanted.ts'
+
+export interface SyncSetup {
+  readonly name: string
+  readonly target: string
+  readonly source: Source
+  readonly readDirectory: (
+    signal: AbortSignal,
+    table: UserTable,
+    membership: Membership,
+  ) => Promise<DirectorySnapshot>
+  readonly rules: DiffRules
+  readonly limits: GuardLimits
+  /** When an approval ends that no run used. */
+  readonly approvalsExpireAfterMs: number
+  readonly grace: Grace
+  /** Hashes of the options that change scope or mapping. */
+  readonly options: Options
+  readonly queue: Queue<Ticket>
+  readonly verification: Pick<VerificationParts, 'lookBack' | 'inBatches'>
+  /** Aborted when the sync is removed or gets another setup: its run is left. */
+  readonly leaving?: AbortSignal
+}
+
+export interface SessionDeps {
+  readonly db: Kysely<Tables>
+  readonly log: Log
+  /** Whether the process with this name has certainly ended. */
+  readonly isDead: (process: string) => boolean
+  /** The same as the workers'. */
+  readonly times?: Times
+  readonly onApply?: (sync: string) => void
+  readonly onPhase?: (sync: string, phase: RunPhase, seconds: number) => void
+}
+
+/** One run of its owner: every write is in a transaction of the `FencedRun`. Disposing frees its reads. */
+export class Session implements RunStore, Disposable {
+  readonly table = new UserTable()
+  readonly #deps: SessionDeps
+  readonly #times: Times
+  readonly #setup: SyncSetup
+  readonly #run: RunRecord
+  readonly #fenced: FencedRun
+  readonly #clock: PhaseClock
+  /** Notices of the write verification, each once, also where it is repeated. */
+  readonly #verified = new Map<string, VerificationResult['notices'][number]>()
+  #states: States = {}
+  #loaded: Loaded | undefined
+  #counts: RunCounts | undefined
+  /** Set while there is a plan that is applied. */
+  judged: Judged | undefined
+
+  constructor(deps: SessionDeps, setup: SyncSetup, run: RunRecord, fenced: FencedRun) {
+    this.#deps = deps
+    this.#times = deps.times ?? TIMES
+    this.#setup = setup
+    this.#run = run
+    this.#fenced = fenced
+    this.#clock = new PhaseClock((phase, seconds) => deps.onPhase?.(setup.name, phase, seconds))
+  }
+
+  /** Otherwise, hundreds of megabytes of a large run would wait for the next garbage collection. */
+  [Symbol.dispose](): void {
+    this.#clock.end()
+    this.table.release()
+  }
+
+  get #of() {
+    return { sync: this.#setup.name, target: this.#setup.target, origin: originOf(this.#run) }
+  }
+
+  async quiesce(signal: AbortSignal): Promise<void> {
+    const { db, isDead } = this.#deps
+    const { name: sync } = this.#setup
+    const workers = await workersOfEndedRuns(db, sync)
+    if (workers.length > 0) {
+      const { settle, settleDead } = this.#times.fence
+      await sleep(workers.every(isDead) ? settleDead : settle, undefined, { signal })
+      await closeChunksOfEndedRuns(db, sync)
+    }
+    this.#clock.enter('read')
+  }
+
+  async states(): Promise<States> {
+    this.#states = await loadStates(this.#deps.db, this.#of)
+    return this.#states
+  }
+
+  async history(): Promise<History> {
+    const { db } = this.#deps
+    this.#clock.enter('plan')
+    await this.#fenced.write((trx) => setRunState(trx, this.#run.run, 'planning'))
+    this.#loaded = await this.#loadLedger()
+    const now = await this.#now()
+    const journal = {
+      unapproved: await deletedLastDay(db, this.#of),
+      deleted: await deletedIdsLastDay(db, this.#of),
+    }
+    const kept = await quarantined(db, this.#of.sync, this.#of.target)
+    const refusals = [...kept, ...(await unconverged(db, this.#of))]
+    return { ledger: this.#loaded.ledger, now, journal, refusals }
+  }
+
+  async #now(): Promise<Date> {
+    const { rows } = await sql<{ now: Date }>`SELECT now()`.execute(this.#deps.db)
+    return rows[0]!.now
+  }
+
+  async #loadLedger(): Promise<Loaded> {
+    const loaded = await loadLedger(this.#deps.db, this.#of)
+    const { approvalsExpireAfterMs: ms } = this.#setup
+    return { ...loaded, ledger: await inTurns(withoutExpired(loaded.ledger, await this.#now(), ms)) }
+  }
+
+  async begin(judged: Judged, ledger: Ledger, states: Partial<States>): Promise<void> {
+    const { facts, plan, notices, end } = judged
+    const { run, undo } = this.#run
+    const isDry = end === 'planned'
+    const counts = await inTurns(countRun(judged))
+    const blocks = storedBlocks(judged)
+    await storePlan(this.#fenced, approvedRows(judged), plan.length)
+    await storeAllNotices(this.#fenced, notices)
+    const blockedIn = await this.#storeBlocked(judged, JSON.stringify(blocks))
+    const shown = await packShown(await inTurns(shownBy(facts, facts.decisions.ledger)))
+    const saveLedgerIn = isDry ? undefined : await this.#ledgerToSave(ledger, asksAnything(judged))
+    const saveWrites = isDry ? undefined : await this.#earlierWrites(judged)
+    const encoded = await encodeStates(states)
+    const report = {
+      directoryMoved: facts.wanted.snapshots.directory.moved,
+      digest: await inTurns(plan.digest()),
+      counts,
+      evidence: evidenceIn(judged),
+      blocks,
+      configurationChange: undo === null ? changeSince(this.#states.configuration, facts.options) : undefined,
+    }
+    await this.#fenced.write(async (trx) => {
+      await setRunState(trx, run, 'planning', report)
+      await setBlocked(trx, run, blockedIn)
+      await saveShown(trx, run, shown)
+      if (isDry) return finishRun(trx, run, { state: 'planned', counts })
+      if (undo !== null && end === 'done') await settleUndone(trx, undo.run)
+      await saveWrites?.(trx)
+      await setRunState(trx, run, 'planning', { lookFirst: await this.#lookFirst(trx, judged) })
+      await saveLedgerIn?.(trx)
+      return saveStates(trx, this.#of, encoded)
+    })
+    this.#counts = counts
+    if (!isDry) this.judged = judged
+  }
+
+  /** Equal ones are stored once: a held plan is made again with each run. */
+  async #storeBlocked(
+    { blocked }: Judged,
+    blocks: string,
+  ): Promise<{ readonly run: number; readonly digest: string } | undefined> {
+    if (blocked.length === 0) return undefined
+    const digest = createHash('sha256').update(blocked.digest).update(blocks).digest('base64url')
+    const before = await blockedBefore(this.#deps.db, this.#run, digest)
+    if (before === undefined) await storeBlocked(this.#fenced, blocked, blocked.length)
+    return { run: before ?? this.#run.run, digest }
+  }
+
+  /** Encoded before the transaction that saves it; `undefined` where there is nothing new. */
+  async #ledgerToSave(
+    ledger: Ledger,
+    isAsking: boolean,
+    loaded = this.#loaded!,
+  ): Promise<((trx: Fenced) => Promise<void>) | undefined> {
+    const set = await packLedger(ledger)
+    const { folded, stored } = loaded
+    const isNew = set.digest !== stored.digest && (set.keys > 0 || stored.digest !== undefined)
+    if (!isNew && !isAsking && folded === stored.folded) return undefined
+    const open = await countOpen(ledger)
+    const asker = isAsking ? this.#run.run : undefined
+    return async (trx) => {
+      await lockLedger(trx, this.#of)
+      await saveLedger(trx, this.#of, { set: isNew ? set : undefined, folded, open, asker })
+    }
+  }
+
+  /** What is known, once a plan is made, of the effect of earlier writes. */
+  async #earlierWrites(judged: Judged): Promise<(trx: Fenced) => Promise<void>> {
+    const { facts, isOfAll } = judged
+    const of = this.#of
+    const open = isOfAll ? await openWritesOf(this.#deps.db, of) : []
+    const wanted = await inTurns(stillWanted(facts, open))
+    const isBlocked = facts.blocks.some(({ code }) => code === 'not-persisted')
+    const twice = isBlocked ? await unconverged(this.#deps.db, of) : []
+    const unmade = await inTurns(stillWanted(facts, twice))
+    return async (trx) => {
+      if (open.length > 0) await settleWrites(trx, of, [...wanted])
+      await quarantineUnconverged(trx, of, [...unmade])
+    }
+  }
+
+  async #lookFirst(trx: Fenced, { facts, plan }: Judged): Promise<readonly Kind[]> {
+    const { run, scope, undo } = this.#run
+    if (plan.countOf('create-user') + plan.countOf('create-group') === 0) return []
+    const isOfAll = scope === null && undo === null
+    const lacksCreated = !isOfAll || (await noteMissedCreates(trx, { ...this.#of, run }))
+    const { directory } = facts.wanted.snapshots
+    return lookFirst({ directory, changes: plan }, this.#states.size, lacksCreated)
+  }
+
+  /** A store that is away for a moment interrupts no run: while the lease lasts, applying resumes where it was. */
+  async apply(judged: Judged, signal: AbortSignal): Promise<Outcomes> {
+    const { db, onApply, isDead } = this.#deps
+    const { name: sync, queue, target } = this.#setup
+    const times = this.#times
+    if (judged.plan.length === 0) return this.outcomes(judged)
+    this.#clock.enter('apply')
+    await this.#fenced.write((trx) => setRunState(trx, this.#run.run, 'applying'))
+    const verification = this.#verification()
+    const deps = { db, queue, fenced: this.#fenced, target, isDead, verification, times }
+    onApply?.(sync)
+    for (;;) {
+      try {
+        await applyRun(deps, signal)
+        return await this.outcomes(judged)
+      } catch (error) {
+        if (signal.aborted || !isAway(error)) throw error
+      }
+      await sleep(times.daemon.storeAway, undefined, { signal })
+    }
+  }
+
+  #verification(): VerificationParts {
+    const { name: sync, verification } = this.#setup
+    const log = this.#deps.log.child({ sync, run: this.#run.run })
+    const onNotices: VerificationParts['onNotices'] = (notices) => {
+      for (const notice of notices) this.#verified.set(JSON.stringify(notice), notice)
+    }
+    return { ...verification, onNotices, log }
+  }
+
+  async outcomes(judged: Judged): Promise<Outcomes> {
+    const unfinished = await unfinishedChanges(this.#deps.db, this.#run.run)
+    const open = new Set<string>()
+    await inTurns(forEachInSteps(unfinished, ({ op, id }) => open.add(`${op} ${id}`)))
+    const made = await inTurns(madeKeys(judged, ({ op, id }) => !open.has(`${op} ${id}`)))
+    return { ...made, isWhole: (await this.#incomplete(judged)).length === 0 }
+  }
+
+  async #incomplete({ facts, plan: changes }: Judged): Promise<readonly Notice[]> {
+    const { directory } = facts.wanted.snapshots
+    return incompleteDirectory({ directory, changes }, await countThereBefore(this.#deps.db, this.#run.run))
+  }
+
+  async finish(judged: Judged, { ledger, states, isComplete, error }: LeftForNext): Promise<void> {
+    this.#clock.end()
+    const { run } = this.#run
+    const incomplete = error === undefined ? await this.#incomplete(judged) : []
+    const latest = await this.#loadLedger()
+    const saveLedgerIn = await this.#ledgerToSave(await ledger(latest.ledger), false, latest)
+    const unwanted = isComplete ? await this.#unwantedQuarantine(judged) : []
+    const encoded = await encodeStates(states)
+    const state = error !== undefined ? 'failed' : judged.end
+    await this.#fenced.write(async (trx) => {
+      const applying = [...incomplete, ...this.#verified.values()]
+      await storeNotices(trx, run, applying, -applying.length)
+      const more = [...applying, ...(await batchNotices(trx, run))]
+      const counts = countsAtEnd(this.#counts!, more, await outcomesAtEnd(trx, run))
+      await saveLedgerIn?.(trx)
+      await saveStates(trx, this.#of, encoded)
+      if (unwanted.length > 0) await forgetQuarantined(trx, this.#of, unwanted)
+      await finishRun(trx, run, { state, error, counts })
+    })
+  }
+
+  /** The digests of quarantined changes that were made after all, or that nobody wants any more. */
+  async #unwantedQuarantine({ facts }: Judged): Promise<readonly string[]> {
+    const kept = await allQuarantined(this.#deps.db, this.#of)
+    if (kept.length === 0) return []
+    const wanted = await inTurns(stillWanted(facts, kept))
+    const unfinished = await unfinishedChanges(this.#deps.db, this.#run.run)
+    const open = new Set(unfinished.map(({ fingerprint }) => fingerprint))
+    const planned = new Set(this.judged?.plan.fingerprints())
+    return kept
+      .map(({ digest }) => digest)
+      .filter((digest) => !wanted.has(digest) || (planned.has(digest) && !open.has(digest)))
+  }
+
+  /** Ends a run that has no plan. */
+  async fail(error: RunError): Promise<void> {
+    await this.#fenced.write((trx) => finishRun(trx, this.#run.run, { state: 'failed', error }))
+  }
+}
+
+/** Whether an operator has to decide: about changes, or about a fact. */
+function asksAnything({ facts, blocked }: Judged): boolean {
+  return Object.keys(blocked.asking).length > 0 || facts.blocks.some(({ asks }) => asks !== undefined)
+}
+
+/** With the operator who approved every key of a change. */
+function* approvedRows({ facts, plan }: Judged): Generator<RowOfChange, void> {
+  const { decisions, left } = facts
+  const isDecided = decisions.ledger.approvals.size > 0
+  for (const planned of plan) {
+    const keys = isDecided ? [...keysOfChange(left, planned.change)] : []
+    const isApproved = keys.length > 0 && keys.every((key) => decisions.isApproved(wholeOf(key)))
+    yield isApproved ? { planned, approvedBy: decisions.approvalOf(wholeOf(keys[0]!))!.by } : { planned }
+  }
+}
+
+function* madeKeys(
+  { facts, plan }: Judged,
+  isDone: (change: Change) => boolean,
+): Steps<Pick<Outcomes, 'done' | 'deleted'>> {
+  const done: Key[] = []
+  const deleted: Record<Kind, Set<string>> = { user: new Set(), group: new Set() }
+  const isDecided = facts.decisions.ledger.questions.size + facts.decisions.ledger.approvals.size > 0
+  yield* forEachInSteps(plan, ({ change }) => {
+    if (!isDone(change)) return
+    if (change.op === 'delete-user' || change.op === 'delete-group') deleted[kindOf(change.op)].add(change.id)
+    // A fill makes millions of keys, and nobody was asked about them.
+    if (isDecided) for (const key of keysOfChange(facts.left, change)) done.push(key)
+  })
+  return { done, deleted }
+}

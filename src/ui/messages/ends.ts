@@ -1,0 +1,134 @@
+import { amount, digits } from '../../base/wording.ts'
+import type { FactKey } from '../../core/keys.ts'
+import type { RunCounts, RunDetail, RunState, RunSummary, StoredBlock } from '../../operations/control.ts'
+import { total } from '../../operations/total.ts'
+import { amountsText, inWords, isPlural } from './amounts.ts'
+
+type Ended = Pick<
+  RunSummary,
+  'run' | 'mode' | 'state' | 'counts' | 'blocks' | 'questions' | 'decisions' | 'undo'
+> &
+  Partial<Pick<RunDetail, 'open' | 'reasons'>>
+
+/**
+ * What a run came to; without a full stop: `300 changes made; 135 deletions of users need approval (run 7)`. Says what is
+ * asked, rejected and blocked, so that a directory that differs never looks up to date.
+ */
+export function endText(run: Ended): string {
+  const { state } = run
+  if (!HAS_ENDED.has(state)) return state
+  const parts = [
+    state === 'failed' ? 'failed' : '',
+    madeText(run),
+    ...notMade(run),
+    askedText(run),
+    rejectedText(run),
+    blockedText(run),
+  ]
+  return parts.filter((part) => part !== '').join('; ')
+}
+
+const HAS_ENDED: ReadonlySet<RunState> = new Set(['planned', 'held', 'done', 'failed'])
+
+function madeText({ state, counts }: Ended): string {
+  const planned = counts?.planned ?? {}
+  if (total(planned) === 0) return state === 'failed' ? '' : 'no changes'
+  if (state === 'planned') return `${amountsText(planned)} to make`
+  const made = counts?.outcomes.applied ?? 0
+  return made === 0 ? 'no changes made' : `${amount(made, 'change')} made`
+}
+
+/** A run that asks is never called done. */
+export function stateText({
+  state,
+  counts,
+  questions,
+}: Pick<Ended, 'state' | 'counts' | 'questions'>): string {
+  if (questions > 0 && HAS_ENDED.has(state)) return 'needs approval'
+  const rejected = total(counts?.rejected ?? {})
+  return state === 'done' && rejected > 0 ? `done, ${digits(rejected)} rejected` : state
+}
+
+const NOT_MADE = ['quarantined', 'failed', 'missing'] as const
+const DIFFERS = ['shared-id', 'directory-incomplete', 'changed-since', 'not-restored'] as const
+
+/** What the run tried without success, or cannot change, by state of a change or code of a notice: `2 quarantined`. */
+export function notMade({ counts, undo }: Pick<RunSummary, 'counts' | 'undo'>): readonly string[] {
+  const left = new Map<string, number>()
+  const add = (what: string, count = 0) => count > 0 && left.set(what, count + (left.get(what) ?? 0))
+  for (const state of NOT_MADE) add(state, counts?.outcomes[state])
+  for (const code of DIFFERS) add(code, counts?.notices[code])
+  // A restored user without the e-mail, or a protected user, differs from before.
+  if (undo !== null)
+    for (const code of ['duplicate-email', 'protected'] as const) add(code, counts?.notices[code])
+  return [...left].map(([what, count]) => `${digits(count)} ${what}`)
+}
+
+const FACTS: Readonly<Record<string, string>> = {
+  server: 'the state of the server',
+  'source-users': 'the number of users in the source',
+  'empty-directory': 'the empty directory',
+}
+
+/** What a fact question is about, such as `the state of the server`. */
+export function factText([, name]: FactKey): string {
+  return FACTS[name] ?? name
+}
+
+type Asked = Pick<
+  Ended,
+  'run' | 'mode' | 'counts' | 'blocks' | 'questions' | 'decisions' | 'open' | 'reasons'
+>
+
+/** `135 deletions of users need approval (run 7)`; empty for a run that asked nothing. */
+export function askedText(ended: Asked): string {
+  const { run, mode, counts, questions, decisions } = ended
+  const isNow = mode === 'sync' && questions > 0
+  const asking = (isNow ? ended.open : undefined) ?? counts?.asking ?? {}
+  const facts = factsOf(ended, isNow)
+  const what = inWords([...(total(asking) > 0 ? [amountsText(asking)] : []), ...facts])
+  const undecided = `${amount(questions, 'question')} of run ${run} still to decide`
+  if (what === '') return isNow ? undecided : ''
+  // A plan asks nothing itself, and its number can be approved all the same.
+  const isOpen = questions > 0 || (mode === 'plan' && decisions.length === 0)
+  if (!isOpen) return `what it asked about is decided (${what})`
+  // The list of runs does not know which of them are open.
+  if (mode === 'sync' && questions < total(asking) + facts.length) return undecided
+  const isOne = total(asking) === 0 ? facts.length === 1 : facts.length === 0 && !isPlural(asking)
+  return `${what} ${isOne ? 'needs' : 'need'} approval (run ${run})`
+}
+
+function factsOf({ blocks, reasons }: Asked, isNow: boolean): readonly string[] {
+  const isOpen = (code: string) => reasons?.find((reason) => reason.code === code)?.isOpen ?? true
+  const asked = blocks.filter(({ asks, code }) => asks !== null && (!isNow || isOpen(code)))
+  return asked.map(({ asks }) => factText(asks!))
+}
+
+type Rejected = Pick<RunCounts, 'rejected' | 'lastRejection'>
+
+/** `93 deletions of users are rejected (by ana on 2026-11-28: on leave)`; empty where nothing is. */
+export function rejectedText({ counts }: { readonly counts: Rejected | null }): string {
+  const rejected = counts?.rejected ?? {}
+  if (total(rejected) === 0) return ''
+  const last = counts?.lastRejection
+  const why = last?.reason ? `: ${last.reason}` : ''
+  const who = last ? ` (by ${last.by} on ${last.at.slice(0, 10)}${why})` : ''
+  return `${amountsText(rejected)} ${isPlural(rejected) ? 'are' : 'is'} rejected${who}`
+}
+
+/** Blocked by neither a question nor a rejection. */
+function blockedText({ counts, blocks }: Ended): string {
+  const known = total(counts?.asking ?? {}) + total(counts?.rejected ?? {})
+  const others = total(counts?.blocked ?? {}) - known
+  if (others <= 0) return ''
+  const changes = amount(others, known === 0 ? 'change' : 'other change')
+  // Most of them only wait for the decision.
+  if (blocks.some(({ stops }) => stops)) return `${changes} not made`
+  const codes = blocks.filter((block) => !isAsked(block) && block.code !== 'rejected').map(({ code }) => code)
+  return `${changes} blocked${codes.length === 0 ? '' : ` (${[...new Set(codes)].join(', ')})`}`
+}
+
+/** Whether an operator has to decide. */
+export function isAsked({ code, until, asks }: Pick<StoredBlock, 'code' | 'until' | 'asks'>): boolean {
+  return asks !== null || (until === 'decision' && code !== 'rejected')
+}

@@ -1,0 +1,3 @@
+import { testNext } from './next-worlds.ts'
+
+testNext(0, 20_000)

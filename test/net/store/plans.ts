@@ -1,2 +1,0 @@
-export * from '../../reference/store/plans.ts'
-export { listNotices as batchNotices } from '../../reference/store/plans.ts'
