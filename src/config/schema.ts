@@ -198,7 +198,9 @@ const sync = z
     policy: z
       .enum(['mirror', 'upsert', 'create-only'])
       .default('mirror')
-      .describe('mirror creates, updates and deletes; upsert never deletes; create-only only creates.'),
+      .describe(
+        'mirror creates, updates and deletes; upsert deletes nothing and takes no user out of a group; create-only only creates.',
+      ),
     guards,
   })
   .describe('One source and one directory.')

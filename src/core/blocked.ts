@@ -120,7 +120,7 @@ export class BlockedChanges implements Iterable<{
         ? ofMembers.get(change.id)!
         : atOnce(reasonsOf(blocks, keysOfChange(rest, change)))
     // What only needs something that is no difference has a notice instead.
-    const changes = isStopped ? all : yield* all.select(({ change }) => reasonsFor(change).length > 0)
+    const changes = isStopped ? all : yield* all.select((change) => reasonsFor(change).length > 0)
     const blocked = new BlockedChanges(changes, blocks, reasonsFor)
     yield* blocked.#count()
     return blocked

@@ -10,7 +10,6 @@ import {
   type CreateUser,
   type DeleteGroup,
   type DeleteReason,
-  fingerprint,
   kindOf,
   type Op,
   type SetMembers,
@@ -29,7 +28,7 @@ export function* order(left: PlanKeys, whyDeleted: WhyDeleted): Steps<PlannedCha
   const { transfers } = make
   const changes = new PlannedChanges((op, id) => make.ofUser(op, id))
   const add = (change: Change, phase: Phase, removes = 0): void => {
-    changes.add({ change, phase, fingerprint: fingerprint(change), removes })
+    changes.add({ change, phase, removes })
   }
   yield* forEachKey(left.of('user', 'create'), ([, id]) => {
     const change = make.createUser(id)

@@ -41,7 +41,7 @@ export type QueueBackend = AsyncDisposable & {
   ): Worker<D>
 }
 
-export type RedisOptions = {
+type RedisOptions = {
   kind: 'redis'
   /** `redis://host:port/database`, or `rediss:` for TLS. */
   url: string

@@ -5,7 +5,7 @@ import { createOutage, type Outage } from '../base/database/outage.ts'
 import { withinTime } from '../base/within-time.ts'
 import { TIMES } from './times.ts'
 
-export type RedisPlace = { url: string; password?: () => Promise<string> }
+type RedisPlace = { url: string; password?: () => Promise<string> }
 
 export type RedisLink = {
   readonly redis: Redis

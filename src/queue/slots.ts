@@ -4,7 +4,7 @@ import { DirsyncdError, sentence } from '../base/errors.ts'
 import type { Pace } from './pace.ts'
 
 /** Evenly spaced times at which requests may be sent, in milliseconds. */
-export type Slots = {
+type Slots = {
   /** By the shared clock. */
   readonly start: number
   /** The shared clock's time of the answer. */
@@ -12,7 +12,7 @@ export type Slots = {
 }
 
 /** The first slot may be `tolerance` before now, so that the time that the answer takes is not lost. */
-export type SlotRequest = Pick<Pace, 'interval' | 'tolerance' | 'horizon' | 'pause'> & {
+type SlotRequest = Pick<Pace, 'interval' | 'tolerance' | 'horizon' | 'pause'> & {
   readonly count: number
 }
 

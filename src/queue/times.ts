@@ -14,7 +14,7 @@ export interface Times {
   readonly notify: NotifyTimes
 }
 
-export interface FenceTimes {
+interface FenceTimes {
   /** Between two checks that a run is still the current one. */
   readonly look: number
   /** Without an answer of the store for so long, the run may not be the current one any more: nothing is sent. */
@@ -36,12 +36,12 @@ export interface RetryTimes {
   readonly timedOut: number
 }
 
-export interface LimitedTimes {
+interface LimitedTimes {
   /** The longest pause after a 429, whatever the service asks for; at most `LONGEST_MS`. */
   readonly longest: number
 }
 
-export interface OutageTimes {
+interface OutageTimes {
   /** From the first failure to the next request, and at most. */
   readonly firstProbe: number
   readonly lastProbe: number
@@ -49,7 +49,7 @@ export interface OutageTimes {
   readonly giveUp: number
 }
 
-export interface VerificationTimes {
+interface VerificationTimes {
   /** Before an entry that differs from what was sent is read again (doubles each time), and in all. */
   readonly look: { readonly first: number; readonly giveUp: number }
 }
@@ -65,7 +65,7 @@ export interface JobTimes {
   readonly count: { readonly moving: number; readonly idle: number }
 }
 
-export interface DaemonTimes {
+interface DaemonTimes {
   /** Between two lookups of runs that no job announced. */
   readonly lookForWork: number
   readonly restoreSchedules: number
@@ -75,7 +75,7 @@ export interface DaemonTimes {
   readonly storeAway: number
 }
 
-export interface NotifyTimes {
+interface NotifyTimes {
   /** Between two lookups of due notifications. */
   readonly look: number
   /** How long an attempt to deliver may take, until another process tries. */

@@ -123,7 +123,7 @@ export interface Place {
 
 export type ShownRun = Pick<RunRecord, 'run' | 'state' | 'blocked_in'>
 
-export interface ChangesPage {
+interface ChangesPage {
   readonly rows: readonly ChangeRecord[]
   /** Whether there are others in the direction in which these were read. */
   readonly isMore: boolean

@@ -19,7 +19,7 @@ export interface EntryKey {
 }
 
 /** One attempt of a change, and what came of it. */
-export interface JournalLine {
+interface JournalLine {
   readonly run: number
   readonly op: Op
   readonly fingerprint: string
@@ -58,7 +58,7 @@ function isOf(kind: Kind, op: RawBuilder<unknown>): RawBuilder<boolean> {
 }
 
 /** A run that read both sides to their end. */
-export interface RunFacts {
+interface RunFacts {
   readonly run: number
   readonly state: RunState
   readonly at: Date
@@ -138,7 +138,7 @@ export async function membershipsOfUser(
 }
 
 /** An entry that earlier runs saw. */
-export interface KnownEntry extends EntryKey {
+interface KnownEntry extends EntryKey {
   readonly name: string | null
   readonly email: string | null
 }

@@ -62,7 +62,7 @@ export interface AskingRun extends PlannedRun {
   readonly questions: number
 }
 
-export interface TokenLife {
+interface TokenLife {
   readonly secondsLeft: number
   /** Whoever renews it would have done so by now. */
   readonly isSoon: boolean

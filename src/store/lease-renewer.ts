@@ -9,7 +9,7 @@ const THREAD = new URL(`./lease-thread${extname(import.meta.url)}`, import.meta.
 
 type Renewal = Omit<Extract<ToThread, { do: 'renew' }>, 'do' | 'id'>
 
-export interface Login {
+interface Login {
   readonly url: string
   /** Asked at the start, and again when the server refuses the login. */
   readonly password?: () => Promise<string>

@@ -26,7 +26,7 @@ export async function findHeld(db: Db, sync: string): Promise<Renewed | undefine
   return rows[0]
 }
 
-export interface Taking {
+interface Taking {
   readonly sync: string
   readonly owner: string
   /** Nobody ever takes it over. */

@@ -13,7 +13,7 @@ import type { DecisionsTable, Tables } from './tables.ts'
 type Db = Kysely<Tables>
 
 /** A sync on a target, or an undo of one of its runs: each has questions and decisions of its own. */
-export interface OriginOf extends SyncTarget {
+interface OriginOf extends SyncTarget {
   readonly origin: string
 }
 
@@ -178,7 +178,7 @@ export function recordedDecision(row: DecisionRow): RecordedDecision {
 }
 
 /** A key set that is stored already under this digest is not sent again. */
-export interface KeySetToStore {
+interface KeySetToStore {
   readonly digest: string
   readonly keys: number
   readonly packed: Buffer
@@ -254,7 +254,7 @@ export async function countOpen(ledger: Ledger): Promise<number> {
   return open
 }
 
-export interface LedgerToSave extends Pick<Loaded, 'folded'> {
+interface LedgerToSave extends Pick<Loaded, 'folded'> {
   readonly set: KeySetToStore | undefined
   /** How many of its questions no operator has decided. */
   readonly open: number

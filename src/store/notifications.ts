@@ -6,7 +6,7 @@ import type { ConditionsTable, Tables } from './tables.ts'
 
 type Db = Kysely<Tables>
 
-export interface NewNotification {
+interface NewNotification {
   readonly event: string
   readonly sync: string | null
   readonly run: number | null
@@ -111,7 +111,7 @@ async function add(trx: Db, notification: NewNotification, channels: readonly st
     .execute()
 }
 
-export interface ClaimedDelivery extends NewNotification {
+interface ClaimedDelivery extends NewNotification {
   readonly notification: string
   readonly createdAt: Date
   /** How often it was tried, this time included. */
@@ -179,7 +179,7 @@ function inFuture(ms: number) {
 }
 
 /** What came of an attempt; `waitMs` is set where it is tried again. */
-export interface Attempt {
+interface Attempt {
   readonly state: 'waiting' | 'delivered' | 'given-up'
   readonly waitMs?: number
   readonly detail?: string
@@ -202,7 +202,7 @@ export async function settleDelivery(
     .execute()
 }
 
-export interface WaitingDeliveries {
+interface WaitingDeliveries {
   readonly channel: string
   readonly waiting: number
   /** In how many milliseconds the oldest one may be tried; 0 or less: now. */

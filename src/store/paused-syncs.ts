@@ -12,7 +12,7 @@ export interface PausedSync {
   readonly since: Date
 }
 
-export interface NewPause {
+interface NewPause {
   readonly sync: string
   readonly by: string
   readonly reason?: string | undefined

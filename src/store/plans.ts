@@ -300,7 +300,7 @@ export async function countThereBefore(db: Db, run: number): Promise<Record<Kind
 }
 
 /** A change that a run made or found done, or may have made. */
-export interface DoneChange {
+interface DoneChange {
   readonly change: Change
   /** It was so before the run wrote it: not the run's doing. */
   readonly wasThere: boolean

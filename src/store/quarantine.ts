@@ -57,7 +57,7 @@ export async function forgetQuarantined(
     AND fingerprint = ANY(${fingerprints}::text[])`.execute(db)
 }
 
-export interface QuarantineFilter {
+interface QuarantineFilter {
   /** What each of the syncs writes to; only what these targets refused is listed or released. */
   readonly targets: ReadonlyMap<string, string>
   readonly scope?: Scope | undefined

@@ -120,7 +120,7 @@ export async function syncsWithWork(db: Db): Promise<readonly string[]> {
 }
 
 /** A sync whose lease this process has. */
-export interface HeldSync {
+interface HeldSync {
   readonly sync: string
   readonly epoch: number
 }

@@ -25,7 +25,7 @@ type NullableTimestamp = ColumnType<Date | null, Date | string | null | undefine
 /** A bigint column; node-postgres gives it as text, the store reads it as a number. */
 type BigInt = ColumnType<string, number | string, number | string>
 
-export interface LeasesTable {
+interface LeasesTable {
   sync: string
   epoch: BigInt
   owner: string | null
@@ -81,7 +81,7 @@ export interface RunsTable {
   finished_at: NullableTimestamp
 }
 
-export interface ChangesTable {
+interface ChangesTable {
   run: number
   number: number
   phase: Phase
@@ -136,7 +136,7 @@ export interface ApplyingTable {
 }
 
 /** What a worker is sending. While the row is there, the outcome of its changes is open. */
-export interface ChunksTable {
+interface ChunksTable {
   chunk: Generated<string>
   run: number
   /** Numbers of changes. */
@@ -149,7 +149,7 @@ export interface ChunksTable {
   intent_at: Timestamp
 }
 
-export interface TargetsTable {
+interface TargetsTable {
   target: string
   /** No request of a change is sent before this time. */
   not_before: Timestamp
@@ -159,7 +159,7 @@ export interface TargetsTable {
   outages: Generated<number>
 }
 
-export interface JournalTable {
+interface JournalTable {
   id: Generated<string>
   run: number
   number: number
@@ -185,7 +185,7 @@ export interface JournalTable {
   approved_by: string | null
 }
 
-export interface NoticesTable {
+interface NoticesTable {
   run: number
   number: number
   kind: Kind
@@ -195,7 +195,7 @@ export interface NoticesTable {
 }
 
 /** What is searched in the changes of a run, some in each row; see `change-texts.ts`. */
-export interface ChangeTextsTable {
+interface ChangeTextsTable {
   run: number
   /** Numbers of changes. */
   first: number
@@ -204,7 +204,7 @@ export interface ChangeTextsTable {
   texts: string
 }
 
-export interface QuarantineTable {
+interface QuarantineTable {
   sync: string
   target: string
   fingerprint: string
@@ -220,7 +220,7 @@ export interface QuarantineTable {
 }
 
 /** What a check keeps for the next run. */
-export interface CheckStatesTable {
+interface CheckStatesTable {
   sync: string
   target: string
   name: string
@@ -229,13 +229,13 @@ export interface CheckStatesTable {
 }
 
 /** Keys with what is true of them, packed. */
-export interface KeySetsTable {
+interface KeySetsTable {
   digest: string
   packed: Buffer
 }
 
 /** The questions and decisions of a sync, a target and an origin. */
-export interface LedgersTable {
+interface LedgersTable {
   sync: string
   target: string
   origin: string
@@ -264,7 +264,7 @@ export interface DecisionsTable {
 }
 
 /** What a run put before the operator. */
-export interface ShownKeysTable {
+interface ShownKeysTable {
   run: number
   key_set: string
 }
@@ -281,24 +281,24 @@ export interface VerificationsTable {
   judged_at: Timestamp
 }
 
-export interface PausedSyncsTable {
+interface PausedSyncsTable {
   sync: string
   paused_by: string
   reason: string | null
   since: Timestamp
 }
 
-export interface ResumedSyncsTable {
+interface ResumedSyncsTable {
   sync: string
   at: Timestamp
 }
 
-export interface SettingsTable {
+interface SettingsTable {
   name: string
   value: string
 }
 
-export interface RefusedLoginsTable {
+interface RefusedLoginsTable {
   reader: string
   message: string
   salt: string
@@ -308,7 +308,7 @@ export interface RefusedLoginsTable {
   at: ColumnType<Date, Date, Date>
 }
 
-export interface TokenLivesTable {
+interface TokenLivesTable {
   /** Scheme, host and port of the service. */
   origin: string
   /** Where the access token is, such as `file /run/secrets/token`. */
@@ -329,7 +329,7 @@ export interface ConditionsTable {
   ends_at: NullableTimestamp
 }
 
-export interface NotificationsTable {
+interface NotificationsTable {
   notification: Generated<string>
   event: string
   sync: string | null
@@ -339,7 +339,7 @@ export interface NotificationsTable {
   created_at: Timestamp
 }
 
-export interface DeliveriesTable {
+interface DeliveriesTable {
   notification: string
   channel: string
   state: Generated<'waiting' | 'delivered' | 'given-up'>

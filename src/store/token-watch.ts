@@ -11,7 +11,7 @@ export interface TokenPlace {
   readonly place: string
 }
 
-export interface TokenWatchDeps extends TokenPlace {
+interface TokenWatchDeps extends TokenPlace {
   readonly db: Kysely<Tables>
   readonly log: Log
 }

@@ -44,7 +44,7 @@ export interface ExecutorDeps extends SessionDeps {
 /** `interrupted` runs are made again. */
 type WorkEnd = RunEnd | 'failed' | 'interrupted'
 
-export interface WorkOptions {
+interface WorkOptions {
   /** Makes a run also when none waits. */
   readonly scheduled: boolean
 }

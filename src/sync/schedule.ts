@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { Cron } from 'croner'
 import { nextCronTime, type RepeatOptions } from '../queue/runs.ts'
 
-export type Schedule =
+type Schedule =
   | { readonly kind: 'cron'; readonly pattern: string; readonly timezone: string | undefined }
   | { readonly kind: 'interval'; readonly everyMs: number }
 

@@ -78,7 +78,7 @@ import { PhaseClock, type RunPhase } from './phase-clock.ts'
 import { countsAtEnd, countRun, evidenceIn, storedBlocks } from './report.ts'
 import type { Judged } from './run-store.ts'
 import type { History, LeftForNext, Outcomes, RunStore } from './run-store.ts'
-import { stillWanted } from './still-wanted.ts'
+import { stillPlanned, stillWanted } from './still-wanted.ts'
 
 export interface SyncSetup {
   readonly name: string
@@ -352,12 +352,12 @@ export class Session implements RunStore, Disposable {
     const kept = await allQuarantined(this.#deps.db, this.#of)
     if (kept.length === 0) return []
     const wanted = await inTurns(stillWanted(facts, kept))
+    const planned = await inTurns(stillPlanned(facts.left, kept))
     const unfinished = await unfinishedChanges(this.#deps.db, this.#run.run)
     const open = new Set(unfinished.map(({ fingerprint }) => fingerprint))
-    const planned = new Set(this.judged?.plan.fingerprints())
     return kept
       .map(({ digest }) => digest)
-      .filter((digest) => !wanted.has(digest) || (planned.has(digest) && !open.has(digest)))
+      .filter((digest) => (planned.has(digest) ? !open.has(digest) : !wanted.has(digest)))
   }
 
   /** Ends a run that has no plan. */

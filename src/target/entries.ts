@@ -94,7 +94,7 @@ export function writeOptions<Found>(
   return { signal, onRequest, confirm }
 }
 
-export interface UserFields {
+interface UserFields {
   readonly email?: string
   readonly name?: string
 }

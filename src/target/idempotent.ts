@@ -102,7 +102,7 @@ async function findLost<Found>(find: Creation<Found>['find'], lost: ApiError): P
   }
 }
 
-export interface Update<Found> {
+interface Update<Found> {
   readonly id: string
   readonly find: () => Promise<Found | undefined>
   readonly isDone: (found: Found) => boolean

@@ -10,7 +10,7 @@ import { applyChange } from './apply-change.ts'
 import { findGroup, findUser, isEntryOf } from './entries.ts'
 import { type LeftBehind, TRIAL_ID, TRIAL_NAME } from './left-behind.ts'
 
-export interface Tried<Found> {
+interface Tried<Found> {
   /** `undefined` where the trial failed. */
   readonly found: Found | undefined
   /** The service's answer instead, in a sentence. */

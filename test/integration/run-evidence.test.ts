@@ -135,6 +135,17 @@ describe('an OU that lost all its users', () => {
     expect((await states()).containers?.user?.entries).toHaveLength(4)
   })
 
+  test('shows which users it would delete, and one of them is approved alone', async () => {
+    const harness = await start()
+    await harness.sync()
+    lose(...SALES)
+    const asking = await harness.sync()
+    expect(await harness.blocked(asking)).toEqual(SALES.map((id) => `delete-user ${id} container-emptied`))
+    await harness.approve(asking.run, { ids: ['s1'] })
+    expect((await seen()).users).toEqual(['o1', 'o2', 'o3', ...SALES.slice(1)])
+    expect(await harness.exitCode(asking)).toBe(3)
+  })
+
   test('is a reason of its own beside that of a guard, and each is approved apart', async () => {
     const harness = await start({ maxUserDeletes: 1 })
     await harness.sync()

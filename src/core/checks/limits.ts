@@ -1,5 +1,5 @@
 /** Limits for users, groups or memberships; `null` means no limit. */
-export interface KindLimits {
+interface KindLimits {
   readonly maxDeletes: number
   /** Of the entries in the directory, 0 to 100. */
   readonly maxDeletePercent: number

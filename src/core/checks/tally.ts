@@ -18,13 +18,13 @@ export function guardedBy(op: Op): Guarded {
 export type PerKind<T> = Readonly<Record<Guarded, T>>
 
 /** How many changes count against a limit, and the keys that a guard names for them. */
-export interface Count {
+interface Count {
   readonly count: number
   readonly keys: BlockedKeys
 }
 
 /** Deletes and removals without an approval. */
-export interface Deletes extends PerKind<Count> {
+interface Deletes extends PerKind<Count> {
   readonly leftFilter: PerKind<number>
   /** Deleted users that are created again under another id. */
   readonly newIds: PerKind<number>

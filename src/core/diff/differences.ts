@@ -17,7 +17,7 @@ export interface Snapshots {
 const NO_MEMBERS: MemberDifference = { added: [], removed: [] }
 
 /** An e-mail that changes hands, and what frees it. */
-export interface Transfer {
+interface Transfer {
   readonly key: Key
   readonly needs: readonly Key[]
 }

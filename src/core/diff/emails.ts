@@ -5,7 +5,7 @@ import type { DirectoryUser, UserEntry } from '../entries/entry.ts'
 import { canonicalEmail } from '../entries/normalize.ts'
 
 /** An e-mail that more than one user has or wants. */
-export interface EmailConflict {
+interface EmailConflict {
   /** The user that gets it, or keeps it; `undefined` where nobody may. */
   readonly owner: string | undefined
   /** Who has it in the directory, by code unit. */

@@ -7,7 +7,7 @@ export interface MemberDifference {
   readonly removed: readonly string[]
 }
 
-export interface MemberTests {
+interface MemberTests {
   /** Whether the user can become a member: it is in the source and not excluded. */
   readonly mayJoin: (id: string) => boolean
   /** Whether the user's memberships stay as they are: it was read and skipped, or is excluded. */

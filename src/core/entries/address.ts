@@ -8,7 +8,7 @@ function isAddress(email: string): boolean {
   return NAMED.test(email) && DOMAIN.test(email)
 }
 
-export type AddressFault = 'no-address' | 'other-domain'
+type AddressFault = 'no-address' | 'other-domain'
 
 /** Without domains every one is allowed. */
 export function addressFault(email: string, allowedDomains: readonly string[]): AddressFault | undefined {

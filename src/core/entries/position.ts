@@ -1,6 +1,6 @@
 import type { Position, ServerEvidence } from './evidence.ts'
 
-export interface DatabasePosition {
+interface DatabasePosition {
   readonly database?: string | undefined
   readonly position: Position
 }
@@ -17,7 +17,7 @@ export interface Difference {
  * The seen position against the known one. `newer` has all of it and more; `older` has a part of it; `incomparable`
  * lacks something and has something else. `lacks` is the first difference that it lacks.
  */
-export type Comparison =
+type Comparison =
   | { readonly order: 'equal' | 'newer' }
   | { readonly order: 'older' | 'incomparable'; readonly lacks: Difference }
 

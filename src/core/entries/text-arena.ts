@@ -13,7 +13,7 @@ const UNITS_OF_BLOCK = 2 ** UNITS_OF_BLOCK_BITS
 /** Flags and three lengths. */
 const MAX_HEAD_BYTES = 16
 
-export type TextField = 0 | 1 | 2
+type TextField = 0 | 1 | 2
 type Text = string | undefined
 
 /**

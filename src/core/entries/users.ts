@@ -108,7 +108,7 @@ export class DirectoryUsers extends UsersOfSide<DirectoryUser> {
 }
 
 /** In one table, users are compared by row; otherwise nothing is known beforehand. */
-export interface BothSides {
+interface BothSides {
   readonly source: ReadonlyMap<string, UserEntry>
   readonly directory: ReadonlyMap<string, DirectoryUser>
 }

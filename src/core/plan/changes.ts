@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { sortInSteps } from '../entries/sorting.ts'
-import { forEachInSteps, PART, type Steps } from '../../base/steps.ts'
+import { forEachInSteps, type Steps } from '../../base/steps.ts'
 import { TextArena } from '../entries/text-arena.ts'
-import { type Change, type Op, OPS } from './change.ts'
+import { type Change, fingerprint, type Op, OPS } from './change.ts'
 
 /** In order: a phase begins when every change of the phase before is final. */
 export const PHASES = [
@@ -24,22 +24,15 @@ export interface PlannedChange {
   readonly removes: number
 }
 
-/** A change without its values. */
-export interface ChangeHead {
-  readonly op: Op
-  readonly id: string
-  readonly fingerprint: string
-}
-
 const USER_OPS = ['create-user', 'update-user', 'delete-user'] as const
 export type UserOp = (typeof USER_OPS)[number]
 const ARE_OF_USERS: ReadonlySet<Op> = new Set(USER_OPS)
 
 /** Builds the change of a user from source and directory, always the same. */
-export type MakeAgain = (op: UserOp, id: string) => Change
+type MakeAgain = (op: UserOp, id: string) => Change
 
-/** The bytes of a row: a fingerprint, the address of the id, and the numbers of the phase and the operation. */
-const [PRINT, ADDRESS, PHASE, OP, ROW_BYTES] = [0, 16, 20, 21, 24] as const
+/** The bytes of a row: the address of the id, and the numbers of the phase and the operation. */
+const [ADDRESS, PHASE, OP, ROW_BYTES] = [0, 4, 5, 6] as const
 const FIRST_ROWS = 1024
 
 /** In order. Changes of users, up to a million, are rows of some bytes, rebuilt on access; those of groups are kept. */
@@ -64,23 +57,16 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     return this.#counts.get(op) ?? 0
   }
 
-  /** Returns the row, for `setPhase`. Nothing can be read before `order` is done. */
-  add({ change, phase, fingerprint, removes }: PlannedChange): number {
-    const row = this.#count
-    const at = row * ROW_BYTES
-    if (at === this.#rows.length) this.#grow()
-    this.#rows.write(fingerprint, at + PRINT, 'hex')
+  /** Nothing can be read before `order` is done. */
+  add({ change, phase, removes }: Omit<PlannedChange, 'fingerprint'>): void {
+    const at = this.#count * ROW_BYTES
+    if (at === this.#rows.length) this.#rows = Buffer.from(this.#rows.buffer.transfer(2 * at))
     this.#rows.writeUInt32LE(this.#ids.add(change.id, undefined, undefined), at + ADDRESS)
+    this.#rows[at + PHASE] = PHASES.indexOf(phase)
     this.#rows[at + OP] = OPS.indexOf(change.op)
-    this.setPhase(row, phase)
-    if (!ARE_OF_USERS.has(change.op)) this.#ofGroups.set(row, { change, removes })
+    if (!ARE_OF_USERS.has(change.op)) this.#ofGroups.set(this.#count, { change, removes })
     this.#counts.set(change.op, this.countOf(change.op) + 1)
     this.#count += 1
-    return row
-  }
-
-  setPhase(row: number, phase: Phase): void {
-    this.#rows[row * ROW_BYTES + PHASE] = PHASES.indexOf(phase)
   }
 
   /** By phase, operation and id. */
@@ -89,10 +75,10 @@ export class PlannedChanges implements Iterable<PlannedChange> {
   }
 
   /** Those that pass a test, in the same order. */
-  *select(test: (planned: PlannedChange) => boolean): Steps<PlannedChanges> {
+  *select(test: (change: Change) => boolean): Steps<PlannedChanges> {
     const chosen = new PlannedChanges(this.#makeAgain)
     yield* forEachInSteps(this, (planned) => {
-      if (test(planned)) chosen.add(planned)
+      if (test(planned.change)) chosen.add(planned)
     })
     yield* chosen.order()
     return chosen
@@ -102,67 +88,29 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     for (const row of this.#order) yield this.#changeOf(row)
   }
 
-  /** The changes with these operations; no other is built for it. */
-  *of(...ops: readonly Op[]): Generator<PlannedChange, void> {
-    for (const row of this.#rowsOf(ops)) yield this.#changeOf(row)
+  *of(op: Op): Generator<PlannedChange, void> {
+    for (const row of this.#order)
+      if (OPS[this.#rows[row * ROW_BYTES + OP]!] === op) yield this.#changeOf(row)
   }
 
-  /** The heads of the changes with these operations; no change is built for it. */
-  *headsOf(...ops: readonly Op[]): Generator<ChangeHead, void> {
-    for (const row of this.#rowsOf(ops))
-      yield { op: this.#opOf(row), id: this.#idOf(row), fingerprint: this.#fingerprintOf(row) }
-  }
-
-  idsOf(op: Op): ReadonlySet<string> {
-    return new Set(Array.from(this.headsOf(op), ({ id }) => id))
-  }
-
-  *fingerprints(): Generator<string, void> {
-    for (const row of this.#order) yield this.#fingerprintOf(row)
-  }
-
-  /** SHA-256 over the sorted fingerprints, in hexadecimal. */
+  /** SHA-256 over the fingerprints, in hexadecimal; equal plans have equal digests. */
   *digest(): Steps<string> {
     const digest = createHash('sha256')
-    const rows = yield* sortInSteps(this.#count, (a, b) => this.#comparePrints(a, b))
-    for (let place = 0; place < rows.length; place += PART) {
-      const prints = Array.from(rows.subarray(place, place + PART), (row) => this.#fingerprintOf(row))
-      digest.update(`${place === 0 ? '' : '\n'}${prints.join('\n')}`)
-      yield
-    }
+    yield* forEachInSteps(this, ({ fingerprint: print }) => digest.update(print))
     return digest.digest('hex')
-  }
-
-  *#rowsOf(ops: readonly Op[]): Generator<number, void> {
-    const wanted = new Set(ops.map((op) => OPS.indexOf(op)))
-    if (!ops.some((op) => this.countOf(op) > 0)) return undefined
-    for (const row of this.#order) if (wanted.has(this.#rows[row * ROW_BYTES + OP]!)) yield row
   }
 
   #changeOf(row: number): PlannedChange {
     const phase = PHASES[this.#rows[row * ROW_BYTES + PHASE]!]!
-    const fingerprint = this.#fingerprintOf(row)
     const ofGroup = this.#ofGroups.get(row)
-    if (ofGroup !== undefined) return { ...ofGroup, phase, fingerprint }
-    const op = this.#opOf(row) as UserOp
-    const change = this.#makeAgain(op, this.#idOf(row))
-    return { change, phase, fingerprint, removes: op === 'delete-user' ? 1 : 0 }
-  }
-
-  #fingerprintOf(row: number): string {
-    return this.#rows.toString('hex', row * ROW_BYTES + PRINT, row * ROW_BYTES + ADDRESS)
-  }
-
-  #idOf(row: number): string {
-    return this.#ids.textAt(this.#addressOf(row), 0) ?? ''
+    if (ofGroup !== undefined) return { ...ofGroup, phase, fingerprint: fingerprint(ofGroup.change) }
+    const op = OPS[this.#rows[row * ROW_BYTES + OP]!]! as UserOp
+    const change = this.#makeAgain(op, this.#ids.textAt(this.#addressOf(row), 0) ?? '')
+    return { change, phase, fingerprint: fingerprint(change), removes: op === 'delete-user' ? 1 : 0 }
   }
 
   #addressOf(row: number): number {
     return this.#rows.readUInt32LE(row * ROW_BYTES + ADDRESS)
-  }
-
-  #opOf(row: number): Op {
-    return OPS[this.#rows[row * ROW_BYTES + OP]!]!
   }
 
   #compare(a: number, b: number): number {
@@ -170,18 +118,5 @@ export class PlannedChanges implements Iterable<PlannedChange> {
       this.#rows.readUInt16BE(a * ROW_BYTES + PHASE) - this.#rows.readUInt16BE(b * ROW_BYTES + PHASE) ||
       this.#ids.compare(this.#addressOf(a), this.#addressOf(b), 0)
     )
-  }
-
-  /** Like the order of their hexadecimal digits. */
-  #comparePrints(a: number, b: number): number {
-    const [print, other] = [a * ROW_BYTES + PRINT, b * ROW_BYTES + PRINT]
-    return (
-      this.#rows.readUIntBE(print, 6) - this.#rows.readUIntBE(other, 6) ||
-      this.#rows.compare(this.#rows, other, other + ADDRESS, print, print + ADDRESS)
-    )
-  }
-
-  #grow(): void {
-    this.#rows = Buffer.from(this.#rows.buffer.transfer(2 * this.#rows.length))
   }
 }

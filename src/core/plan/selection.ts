@@ -5,9 +5,9 @@ import type { Kind } from '../entries/entry.ts'
  * in it is an ordinary character. `from` is a pattern of the origin (a DN, or a file name and a line); it ignores case,
  * and blanks around commas and equals signs.
  */
-export type EntryPattern = string | { readonly id: string } | { readonly from: string }
+type EntryPattern = string | { readonly id: string } | { readonly from: string }
 
-export interface EntryLists {
+interface EntryLists {
   /** If set, only these are written and deleted. */
   readonly include?: readonly EntryPattern[] | undefined
   /** Never written and never deleted. */

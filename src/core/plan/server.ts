@@ -22,10 +22,10 @@ export interface ServerMemory extends Pick<ServerEvidence, 'url' | 'address' | '
  * - `additions`: new users and groups are created, and members added
  * - `nothing`
  */
-export type ServerScope = 'everything' | 'confirmed-deletes' | 'additions' | 'nothing'
+type ServerScope = 'everything' | 'confirmed-deletes' | 'additions' | 'nothing'
 
 /** The server is not as new as the last good read; an operator may accept it all the same. */
-export interface ServerTrouble {
+interface ServerTrouble {
   /** Stable until the server, its database or the last good read changes. */
   readonly token: string
   /** It has lasted for a day, so an operator must decide. */

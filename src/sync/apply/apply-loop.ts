@@ -16,7 +16,7 @@ import { prepareMembers, prepareTakers } from './prepare.ts'
 import { decideRefused } from './refused-changes.ts'
 import { countWaiting, enterStage, type Stage } from './stage.ts'
 
-export interface ApplyDeps {
+interface ApplyDeps {
   readonly db: Kysely<Tables>
   readonly queue: Queue<Ticket>
   readonly fenced: FencedRun

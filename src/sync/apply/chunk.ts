@@ -33,7 +33,7 @@ import type { RunInProcess } from './run-in-process.ts'
 import type { Senders } from './senders.ts'
 import type { Throttle } from './throttle.ts'
 
-export interface ChunkDeps {
+interface ChunkDeps {
   readonly fenced: FencedRun
   readonly chunk: Chunk
   /** The time since the claim or the last renewal. */

@@ -28,7 +28,7 @@ export interface Chunk {
   readonly outages: number
 }
 
-export interface Claimer {
+interface Claimer {
   readonly worker: string
   readonly target: string
   /** A lease older than this is free, in milliseconds. */

@@ -34,7 +34,7 @@ export interface Settled {
   readonly wasThere?: boolean
 }
 
-export interface Stop {
+interface Stop {
   readonly code: ErrorCode
   readonly detail: string
   /** The operation whose batches failed: its next changes are read back again. */
@@ -61,7 +61,7 @@ export function mergeFindings(earlier: Findings, later: Findings): Findings {
   }
 }
 
-export interface Flush {
+interface Flush {
   readonly chunk: string
   readonly worker: string
   readonly retry: boolean

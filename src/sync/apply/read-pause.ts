@@ -5,7 +5,7 @@ import { isAway } from '../../base/database/outage.ts'
 import { createPauseLog, pauseFor, pauseOf } from '../../store/pause.ts'
 import type { Tables } from '../../store/tables.ts'
 
-export interface ReadPauseDeps {
+interface ReadPauseDeps {
   readonly db: Kysely<Tables>
   readonly target: string
   readonly longestMs: number

@@ -2,7 +2,7 @@ import type { Create } from '../../core/plan/batches.ts'
 import type { Change } from '../../core/plan/change.ts'
 import type { BatchFault, Outcome, SharedOutcome } from '../../core/plan/outcome.ts'
 
-export interface HowToSend {
+interface HowToSend {
   /** Look the entry up with GET first. */
   readonly check: boolean
   /** Called before each request; an error that it throws prevents the request. */
@@ -12,7 +12,7 @@ export interface HowToSend {
 /** Never throws for an answer of the API. */
 export type ApplyChange = (change: Change, how: HowToSend, signal: AbortSignal) => Promise<Outcome>
 
-export interface HowToSendBatch extends HowToSend {
+interface HowToSendBatch extends HowToSend {
   /** Called before each write; on `false`, the rest is not sent. */
   readonly maySend: () => boolean
   readonly onFault: (fault: BatchFault) => void

@@ -36,7 +36,7 @@ export interface VerificationParts {
   readonly log: Log
 }
 
-export interface VerificationDeps extends VerificationParts {
+interface VerificationDeps extends VerificationParts {
   readonly db: Kysely<Tables>
   readonly fenced: FencedRun
   readonly times: Times

@@ -10,7 +10,7 @@ import { type Identified, isEntryOf } from '../entries.ts'
 import { complete, type FoundEntry, type TargetDirectory, type WriteContext } from '../idempotent.ts'
 import { outcomeOf, tryChange } from '../try-change.ts'
 
-export interface HowToCreate extends HowToApply {
+interface HowToCreate extends HowToApply {
   /** Called before each write; on `false`, the rest is not sent. */
   readonly maySend: () => boolean
   /** Called where the service did something else than to create the batch as sent. */

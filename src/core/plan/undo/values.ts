@@ -11,7 +11,7 @@ export function isWithoutEmail(now: UserValues, before: UserValues): boolean {
   return !now.email && Boolean(before.email) && isSameName(now.name, before.name)
 }
 
-export interface RestoredFields {
+interface RestoredFields {
   readonly email: string | undefined
   readonly name: string | undefined
   /** The fields that were empty before. */

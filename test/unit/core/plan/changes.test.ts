@@ -15,11 +15,11 @@ function largePlan() {
   return planOf(sourceOf(wanted, [group]), directoryOf(had, [haveGroup('old', 'Old', ['u1'])]))
 }
 
-test('the digest of a plan is that of its sorted fingerprints', () => {
+test('the digest of a plan is that of the fingerprints of its changes, in order', () => {
   const plan = largePlan()
-  const prints = [...plan.changes.fingerprints()]
+  const prints = [...plan.changes].map((each) => each.fingerprint)
   expect(prints).toHaveLength(plan.changes.length)
-  expect(plan.digest).toBe(hash('sha256', prints.toSorted().join('\n')))
+  expect(plan.digest).toBe(hash('sha256', prints.join('')))
 })
 
 test('a change that is made again is the one that was planned', () => {
@@ -29,15 +29,13 @@ test('a change that is made again is the one that was planned', () => {
   expect([...changes]).toEqual(all)
 })
 
-test('changes are found by their operation, with and without their values', () => {
+test('changes are found by their operation', () => {
   const { changes } = largePlan()
   const all = [...changes]
   for (const op of ['create-user', 'update-user', 'delete-user', 'set-members', 'update-group'] as const) {
     const some = all.filter(({ change }) => change.op === op)
     expect(changes.countOf(op)).toBe(some.length)
     expect([...changes.of(op)]).toEqual(some)
-    const heads = some.map((each) => ({ op, id: each.change.id, fingerprint: each.fingerprint }))
-    expect([...changes.headsOf(op)]).toEqual(heads)
   }
 })
 
