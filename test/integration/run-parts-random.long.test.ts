@@ -26,7 +26,10 @@ const somePart: fc.Arbitrary<Part> = fc.oneof(
 const isOf = ({ ids, only }: Part, id: string, part: PartName): boolean =>
   (ids?.includes(id) ?? true) && (only?.includes(part) ?? true)
 
-/** Approves a part of what a run showed, and tests that nobody of another part is deleted, and no group renamed. */
+/**
+ * Approves a part of what a run showed, and tests that nobody of another part is deleted. Nor is a group renamed while
+ * open questions stop the plan.
+ */
 async function approvePart(run: number, part: Part): Promise<void> {
   const before = await seen()
   const approved = harness.control.approve({ run, by: 'ana', ...part })
@@ -37,10 +40,11 @@ async function approvePart(run: number, part: Part): Promise<void> {
   if (!isDecided) return
   await harness.work()
   const after = await seen()
+  const isStopped = (await harness.newestRun()).state === 'held'
   for (const id of before.users.keys()) if (!after.users.has(id)) expect(isOf(part, id, 'deletes')).toBe(true)
   for (const [id, { name }] of before.groups) {
     const now = after.groups.get(id)
-    if (now !== undefined && now.name !== name) expect(isOf(part, id, 'updates')).toBe(true)
+    if (isStopped && now !== undefined && now.name !== name) expect(isOf(part, id, 'updates')).toBe(true)
   }
 }
 
