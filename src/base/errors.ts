@@ -21,6 +21,7 @@ const ERRORS = {
   'queue-unavailable': { exitCode: 1 },
   'daemon-unreachable': { exitCode: 1 },
   'run-unknown': { exitCode: 1 },
+  rejected: { exitCode: 1 },
   'sync-paused': { exitCode: 1 },
   'service-unavailable': { exitCode: 1 },
   'id-unknown': { exitCode: 1 },

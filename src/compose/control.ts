@@ -11,12 +11,12 @@ import { openRemoteControl } from '../operations/remote.ts'
 import { DirsyncdError } from '../base/errors.ts'
 import type { Log } from '../base/log/log.ts'
 import { type Times, TIMES } from '../queue/times.ts'
-import { leaseHolder } from '../store/lease-rows.ts'
+import { leaseHolder } from '../store/lease.ts'
 import type { TableRights } from '../base/database/make-tables.ts'
 import { isAway } from '../base/database/outage.ts'
 import { ownerInWords, type OwnerInWords, ownerOf } from '../base/database/owner.ts'
 import { describeProcess } from '../base/database/process-name.ts'
-import { endInterruptedRuns } from '../store/interruptions.ts'
+import { endRuns } from '../store/interruptions.ts'
 import { cancelRun, findRun, withLease } from '../store/runs.ts'
 import { createExplain } from './explain.ts'
 import { openSite, retentionOf, type Site, targetOf } from './site.ts'
@@ -97,7 +97,7 @@ async function openOwnControl(
     endInterrupted: async (sync) => {
       await using lease = await site.store.leases.take(sync, site.processName, site.times.lease)
       if (lease !== undefined)
-        await withLease(site.store.db, lease, 0, (trx) => endInterruptedRuns(trx, sync))
+        await withLease(site.store.db, lease, 0, (trx) => endRuns(trx, sync, 'interrupted'))
     },
     wake: async (sync, run) => work.begin(sync, run),
   })

@@ -3,7 +3,7 @@ import type { Worker } from 'bullmq'
 import type { Config, SyncConfig } from '../config/config.ts'
 import { sentence } from '../base/errors.ts'
 import { openRunsQueue, startRunsWorker, wake, type WakeJob } from '../queue/runs.ts'
-import { endRunsOfRemoved } from '../store/interruptions.ts'
+import { endRuns } from '../store/interruptions.ts'
 import { isAway } from '../base/database/outage.ts'
 import { addRun, hasRuns, withLease } from '../store/runs.ts'
 import { Executor } from '../sync/executor.ts'
@@ -184,7 +184,7 @@ export class DaemonSyncs implements AsyncDisposable {
     await using lease = await store.leases.take(sync, processName, times.lease)
     // Another daemon on the same store has the sync.
     if (lease === undefined) return
-    await withLease(store.db, lease, 0, (trx) => endRunsOfRemoved(trx, sync))
+    await withLease(store.db, lease, 0, (trx) => endRuns(trx, sync, 'sync-removed'))
   }
 }
 

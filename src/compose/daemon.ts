@@ -10,7 +10,6 @@ import { sentence } from '../base/errors.ts'
 import type { Log } from '../base/log/log.ts'
 import { Metrics } from '../ui/metrics/metrics.ts'
 import { freeDeadLeases } from '../store/lease.ts'
-import { freeLeasesOf } from '../store/lease-rows.ts'
 import { acquireDataDir, DAEMON } from '../base/database/owner.ts'
 import { whoElseMayReplace } from '../base/database/ownership.ts'
 import type { Times } from '../queue/times.ts'
@@ -113,8 +112,7 @@ async function openOwnSite(
   const site = stack.use(await open())
   const others = await whoElseMayReplace(config.dataDir)
   if (others !== undefined) site.log.warn({ dataDir: config.dataDir }, others)
-  if (owned?.died !== undefined) await freeLeasesOf(site.store.db, owned.died)
-  await freeDeadLeases(site.store.db)
+  await freeDeadLeases(site.store.db, owned?.died)
   return site
 }
 

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts'
 import { DirsyncdError, sentence } from '../base/errors.ts'
 import type { Log } from '../base/log/log.ts'
 import { hasEmbeddedStore, lastAside } from '../base/database/aside.ts'
-import { type MovedStore, moveInto } from '../store/move.ts'
+import { moveInto } from '../store/move.ts'
 import { openStore } from '../store/open.ts'
 import { isAway } from '../base/database/outage.ts'
 import { acquireDataDir } from '../base/database/owner.ts'
@@ -14,7 +14,7 @@ const COMMAND = 'dirsyncd store move'
  * Moves what the embedded store of `dataDir` has into the PostgreSQL store that the configuration names. Throws
  * `config-invalid`, `store-owned` while a daemon has the data directory, and `store-unavailable`.
  */
-export async function moveStore({ store, dataDir }: Config, log: Log): Promise<MovedStore> {
+export async function moveStore({ store, dataDir }: Config, log: Log): ReturnType<typeof moveInto> {
   if (store.kind === 'embedded') {
     throw new DirsyncdError(
       'config-invalid',

@@ -10,7 +10,6 @@ import type { Delivered, NotificationEvent } from '../ui/notify/notification.ts'
 import { figuresOf } from '../store/figures.ts'
 import {
   claimDelivery,
-  type DeliveryKey,
   forgetNotifications,
   keepDelivery,
   lookAndStore,
@@ -191,7 +190,7 @@ export class Notifier implements AsyncDisposable {
   }
 
   /** Claims the delivery during a long attempt, so that no other process repeats it. */
-  async #keeping<T>(of: DeliveryKey, attempt: () => Promise<T>): Promise<T> {
+  async #keeping<T>(of: Parameters<typeof keepDelivery>[1], attempt: () => Promise<T>): Promise<T> {
     const { store, times } = this.#site
     let keeping: Promise<void> = Promise.resolve()
     const keep = () => {

@@ -16,12 +16,11 @@ import type { Source } from '../source/source.ts'
 import { databaseOptions, passwordOf } from '../base/database/open.ts'
 import { hasEmbeddedStore, movingPlace } from '../base/database/aside.ts'
 import type { TableRights } from '../base/database/make-tables.ts'
-import { openStore, type Store, type StoreOptions, tryEmptyStore } from '../store/open.ts'
+import { deviceId, openStore, type Store, type StoreOptions, tryEmptyStore } from '../store/open.ts'
 import { isCertainlyDead, processName } from '../base/database/process-name.ts'
 import { refusedLogins } from '../store/refused-logins.ts'
 import type { Retention } from '../store/retention.ts'
-import { isWithoutRuns } from '../store/runs.ts'
-import { deviceId } from '../store/device-id.ts'
+import { listRuns } from '../store/runs.ts'
 import type { WatchedSync } from '../store/figures.ts'
 import type { TokenPlace } from '../store/token-watch.ts'
 import { keepHeapSmall } from '../base/process/heap.ts'
@@ -96,7 +95,7 @@ async function openMoved(config: Config, options: StoreOptions): Promise<Store> 
   await using stack = new AsyncDisposableStack()
   try {
     const store = stack.use(await openStore(options))
-    if (!(await isWithoutRuns(store.db))) {
+    if ((await listRuns(store.db, { limit: 1 })).length > 0) {
       stack.move()
       return store
     }

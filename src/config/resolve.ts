@@ -13,7 +13,7 @@ import type {
 } from './config.ts'
 import type { ParsedConfig, ParsedSync } from './schema.ts'
 import type { Options } from '../core/plan/configuration.ts'
-import type { DeleteAfter, Grace } from '../core/checks/run-facts.ts'
+import type { DeleteAfter, Grace } from '../core/checks/check.ts'
 import { DirsyncdError } from '../base/errors.ts'
 import { flatOptions } from '../base/yaml/options.ts'
 import { programEnvironment } from '../base/secrets/program-environment.ts'

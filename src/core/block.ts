@@ -1,32 +1,28 @@
 import type { BlockedKeys, FactKey, Key } from './keys.ts'
 import type { Kind } from './entries/entry.ts'
-import type { Fact } from './facts.ts'
-import type { Examples, UnconfirmedRemoval } from './notice.ts'
-import type { Policy } from './plan/policy.ts'
+import type { Examples, Fact, UnconfirmedRemoval } from './notice.ts'
+import type { Policy } from './diff/rules.ts'
 
 export type Guarded = 'users' | 'groups' | 'memberships'
-
-interface OfKind {
-  readonly kind: Guarded
-}
-
-/** `leftFilter` and `newIds`: deletes that are often mistakes, of a changed filter and of a changed id attribute. */
-interface Deletes extends OfKind {
-  readonly deletes: number
-  readonly leftFilter: number
-  readonly newIds: number
-}
-
-/** Of this many entries in the directory. */
-interface Share {
-  readonly of: number
-}
 
 interface Limit {
   readonly limit: number
 }
 
-interface Updates extends OfKind {
+/**
+ * `of`: the entries in the directory. `leftFilter` and `newIds`: deletes that are often mistakes, of a changed filter and
+ * of a changed id attribute.
+ */
+interface Deletes extends Limit {
+  readonly kind: Guarded
+  readonly deletes: number
+  readonly leftFilter: number
+  readonly newIds: number
+  readonly of: number
+}
+
+interface Updates extends Limit {
+  readonly kind: Guarded
   readonly updates: number
 }
 
@@ -68,7 +64,6 @@ export type BlockParams = {
   readonly 'absence-unconfirmed': NoParams
   readonly quarantine: NoParams
   readonly 'not-persisted': NoParams
-  /** A read of some entries only, where the check needs all of them. */
   readonly 'partial-read': { readonly check: string }
   // anomalies: what the read shows is suspicious
   readonly 'seen-again': NoParams
@@ -89,10 +84,8 @@ export type BlockParams = {
     readonly removals: number
   }
   readonly 'removals-not-confirmed': NoParams
-  /** This sync deleted them within the last day. */
   readonly 'recently-deleted': NoParams
   // guards: they stop the plan
-  /** An earlier run asked about it. */
   readonly asked: NoParams
   readonly 'first-contact': {
     readonly deletes: Readonly<Record<Guarded, number>>
@@ -102,9 +95,7 @@ export type BlockParams = {
   readonly 'min-source-users': { readonly users: number } & Limit
   readonly 'max-moved-ids': { readonly users: number } & Limit
   readonly 'configuration-changed': Deletes &
-    Updates &
-    Share &
-    Limit & { readonly since: number; readonly keys: readonly string[]; readonly isLater: boolean }
+    Updates & { readonly since: number; readonly keys: readonly string[]; readonly isLater: boolean }
   readonly 'undo-deletes': { readonly run: number; readonly users: number; readonly groups: number }
 } & Readonly<
   Record<`empty-directory-${'users' | 'groups'}`, { readonly kind: Kind; readonly before: number }>
@@ -115,10 +106,15 @@ export type BlockParams = {
       { readonly kind: 'users' | 'groups'; readonly now: number; readonly before: number } & Limit
     >
   > &
-  Readonly<Record<`max-deletes-${Guarded}` | `max-delete-percent-${Guarded}`, Deletes & Share & Limit>> &
-  Readonly<Record<`max-deletes-per-day-${Guarded}`, OfKind & { deletes: number; lastDay: number } & Limit>> &
-  Readonly<Record<`max-updates-${Guarded}`, Updates & Limit>> &
-  Readonly<Record<`max-update-percent-${Guarded}`, Updates & Share & Limit>>
+  Readonly<Record<`max-deletes-${Guarded}` | `max-delete-percent-${Guarded}`, Deletes>> &
+  Readonly<
+    Record<
+      `max-deletes-per-day-${Guarded}`,
+      { readonly kind: Guarded; readonly deletes: number; readonly lastDay: number } & Limit
+    >
+  > &
+  Readonly<Record<`max-updates-${Guarded}`, Updates>> &
+  Readonly<Record<`max-update-percent-${Guarded}`, Updates & { readonly of: number }>>
 
 export type BlockCode = keyof BlockParams
 
@@ -149,7 +145,6 @@ export interface KeyFacts {
     readonly attribute: string | null
     readonly had: number
   }
-  /** Why it was asked about. */
   readonly asked: { readonly codes: readonly string[] }
 }
 
@@ -182,7 +177,6 @@ export type ServerState = Fact<ServerParams>
  */
 export type Until = 'decision' | 'time' | 'read' | 'configuration' | 'service'
 
-/** Why changes are not made now. */
 export type Block<Code extends BlockCode = BlockCode> = Code extends BlockCode ? BlockOf<Code> : never
 
 interface BlockOf<Code extends BlockCode> {

@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto'
 import { atOnce, filterInSteps, forEachInSteps, forEachOfSizeInSteps, type Steps } from '../base/steps.ts'
-import type { KeyFacts } from './block.ts'
-import type { Block } from './block.ts'
+import type { Block, KeyFacts } from './block.ts'
 import type { Differences } from './diff/differences.ts'
-import type { MemberDifference } from './diff/members.ts'
-import type { Kind } from './entries/entry.ts'
+import type { Kind, MemberDifference } from './entries/entry.ts'
 import type { Facts } from './checks/check.ts'
 import { type BlockedKeys, type Field, isMember, type Key, wholeOf } from './keys.ts'
 import { order } from './order.ts'
@@ -48,7 +46,6 @@ export class Rest implements PlanKeys {
   }
 }
 
-/** The keys that a change makes. */
 export function* keysOfChange(keys: PlanKeys, { op, id }: Change): Generator<Key, void> {
   const kind = kindOf(op)
   if (op === 'delete-user' || op === 'delete-group') yield [kind, id, 'delete']
@@ -83,7 +80,6 @@ const NO_CHANGES = new PlannedChanges(() => {
 
 type Counts = Partial<Record<Op, number>>
 
-/** The changes that a run blocks, each with its reasons. */
 export class BlockedChanges implements Iterable<{
   readonly planned: PlannedChange
   readonly reasons: readonly Reason[]

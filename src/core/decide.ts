@@ -1,7 +1,7 @@
 import { copyInSteps, forEachInSteps, type Steps } from '../base/steps.ts'
 import { Rest } from './blocked.ts'
 import type { Block } from './block.ts'
-import { type Approval, Decisions, isRepeating, type Ledger, type Rejection } from './decisions.ts'
+import { type Approval, Decisions, type Ledger, type Rejection, isRepeating } from './decisions.ts'
 import type { Facts } from './checks/check.ts'
 import {
   all,
@@ -14,6 +14,7 @@ import {
   type Sparse,
   wholeOf,
 } from './keys.ts'
+import { isRemoval } from './order.ts'
 import { isAbout } from './within.ts'
 
 export const PARTS = ['creates', 'updates', 'deletes', 'members'] as const
@@ -51,6 +52,8 @@ export interface Decision {
 
 /** What a run put before the operator. */
 export interface Shown {
+  /** A dry run asks nothing: the ledger does not know its questions. */
+  readonly isDry?: boolean
   /** By key, the reasons that an approval lifts. */
   readonly codes: ReadonlyMap<string, ReadonlySet<string>>
   /** What only the stop of the plan blocks, or a need that is blocked. */
@@ -76,7 +79,10 @@ export function* shownBy(facts: Facts, { questions }: Ledger): Steps<Shown> {
 function* waitingIn({ left, outside, blocks, isStopped }: Facts): Generator<Key | undefined, void> {
   if (!isStopped) return
   const isNamed = (key: Key): boolean => blocks.some(({ keys }) => keys.has(key) || keys.has(wholeOf(key)))
-  for (const key of all(new Rest(left, outside))) yield key === undefined || isNamed(key) ? undefined : key
+  const rest = new Rest(left, outside)
+  // A membership that ends with its user or group is decided with these, and later removals are other questions.
+  const isImplied = (key: Key): boolean => key[2] === '-member' && !isRemoval(rest, key)
+  for (const key of all(rest)) yield key === undefined || isNamed(key) || isImplied(key) ? undefined : key
 }
 
 function isLiftable({ until }: Block): boolean {
@@ -87,7 +93,7 @@ function isLiftable({ until }: Block): boolean {
 export function* chosenKeys(
   ledger: Ledger,
   { does, run, selection }: Pick<Decision, 'does' | 'run' | 'selection'>,
-  { codes: shown, waiting }: Shown,
+  { codes: shown, waiting, isDry = false }: Shown,
 ): Steps<ReadonlyMap<string, readonly string[]>> {
   const { ids, only, code } = selection
   const decisions = new Decisions(ledger)
@@ -104,40 +110,28 @@ export function* chosenKeys(
     )
     return chosen
   }
+  // What was rejected by its id must not come back with a part or a reason, or with a command that is repeated.
+  const overrules = does === 'reject' || ids !== undefined || code === 'rejected'
+  const isOut = (text: string): boolean => !overrules && ledger.rejections.has(text)
   yield* forEachInSteps(shown, ([text, reasons]) => {
     const key = parseKey(text)
     if (key === undefined ? isPart : !isSelected(key)) return
+    // A fact has no id to be named by.
+    if ((key !== undefined && isOut(text)) || (!isDry && decisions.isOver(text, reasons))) return
     const asked = ledger.questions.get(text)
+    const isOfRejected = code === 'rejected' && ledger.rejections.has(text)
     const covered = [...reasons].filter((each) =>
-      code === undefined ? isPart || asked?.has(each) : each === code,
+      code === undefined ? isPart || asked?.has(each) : each === code || isOfRejected,
     )
     const isMeant = code === undefined ? isPart || decisions.isOpen(text) : covered.length > 0
     if (isMeant && (isPart || covered.length > 0)) chosen.set(text, covered)
   })
   if (isPart && code === undefined)
-    yield* forEachKey(waiting, (key) => isSelected(key) && chosen.set(keyText(key), []))
-  const isByName = ids !== undefined || (only === undefined && code === undefined)
-  // A rejection overrules whatever was approved and is not made yet.
-  return isByName || does === 'reject' ? chosen : yield* undecidedFirst(chosen, decisions)
-}
-
-/**
- * An approval of a reason or a part is about the keys that no operator has decided, so that it does not overrule what was
- * rejected by its id. Where all are decided, it is about all.
- */
-function* undecidedFirst(
-  chosen: ReadonlyMap<string, readonly string[]>,
-  decisions: Decisions,
-): Steps<ReadonlyMap<string, readonly string[]>> {
-  const undecided = new Map<string, readonly string[]>()
-  let isAnyOpen = false
-  yield* forEachInSteps(chosen, ([text, codes]) => {
-    if (decisions.ledger.rejections.has(text)) return
-    undecided.set(text, codes)
-    // What was asked and is not open any more is decided, and perhaps made.
-    if (codes.length === 0 || decisions.isOpen(text)) isAnyOpen = true
-  })
-  return isAnyOpen ? undecided : chosen
+    yield* forEachKey(waiting, (key) => {
+      const text = keyText(key)
+      if (isSelected(key) && !isOut(text)) chosen.set(text, [])
+    })
+  return chosen
 }
 
 /** The ledger with one more decision. An approval takes a rejection of the same key back, and the other way round. */

@@ -4,6 +4,14 @@ import { type FactKey, type Key, keyText } from './keys.ts'
 /** Checks that repeat what was asked or decided, and ask nothing themselves. */
 const REPEATING: ReadonlySet<string> = new Set(['asked', 'rejected'])
 
+/** Reasons that an approval lifts, but about which nobody is asked. */
+const WITHOUT_QUESTION: ReadonlySet<string> = new Set([
+  'grace',
+  'absence-unconfirmed',
+  'recently-deleted',
+  'removals-not-confirmed',
+])
+
 export function isRepeating({ code }: Block): boolean {
   return REPEATING.has(code)
 }
@@ -34,7 +42,6 @@ export interface Ledger {
 
 export const EMPTY_LEDGER: Ledger = { questions: new Map(), approvals: new Map(), rejections: new Map() }
 
-/** What a run finds decided. */
 export class Decisions {
   readonly ledger: Ledger
 
@@ -48,17 +55,24 @@ export class Decisions {
 
   /** Whether an operator has to decide: a key that was asked for two reasons needs an approval of both. */
   isOpen(key: Key | FactKey | string): boolean {
-    return this.#isOpen(typeof key === 'string' ? key : keyText(key))
+    const text = typeof key === 'string' ? key : keyText(key)
+    const asked = this.ledger.questions.get(text)
+    if (asked === undefined || this.ledger.rejections.has(text)) return false
+    const approved = this.ledger.approvals.get(text)?.codes
+    return [...asked].some((code) => approved?.has(code) !== true)
   }
 
   readonly isApproved = (key: Key | FactKey): boolean => {
     if (this.ledger.approvals.size === 0) return false
     const text = keyText(key)
-    return this.ledger.approvals.get(text) !== undefined && !this.#isOpen(text)
+    return this.ledger.approvals.get(text) !== undefined && !this.isOpen(text)
   }
 
-  isRejected(key: Key): boolean {
-    return this.ledger.rejections.size > 0 && this.ledger.rejections.has(keyText(key))
+  /** Whether a change that was asked about for these reasons is made, or not wanted any more: that ends a question. */
+  isOver(text: string, reasons: ReadonlySet<string>): boolean {
+    const { questions, approvals, rejections } = this.ledger
+    const isKnown = questions.has(text) || approvals.has(text) || rejections.has(text)
+    return !isKnown && (reasons.size === 0 || [...reasons].some((code) => !WITHOUT_QUESTION.has(code)))
   }
 
   /** Whether an approval may lift a block at all: never a policy, an unreadable source or the answer of the service. */
@@ -75,13 +89,6 @@ export class Decisions {
   }
 
   *open(): Generator<string | undefined, void> {
-    for (const text of this.ledger.questions.keys()) yield this.#isOpen(text) ? text : undefined
-  }
-
-  #isOpen(text: string): boolean {
-    const asked = this.ledger.questions.get(text)
-    if (asked === undefined || this.ledger.rejections.has(text)) return false
-    const approved = this.ledger.approvals.get(text)?.codes
-    return [...asked].some((code) => approved?.has(code) !== true)
+    for (const text of this.ledger.questions.keys()) yield this.isOpen(text) ? text : undefined
   }
 }

@@ -1,6 +1,5 @@
-import type { Facts } from './checks/check.ts'
+import type { Check, Facts } from './checks/check.ts'
 import { forEachInSteps, type Steps } from '../base/steps.ts'
-import type { Check } from './checks/check.ts'
 import type { Block } from './block.ts'
 import type { Decisions } from './decisions.ts'
 import type { Differences } from './diff/differences.ts'
@@ -24,7 +23,6 @@ export function* firstFacts(wanted: Differences, decisions: Decisions, isPartial
   return {
     wanted,
     left,
-    waiting: left,
     blocks: [],
     found: [],
     decisions,
@@ -51,11 +49,11 @@ export function* judge<F extends Facts>(checks: readonly Check<F>[], facts: F): 
   const waiting = yield* without(wanted, blocked)
   const stops = blocks.filter((block) => block.stops === 'plan')
   const isStopped = stops.length > 0
-  if (!isStopped) return { ...facts, found, blocks, waiting, left: waiting, isStopped }
+  if (!isStopped) return { ...facts, found, blocks, left: waiting, isStopped }
   const isForAll = stops.some(({ asks }) => asks !== undefined)
   const goes = isForAll ? () => false : yield* approvedWithNeeds(wanted, decisions, blocked)
   const left = yield* without(wanted, [...blocked, matching(waiting, FIELDS, (key) => !goes(key))])
-  return { ...facts, found, blocks, waiting, left, isStopped }
+  return { ...facts, found, blocks, left, isStopped }
 }
 
 /** What a check objects to anew is not repeated as asked before, so that a plan that is held again is the same one. */

@@ -20,30 +20,14 @@ export function keyText(key: Key | FactKey): string {
   return JSON.stringify(key)
 }
 
-function isFact(key: Key | FactKey): key is FactKey {
-  return key[0] === 'fact'
-}
-
 export function isMember(field: Field): field is '+member' | '-member' {
   return field === '+member' || field === '-member'
-}
-
-export function leaveOf(id: string): Key {
-  return ['user', id, 'leave']
-}
-
-export function deleteOf(kind: Kind, id: string): Key {
-  return [kind, id, 'delete']
-}
-
-export function createOf(kind: Kind, id: string): Key {
-  return [kind, id, 'create']
 }
 
 /** What a block of a delete names, so that nothing of it is done: of a user its `leave`. */
 export function wholeOf(key: Key): Key {
   const [kind, id, field] = key
-  return kind === 'user' && field === 'delete' ? leaveOf(id) : key
+  return kind === 'user' && field === 'delete' ? [kind, id, 'leave'] : key
 }
 
 /** `undefined` for each that was passed over: a step counts those, too, so that it stays short. */
@@ -62,7 +46,6 @@ export interface BlockedKeys extends Sparse<Key> {
   has(key: Key): boolean
 }
 
-/** Keys that are listed one by one. */
 export class KeySet implements BlockedKeys {
   readonly fields = new Set<Field>()
   readonly #keys = new Map<string, Key>()
@@ -115,7 +98,7 @@ export function* all(keys: Keys): Generator<Key | undefined, void> {
 /** The key of an entry; `undefined` for a fact. */
 export function parseKey(text: string): Key | undefined {
   const key = JSON.parse(text) as Key | FactKey
-  return isFact(key) ? undefined : key
+  return key[0] === 'fact' ? undefined : key
 }
 
 export function union(some: readonly BlockedKeys[]): BlockedKeys {

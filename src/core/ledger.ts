@@ -1,8 +1,8 @@
-import { copyInSteps, forEachInSteps, type Steps } from '../base/steps.ts'
-import type { Block } from './block.ts'
 import { type Approval, isRepeating, type Ledger } from './decisions.ts'
+import { type Steps, copyInSteps, forEachInSteps } from '../base/steps.ts'
+import type { Block } from './block.ts'
 import type { Facts } from './checks/check.ts'
-import { forEachKey, isMember, type Key, keyText, parseKey, wholeOf } from './keys.ts'
+import { type Key, forEachKey, isMember, keyText, parseKey, wholeOf } from './keys.ts'
 
 /** Without approvals that no run used in time: their questions are open again. */
 export function* withoutExpired(ledger: Ledger, now: Date, expireAfterMs: number): Steps<Ledger> {

@@ -1,6 +1,5 @@
 import { byCodeUnit } from '../base/order.ts'
 import type { Kind } from './entries/entry.ts'
-import type { Fact } from './facts.ts'
 import type { Op, UserValues } from './plan/change.ts'
 
 type NoParams = Readonly<Record<string, never>>
@@ -15,7 +14,6 @@ export interface Faulty extends Place {
   readonly fault: string
 }
 
-/** The first ones of `total`. */
 export interface Examples {
   readonly examples: readonly string[]
   readonly total: number
@@ -164,7 +162,6 @@ export interface NoticeParams {
   /** It cannot be put back to what it was before `run`, or not all of it. */
   readonly 'not-restored': { readonly run: number } & NotRestored
   // applying
-  /** The first changes of an operation were read back from the service. */
   readonly 'read-back': { readonly op: Op; readonly changes: number }
   /** The service shows another value than was sent; of members only their number. */
   readonly rewritten: {
@@ -198,3 +195,8 @@ export function compareNotices(a: Notice, b: Notice): number {
     byCodeUnit(JSON.stringify(a.params), JSON.stringify(b.params))
   )
 }
+
+/** A code and its parameters, which are stored as JSON. `ui/messages` has a sentence for each code. */
+export type Fact<Params> = {
+  readonly [Code in keyof Params]: { readonly code: Code; readonly params: Params[Code] }
+}[keyof Params]

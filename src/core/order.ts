@@ -3,57 +3,50 @@ import { byCodeUnit } from '../base/order.ts'
 import { filterInSteps, forEachInSteps, forEachOfSizeInSteps, type Steps } from '../base/steps.ts'
 import type { Kind } from './entries/entry.ts'
 import { unionInSteps } from './entries/sorting.ts'
-import { createOf, deleteOf, type Field, forEachKey, type Key } from './keys.ts'
-import {
-  type Change,
-  type CreateGroup,
-  type CreateUser,
-  type DeleteGroup,
-  type DeleteReason,
-  kindOf,
-  type Op,
-  type SetMembers,
-  type Takes,
-  type UpdateGroup,
-  type UpdateUser,
-} from './plan/change.ts'
-import { type Phase, PlannedChanges, type UserOp } from './plan/changes.ts'
+import { forEachKey, type Key } from './keys.ts'
+import { type Change, type ChangeOf, type DeleteReason, type Op, type Takes, kindOf } from './plan/change.ts'
+import { type Phase, PlannedChanges } from './plan/changes.ts'
 import type { PlanKeys } from './without.ts'
 
+type EntryOp = Exclude<Op, 'set-members'>
 type WhyDeleted = (kind: Kind, id: string) => DeleteReason
 
 /** The requests for what is left: needs first, circles of e-mails and what needs them last. */
 export function* order(left: PlanKeys, whyDeleted: WhyDeleted): Steps<PlannedChanges> {
   const make = yield* createChanges(left, whyDeleted)
-  const { transfers } = make
-  const changes = new PlannedChanges((op, id) => make.ofUser(op, id))
-  const add = (change: Change, phase: Phase, removes = 0): void => {
-    changes.add({ change, phase, removes })
-  }
-  yield* forEachKey(left.of('user', 'create'), ([, id]) => {
-    const change = make.createUser(id)
-    add(change, change.takes === undefined ? 'users' : 'take-emails')
-  })
-  yield* forEachInSteps(left.wanted.updates, (id) => {
-    const change = make.updateUser(id)
+  const changes = new PlannedChanges((op, id) => make.ofEntry(op, id)!)
+  const add = (op: EntryOp, id: string): void => {
+    const change = make.ofEntry(op, id)
     if (change === undefined) return
-    const phase = change.takes !== undefined ? 'take-emails' : transfers.frees(id) ? 'free-emails' : 'users'
-    add(change, phase)
-  })
-  yield* forEachKey(left.of('user', 'delete'), ([, id]) => {
-    add(make.deleteUser(id), transfers.frees(id) ? 'free-emails' : 'delete-users', 1)
-  })
-  yield* forEachKey(left.of('group', 'create'), ([, id]) => add(make.createGroup(id), 'groups'))
-  yield* forEachKey(left.of('group', 'name'), ([, id]) => add(make.updateGroup(id), 'groups'))
-  yield* forEachKey(left.of('group', 'delete'), ([, id]) => add(make.deleteGroup(id), 'delete-groups', 1))
+    const phase = PHASE_OF[op] ?? phaseOf(change, make.transfers)
+    changes.add({ change, phase, removes: op.startsWith('delete-') ? 1 : 0 })
+  }
+  yield* forEachKey(left.of('user', 'create'), ([, id]) => add('create-user', id))
+  yield* forEachInSteps(left.wanted.updates, (id) => add('update-user', id))
+  yield* forEachKey(left.of('user', 'delete'), ([, id]) => add('delete-user', id))
+  yield* forEachKey(left.of('group', 'create'), ([, id]) => add('create-group', id))
+  yield* forEachKey(left.of('group', 'name'), ([, id]) => add('update-group', id))
+  yield* forEachKey(left.of('group', 'delete'), ([, id]) => add('delete-group', id))
   const sizes = ([id]: readonly [string, unknown]) =>
     left.wanted.snapshots.source.groups.get(id)?.members.length ?? 0
   yield* forEachOfSizeInSteps(left.wanted.members, sizes, function* ([id]) {
     const found = yield* make.setMembers(id)
-    if (found !== undefined) add(found.change, 'members', found.removes)
+    if (found !== undefined) changes.add({ ...found, phase: 'members' })
   })
   yield* changes.order()
   return changes
+}
+
+const PHASE_OF: Partial<Record<Op, Phase>> = {
+  'create-group': 'groups',
+  'update-group': 'groups',
+  'delete-group': 'delete-groups',
+}
+
+function phaseOf(change: Change, { freeing }: Transfers): Phase {
+  if ('takes' in change) return 'take-emails'
+  if (freeing.has(change.id)) return 'free-emails'
+  return change.op === 'delete-user' ? 'delete-users' : 'users'
 }
 
 export function* createChanges(left: PlanKeys, whyDeleted: WhyDeleted): Steps<Changes> {
@@ -62,15 +55,14 @@ export function* createChanges(left: PlanKeys, whyDeleted: WhyDeleted): Steps<Ch
   return changes
 }
 
-/** E-mails that change hands in this plan. */
 interface Transfers {
   /** Of the user that gets an e-mail. */
   takesOf(id: string): Takes | undefined
-  /** Whether the user gives up an e-mail that another one gets, and gets none itself. */
-  frees(id: string): boolean
+  /** The users that give up an e-mail which another one gets. */
+  readonly freeing: ReadonlySet<string>
   /** Of a created user, the deleted one with its e-mail, and the other way round: probably the same user. */
-  oldIdOf(id: string): string | undefined
-  newIdOf(id: string): string | undefined
+  readonly oldIds: ReadonlyMap<string, string>
+  readonly newIds: ReadonlyMap<string, string>
 }
 
 function* findTransfers(left: PlanKeys): Steps<Transfers> {
@@ -85,7 +77,7 @@ function* findTransfers(left: PlanKeys): Steps<Transfers> {
     holders.set(id, needs)
     for (const [, holder, field] of needs) {
       freeing.add(holder)
-      if (field !== 'delete' || !left.has(createOf('user', id))) continue
+      if (field !== 'delete' || !left.has(['user', id, 'create'])) continue
       if (!oldIds.has(id)) oldIds.set(id, holder)
       newIds.set(holder, id)
     }
@@ -96,9 +88,9 @@ function* findTransfers(left: PlanKeys): Steps<Transfers> {
       const from = holders.get(id)?.[0]?.[1]
       return from === undefined ? undefined : { from, after: depths.get(id) ?? null }
     },
-    frees: (id) => freeing.has(id),
-    oldIdOf: (id) => oldIds.get(id),
-    newIdOf: (id) => newIds.get(id),
+    freeing,
+    oldIds,
+    newIds,
   }
 }
 
@@ -154,71 +146,58 @@ export class Changes {
 
   /** The change of this kind that is left of the entry, if any. */
   *of(op: Op, id: string): Steps<Change | undefined> {
-    const { wanted } = this.#left
-    const has = (field: Field): boolean => this.#left.has([kindOf(op), id, field])
+    if (op === 'set-members') return (yield* this.setMembers(id))?.change
+    const kind = kindOf(op)
+    const isLeft = op.startsWith('update-')
+      ? this.#left.wanted.isThere(kind, id)
+      : this.#left.has([kind, id, op.startsWith('create-') ? 'create' : 'delete'])
+    return isLeft ? this.ofEntry(op, id) : undefined
+  }
+
+  /** Of an entry whose create or delete is left; `undefined` where no value of an update is. */
+  ofEntry(op: EntryOp, id: string): Change | undefined {
+    const { groups } = this.#left.wanted.snapshots.directory
     switch (op) {
       case 'create-user':
-        return has('create') ? this.createUser(id) : undefined
+        return this.#createUser(id)
       case 'update-user':
-        return wanted.isThere('user', id) ? this.updateUser(id) : undefined
+        return this.updateUser(id)
       case 'delete-user':
-        return has('delete') ? this.deleteUser(id) : undefined
+        return this.#deleteUser(id)
       case 'create-group':
-        return has('create') ? this.createGroup(id) : undefined
-      case 'update-group':
-        return wanted.keyOfValue('group', id, 'name') === undefined ? undefined : this.updateGroup(id)
-      case 'delete-group':
-        return has('delete') ? this.deleteGroup(id) : undefined
-      case 'set-members':
-        return (yield* this.setMembers(id))?.change
+        return { op, id, want: { name: this.#groupName(id) } }
+      case 'update-group': {
+        const key = this.#left.wanted.keyOfValue('group', id, 'name')
+        if (key === undefined || !this.#left.has(key)) return undefined
+        return { op, id, have: { name: groups.get(id)?.name ?? '' }, want: { name: this.#groupName(id) } }
+      }
+      case 'delete-group': {
+        const { name = '', members = [] } = groups.get(id) ?? {}
+        return { op, id, have: { name, members }, why: this.#whyDeleted('group', id) }
+      }
     }
   }
 
-  ofUser(op: UserOp, id: string): Change {
-    if (op === 'delete-user') return this.deleteUser(id)
-    return op === 'create-user' ? this.createUser(id) : this.updateUser(id)!
-  }
-
-  createUser(id: string): CreateUser {
+  #createUser(id: string): Change {
     const { employeeId } = this.#left.wanted.wantedUser(id)!
     const want = { ...this.#valuesOf(id), ...(employeeId !== undefined && { employeeId }) }
-    const oldId = want.email === undefined ? undefined : this.transfers.oldIdOf(id)
+    const oldId = want.email === undefined ? undefined : this.transfers.oldIds.get(id)
     return { op: 'create-user', id, want, ...this.#takes(id, want), ...(oldId !== undefined && { oldId }) }
   }
 
-  updateUser(id: string): UpdateUser | undefined {
+  updateUser(id: string): ChangeOf<'update-user'> | undefined {
     const want = this.#valuesOf(id)
     if (want.email === undefined && want.name === undefined) return undefined
     const { email, name } = this.#left.wanted.snapshots.directory.users.get(id)!
     return { op: 'update-user', id, have: { email, name }, want, ...this.#takes(id, want) }
   }
 
-  deleteUser(id: string): Change & { readonly op: 'delete-user' } {
+  #deleteUser(id: string): Change {
     const { email = null, name = null } = this.#left.wanted.snapshots.directory.users.get(id) ?? {}
-    const groups = (this.#groups.get(id) ?? []).toSorted(byCodeUnit)
-    const newId = this.transfers.newIdOf(id)
+    const have = { email, name, groups: (this.#groups.get(id) ?? []).toSorted(byCodeUnit) }
+    const newId = this.transfers.newIds.get(id)
     const why = this.#whyDeleted('user', id)
-    return {
-      op: 'delete-user',
-      id,
-      have: { email, name, groups },
-      why,
-      ...(newId !== undefined && { newId }),
-    }
-  }
-
-  createGroup(id: string): CreateGroup {
-    return { op: 'create-group', id, want: { name: this.#groupName(id) } }
-  }
-
-  updateGroup(id: string): UpdateGroup {
-    const { name = '' } = this.#left.wanted.snapshots.directory.groups.get(id) ?? {}
-    return { op: 'update-group', id, have: { name }, want: { name: this.#groupName(id) } }
-  }
-
-  deleteGroup(id: string): DeleteGroup {
-    const { name = '', members = [] } = this.#left.wanted.snapshots.directory.groups.get(id) ?? {}
-    return { op: 'delete-group', id, have: { name, members }, why: this.#whyDeleted('group', id) }
+    return { op: 'delete-user', id, have, why, ...(newId !== undefined && { newId }) }
   }
 
   #groupName(id: string): string {
@@ -226,11 +205,13 @@ export class Changes {
   }
 
   /** Without users that are deleted: they leave the group by that. `undefined` where only such ones leave. */
-  *setMembers(id: string): Steps<{ readonly change: SetMembers; readonly removes: number } | undefined> {
+  *setMembers(
+    id: string,
+  ): Steps<{ readonly change: ChangeOf<'set-members'>; readonly removes: number } | undefined> {
     const { wanted } = this.#left
     const isKept = wanted.isThere('group', id)
-      ? !this.#left.has(deleteOf('group', id))
-      : this.#left.has(createOf('group', id))
+      ? !this.#left.has(['group', id, 'delete'])
+      : this.#left.has(['group', id, 'create'])
     if (!isKept) return undefined
     const have = wanted.snapshots.directory.groups.get(id)
     const isDeleted = (member: string): boolean => this.#groups.has(member)
@@ -266,5 +247,7 @@ export class Changes {
 
 /** A removal is no request of its own where its user or group is deleted, too. */
 export function isRemoval(left: PlanKeys, [, group, field, member]: Key): boolean {
-  return field === '-member' && !left.has(deleteOf('user', member!)) && !left.has(deleteOf('group', group))
+  return (
+    field === '-member' && !left.has(['user', member!, 'delete']) && !left.has(['group', group, 'delete'])
+  )
 }

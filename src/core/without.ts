@@ -1,14 +1,11 @@
 import { listAt } from '../base/lists.ts'
-import { filterInSteps, forEachInSteps, type Steps } from '../base/steps.ts'
+import { type Steps, filterInSteps, forEachInSteps } from '../base/steps.ts'
 import type { Differences } from './diff/differences.ts'
-import type { MemberDifference } from './diff/members.ts'
-import type { Kind } from './entries/entry.ts'
-import { type BlockedKeys, createOf, type Field, FIELDS, type Key, type Keys } from './keys.ts'
+import type { Kind, MemberDifference } from './entries/entry.ts'
+import { type BlockedKeys, FIELDS, type Field, type Key, type Keys } from './keys.ts'
 
-/** Some keys of the differences, of which a plan can be made. */
 export interface PlanKeys extends Keys {
   readonly wanted: Differences
-  /** The members that a group gets and loses. */
   membersIn(group: string): Steps<MemberDifference>
 }
 
@@ -58,7 +55,7 @@ export class Left implements PlanKeys {
 
   /** Whether the entry is not there and is not created either. */
   #isEntryOut(kind: Kind, id: string): boolean {
-    return !this.wanted.isThere(kind, id) && !this.has(createOf(kind, id))
+    return !this.wanted.isThere(kind, id) && !this.has([kind, id, 'create'])
   }
 
   #isOut(key: Key): boolean {

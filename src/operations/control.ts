@@ -1,7 +1,7 @@
 import type { BlockCode } from '../core/block.ts'
-import type { RefusalReason } from '../core/checks/refusals.ts'
+import type { RefusalReason } from '../core/checks/check.ts'
 import { type PartName, PARTS } from '../core/decide.ts'
-import type { Notice } from '../core/notice.ts'
+import type { Notice, NoticeCode } from '../core/notice.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import { timeOfDay } from '../base/wording.ts'
 import type { Change, Op } from '../core/plan/change.ts'
@@ -10,7 +10,6 @@ import type { Part } from '../core/plan/part/part.ts'
 import type { Scope } from '../core/within.ts'
 import { type ChangeReason, FIRST_BLOCKED } from '../store/change-list.ts'
 import { CHANGE_STATES } from '../store/run-types.ts'
-import type { SameNotices } from '../store/plans.ts'
 import type { RunFilter } from '../store/runs.ts'
 import type {
   ChangeState,
@@ -117,7 +116,7 @@ export interface RunView extends RunDetail {
   /**
    * Which of its notices an earlier run already had; null while the run is unfinished, and where there is no such run.
    */
-  readonly sameNotices: SameNotices | null
+  readonly sameNotices: { readonly run: number; readonly codes: readonly NoticeCode[] } | null
 }
 
 export interface RunRequest {

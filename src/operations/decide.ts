@@ -15,7 +15,7 @@ import {
   originOf,
   shownIn,
 } from '../store/ledgers.ts'
-import { pauseOfSync, pauseSync } from '../store/paused-syncs.ts'
+import { pauseOfSync, pauseSync, stopRejected } from '../store/paused-syncs.ts'
 import type { RecordedDecision } from '../store/run-types.ts'
 import { findRun, type NewRun, type RunRecord } from '../store/runs.ts'
 import type { Scope } from '../core/within.ts'
@@ -44,9 +44,16 @@ export async function decide(
     throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
   requireSameTarget(run, targets, 'be decided about')
   const selection: Selection = { ids, only, code, isAll }
-  const { decision, chosen } = await record(db, run, { does, run: number, by, reason, selection })
+  const { decision, chosen, wereApproved } = await record(db, run, {
+    does,
+    run: number,
+    by,
+    reason,
+    selection,
+  })
   const scope = ids === undefined ? undefined : scopeOf(ids, chosen)
   if (does === 'approve') await applyApproval({ db, request }, run, { decision, by, scope })
+  else await stopRejected(db, run, { by, ids: entriesOf(chosen), wereApproved })
   const recorded = (await decisionsAbout(db, [number])).get(number) ?? []
   return { run, decision: recorded.find((each) => each.decision === decision)! }
 }
@@ -87,7 +94,7 @@ function record(
   db: Db,
   run: RunRecord,
   decision: Omit<Decision, 'at'>,
-): Promise<{ readonly decision: number; readonly chosen: Chosen }> {
+): Promise<{ readonly decision: number; readonly chosen: Chosen; readonly wereApproved: boolean }> {
   const of = { sync: run.sync, target: run.target, origin: originOf(run) }
   return db.transaction().execute(async (trx) => {
     await lockLedger(trx, of)
@@ -100,8 +107,16 @@ function record(
     requireOneReason(run, decision, chosen)
     const after = await inTurns(decided(ledger, { ...decision, at }, chosen))
     const id = await addDecision(trx, of, decision, { keys: chosen.size, open: await countOpen(after) })
-    return { decision: id, chosen }
+    return {
+      decision: id,
+      chosen,
+      wereApproved: [...chosen.keys()].some((text) => ledger.approvals.has(text)),
+    }
   })
+}
+
+function entriesOf(chosen: Chosen): readonly string[] {
+  return [...new Set([...chosen.keys()].flatMap((text) => parseKey(text)?.[1] ?? []))]
 }
 
 type Chosen = ReadonlyMap<string, readonly string[]>
@@ -155,13 +170,17 @@ async function nothingToDecide(
   const about = await decisionsAbout(db, [run])
   const before = (about.get(run) ?? []).map(decisionText).join(', and ')
   const part = code ?? only?.join(' or ')
+  const isRejected = [...codes.keys()].some((text) => ledger.rejections.has(text))
+  const overrule = isRejected
+    ? ' What is rejected is approved by --id, or all of it with --code rejected.'
+    : ''
   if (part !== undefined && codes.size > 0) {
     const known = new Set([...codes.values()].flatMap((each) => [...each]))
-    const what = code === undefined ? `no ${part}` : `nothing called ${cut(part)}`
-    return new DirsyncdError(
-      'usage',
-      `Run ${run} shows ${what} to decide about${before === '' ? '' : ` (it was ${before})`}; its reasons are ${[...known].join(', ')}.`,
-    )
+    const isKnown = code === undefined || known.has(code)
+    const what = code === undefined ? `no ${part}` : `nothing ${isKnown ? 'of' : 'called'} ${cut(part)}`
+    const was = before === '' ? '' : ` (it was ${before})`
+    const hint = isKnown ? overrule : ` Its reasons are ${[...known].join(', ')}.`
+    return new DirsyncdError('usage', `Run ${run} has ${what} left to decide about${was}.${hint}`)
   }
   const isAsked = [...codes.keys()].some((text) => ledger.questions.has(text))
   const why =
@@ -174,6 +193,6 @@ async function nothingToDecide(
           : 'it asks nothing that is still open'
   return new DirsyncdError(
     'run-unknown',
-    `Run ${run} has nothing to decide about: ${why}. \`dirsyncd runs\` shows which run asks now.`,
+    `Run ${run} has nothing to decide about: ${why}. \`dirsyncd runs\` shows which run asks now.${overrule}`,
   )
 }

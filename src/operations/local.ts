@@ -7,7 +7,7 @@ import { pausedSyncs, pauseOfSync } from '../store/paused-syncs.ts'
 import { changesOf, countChanges, listChanges } from '../store/change-list.ts'
 import { decisionsAbout, openQuestionsOf } from '../store/ledgers.ts'
 import { countNotices, lastFailureOf, listNoticesOf, noticesOf, sameNotices } from '../store/plans.ts'
-import { addRun, findRun, type ListedRun, listRuns, outcomesSoFar, type RunRecord } from '../store/runs.ts'
+import { addRun, findRun, listRuns, outcomesSoFar, type RunRecord } from '../store/runs.ts'
 import type { Kysely } from 'kysely'
 import type { Tables } from '../store/tables.ts'
 import {
@@ -175,12 +175,12 @@ async function countsSoFar(db: Kysely<Tables>, run: number, counts: RunCounts): 
   return { ...counts, outcomes: pending > 0 ? { ...outcomes, pending } : outcomes }
 }
 
-async function summary(db: Kysely<Tables>, run: ListedRun): Promise<RunSummary> {
+async function summary(db: Kysely<Tables>, run: RunRecord): Promise<RunSummary> {
   const [only] = await summaries(db, [run])
   return only!
 }
 
-async function summaries(db: Kysely<Tables>, runs: readonly ListedRun[]): Promise<readonly RunSummary[]> {
+async function summaries(db: Kysely<Tables>, runs: readonly RunRecord[]): Promise<readonly RunSummary[]> {
   const numbers = runs.map(({ run }) => run)
   const questions = await openQuestionsOf(db, numbers)
   const decisions = await decisionsAbout(db, numbers)
@@ -203,18 +203,18 @@ async function summaries(db: Kysely<Tables>, runs: readonly ListedRun[]): Promis
 }
 
 /** Whether the run sends requests to its directory now, or would. */
-function asksApi({ state }: ListedRun): boolean {
+function asksApi({ state }: RunRecord): boolean {
   return state === 'reading' || state === 'applying'
 }
 
 /** An outage stops only changes. */
-function waitOf(run: ListedRun, pause: Pause | undefined): Wait | null {
+function waitOf(run: RunRecord, pause: Pause | undefined): Wait | null {
   if (pause === undefined || !asksApi(run)) return null
   if (pause.why === 'outage' && run.state !== 'applying') return null
   return { at: pause.ends.toISOString(), why: pause.why }
 }
 
-function summarize(run: ListedRun): Omit<RunSummary, 'questions' | 'decisions' | 'waitsUntil' | 'paused'> {
+function summarize(run: RunRecord): Omit<RunSummary, 'questions' | 'decisions' | 'waitsUntil' | 'paused'> {
   return {
     run: run.run,
     sync: run.sync,

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { type AskingRun, figuresOf, isPastDue, type SyncFigures, type WatchedSync } from '../store/figures.ts'
+import { figuresOf, isPastDue, type SyncFigures, type WatchedSync } from '../store/figures.ts'
 import { pausedSyncs } from '../store/paused-syncs.ts'
 import { runsUnderWay } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
@@ -30,7 +30,7 @@ export interface SyncOverview {
   readonly failures: number
   readonly error: string | null
   /** The newest run with an open question. */
-  readonly asking: AskingRun | null
+  readonly asking: SyncFigures['asking']
   /** Changes that the last whole run left out, or the next one will, as an operator rejected them. */
   readonly rejected: RejectedChanges | null
   readonly quarantined: number

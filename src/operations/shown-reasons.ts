@@ -11,7 +11,7 @@ import type { RunCounts } from '../store/run-types.ts'
 import type { RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 
-/** What a run showed for one reason that an operator can decide about. */
+/** What a run showed for one reason, without what is made or not wanted any more: an operator can decide about it. */
 export interface ShownReason {
   readonly code: BlockCode
   /** Changes by operation; none where the question is a fact. */
@@ -29,7 +29,7 @@ export interface ShownReasons {
 
 /** None of a run under way, because its progress is read each second. */
 export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promise<ShownReasons> {
-  const { codes } = run.finished_at === null ? NOTHING : await shownIn(db, run.run)
+  const { codes, isDry } = run.finished_at === null ? NOTHING : await shownIn(db, run.run)
   if (codes.size === 0) return { reasons: [], open: {} }
   const { ledger } = await loadLedger(db, { ...run, origin: originOf(run) })
   const decisions = new Decisions(ledger)
@@ -39,7 +39,9 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
     forEachInSteps(codes, ([text, reasons]) => {
       const isOpen = decisions.isOpen(text)
       const key = parseKey(text)
-      for (const code of reasons) {
+      if (isDry !== true && decisions.isOver(text, reasons)) return
+      const isRejected = key !== undefined && ledger.rejections.has(text)
+      for (const code of isRejected ? REJECTED : reasons) {
         const tally = found.get(code) ?? { shown: new Ids(), open: new Ids(), isOpen: false }
         found.set(code, tally)
         const asks = isOpen && ledger.questions.get(text)?.has(code) === true
@@ -64,7 +66,10 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
   return { reasons, open: allOpen.counts() }
 }
 
-const NOTHING = { codes: new Map<string, ReadonlySet<string>>() }
+const NOTHING = { codes: new Map<string, ReadonlySet<string>>(), isDry: false }
+
+/** Its approval overrules the rejections. */
+const REJECTED: ReadonlySet<string> = new Set(['rejected'])
 
 interface Tally {
   readonly shown: Ids

@@ -1,4 +1,4 @@
-import type { Membership } from '../core/plan/policy.ts'
+import type { Membership } from '../core/diff/rules.ts'
 import type { ConfigurationChange } from '../core/plan/configuration.ts'
 import type { DirectoryGroup, DirectoryUser, Kind } from '../core/entries/entry.ts'
 import type { Faulty, Notice } from '../core/notice.ts'

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
 import { amount } from '../base/wording.ts'
 import { DirsyncdError } from '../base/errors.ts'
-import { leaseHolder } from '../store/lease-rows.ts'
+import { leaseHolder } from '../store/lease.ts'
 import { withdrawApprovals } from '../store/ledgers.ts'
-import { countEndedMemberships, countInPart } from '../store/undoable.ts'
+import { hasPart } from '../store/undoable.ts'
 import { pauseSync } from '../store/paused-syncs.ts'
 import { countChanges } from '../store/change-list.ts'
 import { addRun, findRun, type RunRecord } from '../store/runs.ts'
@@ -38,7 +38,7 @@ export async function addUndo(
   requireSameTarget(run, targets, 'be undone')
   await requireIdle(db, run)
   await requireKeptChanges(db, run)
-  if ((await countInPart(db, number, part)) + (await countEndedMemberships(db, number, part)) === 0)
+  if (!(await hasPart(db, number, part)))
     throw new DirsyncdError(
       'usage',
       `Run ${number} has no such change; dirsyncd runs ${number} --all shows them.`,

@@ -23,8 +23,8 @@ import { type TableRights, withMigrationLock } from '../base/database/make-table
 import type { Store } from '../store/open.ts'
 import { type MadeTables, requireWrites, withRights } from '../base/database/rights.ts'
 import type { Outage } from '../base/database/outage.ts'
-import { openRedis, type RedisLink } from './redis.ts'
-import { type JobTimes, TIMES } from './times.ts'
+import { openRedis } from './redis.ts'
+import { type Times, TIMES } from './times.ts'
 
 /** Disposing closes its queues and workers, workers first. */
 export type QueueBackend = AsyncDisposable & {
@@ -33,7 +33,7 @@ export type QueueBackend = AsyncDisposable & {
   readonly redis?: Redis
   /** Resolves when the queue's server answers and, where it is Redis, accepts writes; waits as long as it is away. */
   ping(): Promise<void>
-  createQueue<D>(name: string, options?: Omit<QueueOptions, 'connection' | 'prefix'>): Queue<D>
+  createQueue<D>(name: string, options?: Pick<QueueOptions, 'settings'>): Queue<D>
   createWorker<D>(
     name: string,
     processor: Processor<D>,
@@ -59,7 +59,7 @@ type InStoreOptions = {
 
 export type QueueBackendOptions = (InStoreOptions | RedisOptions) & {
   log?: Log
-  times?: JobTimes
+  times?: Times['jobs']
 }
 
 /** @throws DirsyncdError `queue-unavailable` */
@@ -146,30 +146,15 @@ async function openOnRedis(options: RedisOptions, maker: Maker): Promise<QueueBa
     createQueue: made.createQueue,
     createWorker: made.createWorker,
     async [Symbol.asyncDispose]() {
-      await closeDespiteOutage(link, made.close)
+      await link.closeDespiteOutage(made.close)
       redis.disconnect()
     },
   }
 }
 
-const LOOK_MS = 2000
-
-/** BullMQ sends Redis a last command before it closes, and would wait for ever while Redis is away. */
-async function closeDespiteOutage(link: RedisLink, close: () => Promise<void>): Promise<void> {
-  const watch = setInterval(() => {
-    if (link.redis.status !== 'ready') link.giveUp()
-  }, LOOK_MS)
-  await close().finally(() => clearInterval(watch))
-}
-
 /** Jobs leave no trace in the queue: the journal has the outcomes, and no text of an API's answer belongs here. */
 const JOB_DEFAULTS = { removeOnComplete: true, removeOnFail: true, stackTraceLimit: 0 }
-
-const WORKER_DEFAULTS = {
-  removeOnComplete: { count: 0 },
-  removeOnFail: { count: 0 },
-  maxStalledCount: 10,
-}
+const WORKER_DEFAULTS = { removeOnComplete: { count: 0 }, removeOnFail: { count: 0 }, maxStalledCount: 10 }
 
 /** In seconds and milliseconds. An embedded store has one process, which is notified and takes over no jobs. */
 const EMBEDDED_WAITS = { drainDelay: 60, stalledInterval: 60_000 }
@@ -181,9 +166,7 @@ function isLostJob(error: Error): boolean {
   )
 }
 
-type Maker = { readonly log: Log | undefined; readonly times: JobTimes }
-
-type Where = { factory: unknown; connection: unknown; prefix?: string }
+type Maker = { readonly log: Log | undefined; readonly times: Times['jobs'] }
 
 /** BullMQ retries at once where the server answers with an error, as a read-only Redis does. */
 function paced(
@@ -210,35 +193,30 @@ function paced(
 }
 
 /** The backend class is a type parameter of BullMQ's classes; callers get the types of BullMQ's default. */
-function makeAll({ factory, ...where }: Where, outage: Outage, { log, times }: Maker) {
+function makeAll(
+  { factory, ...where }: { factory: unknown; connection: unknown; prefix?: string },
+  outage: Outage,
+  { log, times }: Maker,
+) {
   const queues = new Set<Queue>()
   const workers = new Set<Worker>()
   const waits = { lockDuration: times.lock, stalledInterval: times.stalled, runRetryDelay: times.askAgain }
   const backendFactory = paced(factory as BackendFactory<IQueueBackend, unknown>, outage, times.askAgain)
 
-  function createQueue<D>(name: string, options: Omit<QueueOptions, 'connection' | 'prefix'> = {}): Queue<D> {
-    const defaultJobOptions = { ...JOB_DEFAULTS, ...options.defaultJobOptions }
-    const queue = new Queue(name, { ...options, ...where, defaultJobOptions }, backendFactory)
+  const createQueue: QueueBackend['createQueue'] = (name, options) => {
+    const queue = new Queue(name, { ...options, ...where, defaultJobOptions: JOB_DEFAULTS }, backendFactory)
     queue.on('error', (error) => report(error, name))
     queues.add(queue as unknown as Queue)
-    return queue as unknown as Queue<D>
+    return queue as never
   }
 
-  function createWorker<D>(
-    name: string,
-    processor: Processor<D>,
-    options: Omit<WorkerOptions, 'connection' | 'prefix'> = {},
-  ): Worker<D> {
-    const worker = new Worker(
-      name,
-      processor,
-      { ...WORKER_DEFAULTS, ...waits, ...options, ...where },
-      backendFactory,
-    )
+  const createWorker: QueueBackend['createWorker'] = (name, processor, options) => {
+    const settings = { ...WORKER_DEFAULTS, ...waits, ...options, ...where }
+    const worker = new Worker(name, processor, settings, backendFactory)
     worker.on('error', (error) => report(error, name))
     worker.once('closed', () => workers.delete(worker as unknown as Worker))
     workers.add(worker as unknown as Worker)
-    return worker as unknown as Worker<D>
+    return worker as never
   }
 
   /** Without a listener an error event would end the process; BullMQ recovers by itself. */

@@ -1,10 +1,10 @@
-export type RequestLimit = {
+export interface RequestLimit {
   readonly requests: number
   readonly perMs: number
 }
 
 /** How a limit is kept, in milliseconds except for `batch`. */
-export type Pace = {
+export interface Pace {
   /** Between two slots. */
   readonly interval: number
   readonly batch: number
@@ -47,37 +47,60 @@ export function paceOf({ requests, perMs }: RequestLimit): Pace {
   }
 }
 
-/** Slots that this process has taken and not used. Times are of this process's clock. */
-export type SlotsInHand = {
-  readonly size: () => number
-  readonly add: (slots: readonly number[]) => void
+/**
+ * Slots that this process has taken and not used, in times of its own clock. Keeps its requests almost as far apart as
+ * slots. After a delay it uses late slots little by little and drops those that are too late, instead of sending all at
+ * once.
+ */
+export class SlotsInHand {
+  readonly #pace: Pace
+  readonly #slots: number[] = []
+  #earliest = Number.NEGATIVE_INFINITY
+
+  constructor(pace: Pace) {
+    this.#pace = pace
+  }
+
+  get size(): number {
+    return this.#slots.length
+  }
+
+  add(slots: readonly number[]): void {
+    this.#slots.push(...slots)
+  }
+
   /** When the first slot may be used; undefined when none is left. Drops the slots that are too late. */
-  readonly opensAt: (now: number) => number | undefined
-  readonly use: (now: number) => void
+  opensAt(now: number): number | undefined {
+    const from = Math.max(this.#earliest, now)
+    const firstInTime = this.#slots.findIndex((slot) => from - slot <= this.#pace.late)
+    this.#slots.splice(0, firstInTime < 0 ? this.#slots.length : firstInTime)
+    const [slot] = this.#slots
+    return slot === undefined ? undefined : Math.max(slot, this.#earliest)
+  }
+
+  use(now: number): void {
+    const { interval, tolerance } = this.#pace
+    const slot = this.#slots.shift()
+    if (slot === undefined) throw new Error('no slot is in hand')
+    this.#earliest = Math.max(slot, this.#earliest, now - tolerance) + interval * (1 - CATCH_UP)
+  }
 }
 
+/** The largest drift of a clock, also while it is being corrected. */
+const DRIFT = 1 / 10_000
+
 /**
- * Keeps the requests of this process almost as far apart as slots. After a delay it uses late slots little by little
- * and drops those that are too late, instead of sending all at once.
+ * Computes by how much the shared clock is ahead of this process's, from the quickest recent answer, because the time
+ * that an answer takes is the error. Takes the smallest possible lead, so that no slot is used too early.
  */
-export function createSlotsInHand({ interval, tolerance, late }: Pace): SlotsInHand {
-  const slots: number[] = []
-  let earliest = Number.NEGATIVE_INFINITY
-  return {
-    size: () => slots.length,
-    add(more) {
-      slots.push(...more)
-    },
-    opensAt(now) {
-      const firstInTime = slots.findIndex((slot) => Math.max(earliest, now) - slot <= late)
-      slots.splice(0, firstInTime < 0 ? slots.length : firstInTime)
-      const [slot] = slots
-      return slot === undefined ? undefined : Math.max(slot, earliest)
-    },
-    use(now) {
-      const slot = slots.shift()
-      if (slot === undefined) throw new Error('no slot is in hand')
-      earliest = Math.max(slot, earliest, now - tolerance) + interval * (1 - CATCH_UP)
-    },
+export function createClock(): (asked: number, answered: number, now: number) => number {
+  let best = { trip: Number.POSITIVE_INFINITY, at: 0, offset: 0 }
+  return (asked, answered, now) => {
+    const trip = answered - asked
+    const drift = (answered - best.at) * DRIFT
+    // One of the two clocks was set, or stood still while the machine was suspended.
+    const jumped = now - asked < best.offset - drift || now - answered > best.offset + best.trip + drift
+    if (jumped || trip <= best.trip + drift) best = { trip, at: answered, offset: now - answered }
+    return best.offset
   }
 }

@@ -5,18 +5,16 @@ import { createOutage, type Outage } from '../base/database/outage.ts'
 import { withinTime } from '../base/within-time.ts'
 import { TIMES } from './times.ts'
 
-type RedisPlace = { url: string; password?: () => Promise<string> }
-
-export type RedisLink = {
+type RedisLink = {
   readonly redis: Redis
   readonly outage: Outage
-  /** Every connection, also those that workers block on, tries at most once more and then ends. */
-  giveUp(): void
+  /** BullMQ sends Redis a last command before it closes, and would wait for ever while Redis is away. */
+  closeDespiteOutage(close: () => Promise<void>): Promise<void>
 }
 
 /** Reconnects by itself. Throws `queue-unavailable` when the first connection fails. */
 export async function openRedis(
-  { url, password }: RedisPlace,
+  { url, password }: { url: string; password?: () => Promise<string> },
   log: Log | undefined,
   openMs = TIMES.jobs.open,
 ): Promise<RedisLink> {
@@ -49,18 +47,27 @@ export async function openRedis(
   }
   state = 'open'
   const copies = rememberCopies(redis)
-  return {
-    redis,
-    outage,
-    giveUp() {
-      state = 'ending'
-      // A client that is disconnected while it waits to reconnect never emits `end`, and BullMQ waits for that: a last
-      // attempt ends it.
-      for (const each of [redis, ...copies])
-        if (each.status === 'reconnecting') each.connect().catch(() => undefined)
-    },
+
+  /** Every connection, also those that workers block on, tries at most once more and then ends. */
+  function giveUp(): void {
+    state = 'ending'
+    // A client that is disconnected while it waits to reconnect never emits `end`, and BullMQ waits for that: a last
+    // attempt ends it.
+    for (const each of [redis, ...copies])
+      if (each.status === 'reconnecting') each.connect().catch(() => undefined)
   }
+
+  async function closeDespiteOutage(close: () => Promise<void>): Promise<void> {
+    const watch = setInterval(() => {
+      if (redis.status !== 'ready') giveUp()
+    }, LOOK_MS)
+    await close().finally(() => clearInterval(watch))
+  }
+
+  return { redis, outage, closeDespiteOutage }
 }
+
+const LOOK_MS = 2000
 
 /** BullMQ copies the connection for each worker to block on. */
 function rememberCopies(redis: Redis): ReadonlySet<Redis> {

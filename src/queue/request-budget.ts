@@ -1,12 +1,39 @@
+import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
 import type { Pool } from 'pg'
-import type { QueueBackend } from './backend.ts'
-import { createSlotsInHand, type Pace, paceOf, type RequestLimit, type SlotsInHand } from './pace.ts'
-import { createClock } from './shared-clock.ts'
-import { slotsInStore, slotsOnRedis, type TakeSlots } from './slots.ts'
+import { DirsyncdError, sentence } from '../base/errors.ts'
+import type { DirectoryConfig } from '../config/config.ts'
+import { createClock, type Pace, paceOf, type RequestLimit, SlotsInHand } from './pace.ts'
+
+/** Shared by all syncs and processes with the same origin and token. The first request fails without the token. */
+export function createLimit(
+  { rateLimit, token, baseUrl }: DirectoryConfig,
+  places: Places,
+): ((signal: AbortSignal | undefined) => Promise<void>) | undefined {
+  if (rateLimit === undefined) return undefined
+  const never = new AbortController().signal
+  let opening: Promise<RequestBudget> | undefined
+
+  async function open(limit: RequestLimit): Promise<RequestBudget> {
+    const key = `${new URL(baseUrl).origin} ${hash('sha256', await token.read()).slice(0, 16)}`
+    return createRequestBudget(places, key, limit)
+  }
+
+  return async (signal) => {
+    opening ??= open(rateLimit)
+    try {
+      const wait = await opening
+      await wait(signal ?? never)
+    } catch (error) {
+      opening = undefined
+      throw error
+    }
+  }
+}
 
 /** Resolves when one request may be sent; rejects when aborted, or when the shared clock is away for 10 s. */
-export type RequestBudget = (signal: AbortSignal) => Promise<void>
+type RequestBudget = (signal: AbortSignal) => Promise<void>
 
 /**
  * One budget for every request of every process with the same key. It lets 98 % of the limit through.
@@ -21,14 +48,8 @@ export type RequestBudget = (signal: AbortSignal) => Promise<void>
  * of the others. A service with a token bucket for `requests` never notices. One that counts every stretch may then
  * answer some requests with 429.
  */
-export function createRequestBudget(
-  places: { readonly backend: Pick<QueueBackend, 'redis'>; readonly pool: Pool },
-  key: string,
-  limit: RequestLimit,
-): RequestBudget {
-  const { redis } = places.backend
-  const take = redis === undefined ? slotsInStore(places.pool, key) : slotsOnRedis(redis, key)
-  const requests = new WaitingRequests(take, paceOf(limit))
+export function createRequestBudget(places: Places, key: string, limit: RequestLimit): RequestBudget {
+  const requests = new WaitingRequests(sharedSlots(places, key), paceOf(limit))
   return (signal) => requests.wait(signal)
 }
 
@@ -46,7 +67,7 @@ class WaitingRequests {
   constructor(take: TakeSlots, pace: Pace) {
     this.#take = take
     this.#pace = pace
-    this.#hand = createSlotsInHand(pace)
+    this.#hand = new SlotsInHand(pace)
   }
 
   async wait(signal: AbortSignal): Promise<void> {
@@ -78,7 +99,7 @@ class WaitingRequests {
           coming = this.#reserve().finally(() => (coming = undefined))
           coming.catch(() => undefined)
         }
-        await (this.#hand.size() > 0 ? this.#handOut() : coming)
+        await (this.#hand.size > 0 ? this.#handOut() : coming)
       }
     } catch (error) {
       for (const waiter of this.#waiting) waiter.reject(error)
@@ -89,13 +110,13 @@ class WaitingRequests {
   }
 
   #isShort(): boolean {
-    return this.#hand.size() <= Math.min(this.#pace.batch, this.#waiting.size / 2)
+    return this.#hand.size <= Math.min(this.#pace.batch, this.#waiting.size / 2)
   }
 
   /** Takes slots for requests that have none, at most one batch. */
   async #reserve(): Promise<void> {
     const { batch, interval } = this.#pace
-    const count = Math.min(this.#waiting.size - this.#hand.size(), batch)
+    const count = Math.min(this.#waiting.size - this.#hand.size, batch)
     const asked = performance.now()
     const { start, now } = await this.#take({ ...this.#pace, count })
     const offset = this.#clock(asked, performance.now(), now)
@@ -120,11 +141,105 @@ class WaitingRequests {
 
 /** Timers may fire a fraction of a millisecond early. */
 async function sleepUntil(moment: number, signal: AbortSignal): Promise<void> {
-  for (
-    let rest = moment - performance.now();
-    rest > 0 && !signal.aborted;
-    rest = moment - performance.now()
-  ) {
-    await sleep(Math.ceil(rest), undefined, { signal }).catch(() => undefined)
+  while (performance.now() < moment && !signal.aborted) {
+    const rest = Math.ceil(moment - performance.now())
+    await sleep(rest, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+/** Evenly spaced times at which requests may be sent, in milliseconds. */
+type Slots = {
+  /** By the shared clock. */
+  readonly start: number
+  /** The shared clock's time of the answer. */
+  readonly now: number
+}
+
+/** The first slot may be `tolerance` before now, so that the time that the answer takes is not lost. */
+type SlotRequest = Pick<Pace, 'interval' | 'tolerance' | 'horizon' | 'pause'> & {
+  readonly count: number
+}
+
+/** Takes the next `count` slots that all processes share. */
+type TakeSlots = (request: SlotRequest) => Promise<Slots>
+
+/** Where all processes share their slots: Redis, if the queue is there, or the store. */
+interface Places {
+  readonly backend: { readonly redis?: Redis }
+  readonly pool: Pool
+}
+
+function sharedSlots({ backend: { redis }, pool }: Places, key: string): TakeSlots {
+  return redis === undefined
+    ? (request) => withTimeout(takeInStore(pool, key, request), 'store-unavailable')
+    : (request) => withTimeout(takeOnRedis(redis, key, request), 'queue-unavailable')
+}
+
+const NOW = 'extract(epoch from clock_timestamp())::float8 * 1000'
+
+/** PostgreSQL locks the row before `do update`, so that `greatest` sees its newest value. */
+const TAKE = `
+  insert into dirsyncd.request_budgets as budget (key, next_at)
+  values ($1, ${NOW} + $2::float8)
+  on conflict (key) do update set next_at = $2::float8 + greatest(
+    ${NOW} - $5::float8,
+    case when budget.next_at > ${NOW} + $3::float8 then ${NOW} + $4::float8 else budget.next_at end)
+  returning next_at - $2::float8 as start, ${NOW} as now`
+
+async function takeInStore(pool: Pool, key: string, request: SlotRequest): Promise<Slots> {
+  const { count, interval, tolerance, horizon, pause } = request
+  const { rows } = await pool.query<Slots>(TAKE, [key, count * interval, horizon, pause, tolerance])
+  const [slots] = rows
+  if (slots === undefined) throw new Error('the store gave no slots')
+  return slots
+}
+
+const SCRIPT = `
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + time[2] / 1000
+  local length, horizon, pause, tolerance = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+  local start = tonumber(redis.call('GET', KEYS[1]) or 0)
+  if start > now + horizon then start = now + pause end
+  if start < now - tolerance then start = now - tolerance end
+  local keep = math.ceil(start + length - now + pause)
+  redis.call('SET', KEYS[1], string.format('%.3f', start + length), 'PX', keep)
+  return { string.format('%.3f', start), string.format('%.3f', now) }`
+
+async function takeOnRedis(redis: Redis, key: string, request: SlotRequest): Promise<Slots> {
+  const { count, interval, tolerance, horizon, pause } = request
+  const answer = await redis.eval(
+    SCRIPT,
+    1,
+    `dirsyncd:budget:${key}`,
+    count * interval,
+    horizon,
+    pause,
+    tolerance,
+  )
+  const [start, now] = answer as [string, string]
+  return { start: Number(start), now: Number(now) }
+}
+
+/** Longer than a restart of Redis or of the store, so that a restart costs no change an attempt. */
+const TIMEOUT_MS = 10_000
+
+/** Without a timeout both drivers may wait for ever for a server that is away. */
+async function withTimeout<T>(
+  answer: Promise<T>,
+  code: 'store-unavailable' | 'queue-unavailable',
+): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS)
+  try {
+    return await Promise.race([answer, promise])
+  } catch (error) {
+    throw new DirsyncdError(
+      code,
+      `The budget of requests cannot be shared with the other processes: ${sentence(error)}. Check ` +
+        `${code === 'store-unavailable' ? 'the store' : 'Redis'}; nothing is sent without the budget.`,
+      { cause: error },
+    )
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -17,18 +17,14 @@ const QUEUE = 'runs'
 /** Both need it: the queue plans a schedule's first job, the worker each next one. */
 const SETTINGS = { repeatStrategy: nextCronTime }
 
-/**
- * The next time of a cron expression after `millis`, both in milliseconds since 1970. By croner, as in the check of the
- * configuration: BullMQ's parser does not know every expression that croner accepts.
- */
-export function nextCronTime(
-  millis: number,
-  { pattern, tz }: Pick<BullRepeatOptions, 'pattern' | 'tz'>,
-): number | undefined {
-  if (pattern === undefined) return undefined
-  const timezone = tz === undefined ? {} : { timezone: tz }
-  const cron = new Cron(pattern, { mode: '5-or-6-parts', paused: true, ...timezone })
-  return cron.nextRun(new Date(millis))?.getTime()
+/** By croner, as in the check of the configuration: BullMQ's parser does not know every expression that croner accepts. */
+export function cronOf({ pattern = '', tz }: Pick<BullRepeatOptions, 'pattern' | 'tz'>): Cron {
+  return new Cron(pattern, { mode: '5-or-6-parts', paused: true, ...(tz !== undefined && { timezone: tz }) })
+}
+
+/** In milliseconds since 1970. */
+function nextCronTime(millis: number, repeat: BullRepeatOptions): number | undefined {
+  return repeat.pattern === undefined ? undefined : cronOf(repeat).nextRun(new Date(millis))?.getTime()
 }
 
 export function openRunsQueue(backend: QueueBackend): Queue<WakeJob> {

@@ -1,6 +1,5 @@
-import { addressFault } from '../core/entries/address.ts'
+import { addressFault, emailDomain } from '../core/entries/normalize.ts'
 import type { UserEntry } from '../core/entries/entry.ts'
-import { emailDomain } from '../core/entries/normalize.ts'
 import { digits } from '../base/wording.ts'
 
 export interface EmailTally {

@@ -1,5 +1,4 @@
-import { addressFault } from '../core/entries/address.ts'
-import { isInDomains } from '../core/entries/normalize.ts'
+import { addressFault, isInDomains } from '../core/entries/normalize.ts'
 import { digits } from '../base/wording.ts'
 import { sentence } from '../base/errors.ts'
 import { compileAttribute, type NameCheck } from './mapping/attribute.ts'

@@ -1,4 +1,4 @@
-import type { PreferredServer } from '../core/entries/evidence.ts'
+import type { PreferredServer } from '../core/entries/position.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import type { EntryNow, Recheck } from '../core/entries/recheck.ts'
 import type { SourceSnapshot } from '../core/entries/snapshot.ts'

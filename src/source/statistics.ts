@@ -1,7 +1,6 @@
 import { canonicalEmail } from '../core/entries/normalize.ts'
 import type { SourceSnapshot } from '../core/entries/snapshot.ts'
-import type { NoticeCode } from '../core/notice.ts'
-import type { Notice } from '../core/notice.ts'
+import type { Notice, NoticeCode } from '../core/notice.ts'
 import { amount, digits } from '../base/wording.ts'
 
 export interface SourceCounts {

@@ -1,14 +1,11 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { BlockCode, BlockReason, KeyFacts } from '../core/block.ts'
+import { type RawBuilder, sql } from 'kysely'
+import type { BlockCode, BlockReason, KeyFacts, Until } from '../core/block.ts'
 import type { Reason } from '../core/blocked.ts'
-import type { Until } from '../core/block.ts'
 import type { Change, Op } from '../core/plan/change.ts'
 import { numbersFound } from './change-texts.ts'
 import type { ChangeState, StoredBlock } from './run-types.ts'
 import type { RunRecord } from './runs.ts'
-import type { Tables } from './tables.ts'
-
-type Db = Kysely<Tables>
+import type { Db } from './tables.ts'
 
 /** Blocked changes are numbered from here, behind those of each plan. */
 export const FIRST_BLOCKED = 1_000_000_000
@@ -40,13 +37,16 @@ interface ChangeRow extends Omit<ChangeRecord, 'reasons'> {
 export const STATE_AT_END = sql<ChangeState>`CASE WHEN c.state <> 'pending' THEN c.state
   WHEN c.chunk IS NULL THEN 'dropped' ELSE 'unknown' END`
 
+const columnsOf = (run: ShownRun) =>
+  sql`c.number, c.change, c.status, c.detail, ${hasEnded(run) ? STATE_AT_END : sql`c.state`} AS state, c.reasons`
+
 /**
  * At most `limit` changes of a run, in their order. Those that went wrong are chosen first, then equally many of each
  * operation, so that twenty deletes are not lost behind a thousand creates.
  */
 export async function changesOf(db: Db, run: ShownRun, limit: number): Promise<readonly ChangeRecord[]> {
   const { rows } = await sql<ChangeRow>`
-    SELECT c.number, change, status, detail, ${hasEnded(run) ? STATE_AT_END : sql`c.state`} AS state, reasons FROM (
+    SELECT ${columnsOf(run)} FROM (
       SELECT run, number, state IN ('quarantined', 'failed', 'missing', 'unknown') AS wrong,
         row_number() OVER (PARTITION BY op, state = 'blocked' ORDER BY number) AS place
       FROM dirsyncd.changes AS c WHERE ${isShownIn(run)}
@@ -61,20 +61,19 @@ export async function changesWhere(
   run: ShownRun,
   condition: RawBuilder<unknown>,
 ): Promise<readonly ChangeRecord[]> {
-  const { rows } = await sql<ChangeRow>`SELECT c.number, c.change, c.status, c.detail,
-      ${hasEnded(run) ? STATE_AT_END : sql`c.state`} AS state, c.reasons
+  const { rows } = await sql<ChangeRow>`SELECT ${columnsOf(run)}
     FROM dirsyncd.changes AS c WHERE ${isShownIn(run)} AND ${condition} ORDER BY c.number`.execute(db)
   return withReasons(db, run, rows)
 }
 
 /** The changes of a plan are those of the run; what it blocks may be stored with an earlier run that blocked the same. */
-function isShownIn({ run, blocked_in: blockedIn }: ShownRun): RawBuilder<boolean> {
+function isShownIn({ run, blocked_in: blockedIn }: Omit<ShownRun, 'state'>): RawBuilder<boolean> {
   return sql<boolean>`(c.run = ${run} AND c.state <> 'blocked' OR c.run = ${blockedIn} AND c.state = 'blocked')`
 }
 
-export async function countChanges(db: Db, run: Pick<RunRecord, 'run' | 'blocked_in'>): Promise<number> {
+export async function countChanges(db: Db, run: Omit<ShownRun, 'state'>): Promise<number> {
   const { rows } = await sql<{ count: number }>`SELECT count(*)::integer AS count
-    FROM dirsyncd.changes AS c WHERE ${isShownIn({ state: 'done', ...run })}`.execute(db)
+    FROM dirsyncd.changes AS c WHERE ${isShownIn(run)}`.execute(db)
   return rows[0]?.count ?? 0
 }
 
@@ -104,7 +103,6 @@ async function blocksOf(db: Db, run: number | null): Promise<readonly StoredBloc
   return (await query.executeTakeFirst())?.blocks ?? []
 }
 
-/** Which changes of a run are listed. */
 export interface ChangeFilter {
   readonly op?: Op | undefined
   readonly state?: ChangeState | undefined
@@ -164,24 +162,18 @@ async function listPart(db: Db, run: PartOfRun, query: Asked, from: number): Pro
   const { isBackwards, limit } = query
   const search = query.search?.trim() ?? ''
   const beyond = isBackwards ? sql`c.number < ${from}` : sql`c.number > ${from}`
-  if (search === '') return inTheirOrder(db, (trx) => selectChanges(trx, run, beyond, query))
+  if (search === '')
+    return db.transaction().execute(async (trx) => {
+      // An embedded store keeps no statistics, and would sort a hundred thousand to show the first fifty.
+      await sql`SET LOCAL enable_sort = off`.execute(trx)
+      return selectChanges(trx, run, beyond, query)
+    })
   const rows: ChangeRow[] = []
   for await (const numbers of numbersFound(db, run.run, { ...query, search }, { from, isBackwards })) {
     rows.push(...(await selectChanges(db, run, sql`c.number = ANY(${numbers}::integer[])`, query)))
     if (rows.length >= limit) break
   }
   return rows.slice(0, limit)
-}
-
-/**
- * Has changes read in their order until there are enough. An embedded store keeps no statistics, without which it would
- * rather sort a hundred thousand of them to show the first fifty.
- */
-function inTheirOrder<T>(db: Db, read: (trx: Db) => Promise<T>): Promise<T> {
-  return db.transaction().execute(async (trx) => {
-    await sql`SET LOCAL enable_sort = off`.execute(trx)
-    return read(trx)
-  })
 }
 
 async function selectChanges(
@@ -192,7 +184,7 @@ async function selectChanges(
 ): Promise<readonly ChangeRow[]> {
   const ofPart = run.isBlocked ? sql`c.number >= ${FIRST_BLOCKED}` : sql`c.number < ${FIRST_BLOCKED}`
   const { rows } = await sql<ChangeRow>`
-    SELECT c.number, c.change, c.status, c.detail, ${hasEnded(run) ? STATE_AT_END : sql`c.state`} AS state, c.reasons
+    SELECT ${columnsOf(run)}
     FROM dirsyncd.changes AS c
     WHERE c.run = ${run.run} AND ${ofPart} AND ${which} AND ${op === undefined ? sql`true` : sql`c.op = ${op}`}
       AND ${state === undefined ? sql`true` : isIn(run, state)} AND ${code === undefined ? sql`true` : isBlockedBy(run, code)}

@@ -1,20 +1,18 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { foldedName } from '../core/entries/normalize.ts'
 import type { Change, Op } from '../core/plan/change.ts'
 import type { Fenced } from './fenced-run.ts'
 import { storable } from './storable.ts'
-import type { Tables } from './tables.ts'
-
-type Db = Kysely<Tables>
+import type { Db } from './tables.ts'
 
 /** Of each id, name and e-mail so many characters are searched. */
 const SEARCHED = 300
 
 /**
- * What a person looks for in changes that are stored together: a line for each, its number and its ids, names and
+ * What an operator searches in changes that are stored together: a line for each, its number and its ids, names and
  * e-mails without case and accents. A hundred of these texts are read in the time in which ten thousand changes are.
  */
-export interface ChangeTexts {
+interface ChangeTexts {
   readonly first: number
   readonly last: number
   readonly ops: readonly Op[]

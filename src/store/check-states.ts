@@ -1,11 +1,10 @@
-import { type Kysely, sql } from 'kysely'
-import type { Contributor } from '../core/checks/group-contributors.ts'
-import type { Absence, States } from '../core/checks/states.ts'
+import { sql } from 'kysely'
+import type { Absence, Contributor, States } from '../core/checks/check.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import type { Baseline } from '../core/plan/baseline.ts'
 import type { SyncTarget } from './run-types.ts'
 import { pack, unpack } from './packed.ts'
-import type { Tables } from './tables.ts'
+import type { Db } from './tables.ts'
 
 /** A state as it is stored: what has a row for each entry is packed. */
 interface Stored {
@@ -118,10 +117,9 @@ function targetOf(name: string, target: string): string {
   return name === 'configuration' ? OF_ALL_TARGETS : target
 }
 
-export async function loadStates(db: Kysely<Tables>, { sync, target }: SyncTarget): Promise<States> {
-  const { rows } = await sql<
-    Stored & { readonly name: Name }
-  >`SELECT name, value, bytes FROM dirsyncd.check_states
+export async function loadStates(db: Db, { sync, target }: SyncTarget): Promise<States> {
+  const { rows } = await sql<Stored & { readonly name: Name }>`
+    SELECT name, value, bytes FROM dirsyncd.check_states
     WHERE sync = ${sync} AND target IN (${target}, ${OF_ALL_TARGETS})`.execute(db)
   const states: Record<string, unknown> = {}
   for (const { name, value, bytes } of rows)
@@ -138,14 +136,13 @@ export async function encodeStates(states: Partial<States>): Promise<ReadonlyMap
 }
 
 export async function saveStates(
-  db: Kysely<Tables>,
+  db: Db,
   { sync, target }: SyncTarget,
   encoded: ReadonlyMap<string, Stored>,
 ): Promise<void> {
   for (const [name, { value, bytes }] of encoded)
     await sql`INSERT INTO dirsyncd.check_states (sync, target, name, value, bytes)
       VALUES (${sync}, ${targetOf(name, target)}, ${name}, ${JSON.stringify(value)}::jsonb, ${bytes})
-      ON CONFLICT (sync, target, name) DO UPDATE SET value = excluded.value, bytes = excluded.bytes`.execute(
-      db,
-    )
+      ON CONFLICT (sync, target, name) DO UPDATE
+      SET value = excluded.value, bytes = excluded.bytes`.execute(db)
 }

@@ -1,13 +1,11 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { KeyFacts } from '../core/block.ts'
-import type { Refusal } from '../core/checks/refusals.ts'
+import type { Refusal } from '../core/checks/check.ts'
 import type { Op } from '../core/plan/change.ts'
-import { journalRows } from './of-entries.ts'
+import { journalRows } from './journal.ts'
 import type { SyncTarget } from './run-types.ts'
 import { IS_OF_ALL } from './runs.ts'
-import type { Tables } from './tables.ts'
-
-type Db = Kysely<Tables>
+import type { Db } from './tables.ts'
 
 /** A change that was sent. */
 export interface Write {
@@ -27,9 +25,8 @@ export async function unconverged(
   of: SyncTarget,
   ids?: readonly string[],
 ): Promise<readonly Refusal[]> {
-  const { rows } = await sql<
-    Write & KeyFacts['not-persisted']
-  >`SELECT op, entry_id AS id, fingerprint AS digest, how
+  const { rows } = await sql<Write & KeyFacts['not-persisted']>`
+    SELECT op, entry_id AS id, fingerprint AS digest, how
     FROM (${writtenTwice(of, ids)}) AS twice`.execute(db)
   return rows.map(({ how, ...write }) => ({ ...write, code: 'not-persisted', params: { how } }))
 }
@@ -50,9 +47,8 @@ export async function openWritesOf(db: Db, of: SyncTarget): Promise<readonly Wri
 export async function settleWrites(db: Db, of: SyncTarget, wanted: readonly string[]): Promise<void> {
   await sql`UPDATE dirsyncd.journal SET settled = true
     WHERE sync = ${of.sync} AND target = ${of.target} AND intent_at > now() - interval '24 hours' AND NOT settled
-      AND id IN (SELECT id FROM (${openWrites(of)}) AS open WHERE fingerprint <> ALL(${wanted}::text[]))`.execute(
-    db,
-  )
+      AND id IN (SELECT id FROM (${openWrites(of)}) AS open
+        WHERE fingerprint <> ALL(${wanted}::text[]))`.execute(db)
 }
 
 /**
@@ -91,19 +87,13 @@ export async function noteMissedCreates(
   return rows.length > 0
 }
 
-/** What a run wrote is put back, so it is no wonder that the directory does not show it. */
-export async function settleUndone(db: Db, run: number): Promise<void> {
-  await db.updateTable('dirsyncd.journal').set({ settled: true }).where('run', '=', run).execute()
-}
-
-/** What a run wrote with an operation says nothing about the entries, because the service did so with all of them. */
-export async function forgetWrites(db: Db, run: number, op: Op): Promise<void> {
-  await db
-    .updateTable('dirsyncd.journal')
-    .set({ settled: true })
-    .where('run', '=', run)
-    .where('op', '=', op)
-    .execute()
+/**
+ * What a run wrote says nothing about the entries any more: it is put back, or the service treated all changes of the
+ * operation alike.
+ */
+export async function settleRun(db: Db, run: number, op?: Op): Promise<void> {
+  const ofOp = op === undefined ? sql`true` : sql`op = ${op}`
+  await sql`UPDATE dirsyncd.journal SET settled = true WHERE run = ${run} AND ${ofOp}`.execute(db)
 }
 
 /** Puts changes that are not persisted into quarantine. Only later writes of them count again. */

@@ -1,18 +1,15 @@
-import { noticeOf } from './plans.ts'
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { noticesOfEntry } from './plans.ts'
+import { type RawBuilder, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
 import { canonicalEmail } from '../core/entries/normalize.ts'
 import type { Notice } from '../core/notice.ts'
 import type { DeleteReason, Op } from '../core/plan/change.ts'
 import { type ChangeRecord, changesWhere, type ShownRun } from './change-list.ts'
-import { journalRows } from './of-entries.ts'
+import { journalRows } from './journal.ts'
 import type { RunState, SyncTarget } from './run-types.ts'
 import { IS_OF_ALL } from './runs.ts'
-import type { Tables } from './tables.ts'
+import type { Db } from './tables.ts'
 
-type Db = Kysely<Tables>
-
-/** One user or group of a sync. */
 export interface EntryKey {
   readonly kind: Kind
   readonly id: string
@@ -27,7 +24,7 @@ interface JournalLine {
   readonly outcome: string
   readonly status: number | null
   readonly detail: string | null
-  /** Who approved it; null where nobody had to, an empty text where the name is not kept. */
+  /** Null where nobody had to. */
   readonly approvedBy: string | null
   /** Why the plan deleted the entry, where the plan is still kept. */
   readonly why: DeleteReason | null
@@ -44,8 +41,7 @@ export async function journalOf(
 ): Promise<readonly JournalLine[]> {
   const { rows } =
     await sql<JournalLine>`SELECT j.run, j.op, j.fingerprint, j.intent_at AS at, j.outcome, j.status, j.detail,
-      CASE WHEN j.approved THEN coalesce(j.approved_by, '') END AS "approvedBy",
-      c.change->>'why' AS why, (r.undo->>'run')::integer AS undoes
+      j.approved_by AS "approvedBy", c.change->>'why' AS why, (r.undo->>'run')::integer AS undoes
     FROM ${journalRows([id])} AS j LEFT JOIN dirsyncd.changes AS c ON c.run = j.run AND c.number = j.number
       LEFT JOIN dirsyncd.runs AS r ON r.run = j.run
     WHERE j.sync = ${sync} AND j.target = ${target} AND ${isOf(kind, sql`j.op`)}
@@ -80,25 +76,14 @@ export async function lastRunAbout(
 ): Promise<RunFacts | undefined> {
   const isLimitedToIt =
     key === undefined ? sql<boolean>`false` : sql<boolean>`scope->${`${key.kind}s`} ? ${key.id}`
-  const { rows } = await sql<
-    Omit<RunFacts, 'notices'>
-  >`SELECT run, state, finished_at AS at FROM dirsyncd.runs
+  const { rows } = await sql<Omit<RunFacts, 'notices'>>`
+    SELECT run, state, finished_at AS at FROM dirsyncd.runs
     WHERE sync = ${sync} AND target = ${target} AND state IN ('done', 'held', 'planned') AND finished_at IS NOT NULL
       AND (${IS_OF_ALL} OR ${isLimitedToIt} OR run = ANY(${changedIn}::integer[]))
     ORDER BY run DESC LIMIT 1`.execute(db)
   const [last] = rows
   if (last === undefined) return undefined
-  if (key === undefined) return { ...last, notices: [] }
-  const { kind, id } = key
-  const notices = await db
-    .selectFrom('dirsyncd.notices')
-    .select(['code', 'params'])
-    .where('run', '=', last.run)
-    .where('kind', '=', kind)
-    .where('entry_id', '=', id)
-    .orderBy('number')
-    .execute()
-  return { ...last, notices: notices.map((notice) => noticeOf({ kind, entry_id: id, ...notice })) }
+  return { ...last, notices: key === undefined ? [] : await noticesOfEntry(db, last.run, key) }
 }
 
 /** The newest run of the whole sync that has ended, if it failed. */

@@ -1,6 +1,6 @@
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely'
-import type { RunKey, SyncTarget } from './run-types.ts'
-import type { RunsTable, Tables } from './tables.ts'
+import { type Selectable, sql, type Transaction } from 'kysely'
+import type { SyncTarget } from './run-types.ts'
+import type { Db, Tables } from './tables.ts'
 
 declare const fenced: unique symbol
 
@@ -18,18 +18,18 @@ export class Overtaken extends Error {
 
 /** What every writer needs to know of the run. */
 export type LockedRun = SyncTarget &
-  Pick<Selectable<RunsTable>, 'state' | 'stop_code' | 'directory_moved' | 'look_first'>
+  Pick<Selectable<Tables['dirsyncd.runs']>, 'state' | 'stop_code' | 'directory_moved' | 'look_first'>
 
 /**
  * A run as its owner and its workers may write it: under one epoch of the sync's lease, until the run has ended. All
  * that writes a run's state, plan, holds and outcomes takes a `Fenced`, and only `write` makes one.
  */
 export class FencedRun {
-  readonly #db: Kysely<Tables>
+  readonly #db: Db
   readonly run: number
   readonly epoch: number
 
-  constructor(db: Kysely<Tables>, { run, epoch }: RunKey) {
+  constructor(db: Db, { run, epoch }: Pick<FencedRun, 'run' | 'epoch'>) {
     this.#db = db
     this.run = run
     this.epoch = epoch

@@ -1,11 +1,9 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { KeyFacts } from '../core/block.ts'
 import { type Pause, pausesOf } from './pause.ts'
 import type { RunCounts, RunState, StoredBlock, Undo } from './run-types.ts'
-import type { Tables } from './tables.ts'
+import type { Db } from './tables.ts'
 import { isSoon, type TokenPlace } from './token-watch.ts'
-
-type Db = Kysely<Tables>
 
 /** A sync as the configuration has it. */
 export interface WatchedSync extends TokenPlace {
@@ -49,14 +47,14 @@ export interface SyncFigures {
   readonly token: TokenLife | null
 }
 
-export interface PlannedRun {
+interface PlannedRun {
   readonly run: number
   readonly state: RunState
   readonly counts: RunCounts
   readonly blocks: readonly StoredBlock[]
 }
 
-export interface AskingRun extends PlannedRun {
+interface AskingRun extends PlannedRun {
   readonly undo: Undo | null
   /** How many questions are open now. */
   readonly questions: number
@@ -101,9 +99,8 @@ export function hasTimeAgain({ lastDecision }: SyncFigures, due: Date): boolean 
 
 /** The size of the store's database in bytes. */
 export async function storeBytes(db: Db): Promise<number> {
-  const { rows } = await sql<{ bytes: string }>`SELECT pg_database_size(current_database()) AS bytes`.execute(
-    db,
-  )
+  const size = sql`pg_database_size(current_database())`
+  const { rows } = await sql<{ bytes: string }>`SELECT ${size} AS bytes`.execute(db)
   return Number(rows[0]?.bytes ?? 0)
 }
 
@@ -130,7 +127,7 @@ function select(syncs: readonly WatchedSync[]) {
       greatest((SELECT at FROM dirsyncd.resumed_syncs AS s WHERE s.sync = w.sync),
         (SELECT max(decided_at) FROM dirsyncd.decisions AS d WHERE d.sync = w.sync AND d.target = w.target)) AS "lastDecision",
       (SELECT count(*)::int FROM dirsyncd.runs AS r WHERE ${ofSync} AND r.state = 'failed' AND r.started_at IS NOT NULL
-        AND NOT r.left_orderly AND r.stop_code IS DISTINCT FROM 'sync-paused'
+        AND NOT r.left_orderly AND COALESCE(r.stop_code, '') NOT IN ('sync-paused', 'rejected')
         AND r.run > COALESCE(${newest(sql`r.run`, sql`r.state IN ('done', 'held')`)}, 0)) AS failures,
       ${newest(sql`CASE WHEN r.state = 'failed' THEN r.error END`, sql`r.started_at IS NOT NULL AND r.finished_at IS NOT NULL`)} AS error,
       ${newest(

@@ -1,10 +1,8 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Fenced } from './fenced-run.ts'
 import { outcomesAtEnd } from './plans.ts'
 import type { RunRecord } from './runs.ts'
-import type { Tables } from './tables.ts'
-
-type Db = Kysely<Tables>
+import type { Db } from './tables.ts'
 
 /** After so many interruptions in a row the next run waits, twice as long each time. */
 const INTERRUPTIONS_BEFORE_WAIT = 3
@@ -43,9 +41,15 @@ export async function interruptRuns(
   }
 }
 
-/** Ends every begun run of the sync, because its process is gone, and no run goes on from it. `trx` is as above. */
-export async function endInterruptedRuns(trx: Db, sync: string): Promise<void> {
-  for (const run of await begunRuns(trx, sync)) await failRun(trx, run, WHAT_HAPPENED)
+/**
+ * Ends every begun run of the sync, because its process is gone, and no run goes on from it; of a sync that was removed
+ * from the configuration, also those that wait. `trx` is as above.
+ */
+export async function endRuns(trx: Db, sync: string, why: 'interrupted' | 'sync-removed'): Promise<void> {
+  const isRemoved = why === 'sync-removed'
+  const runs = isRemoved ? await unfinishedRuns(trx, sync).execute() : await begunRuns(trx, sync)
+  const error = isRemoved ? 'the sync was removed from the configuration' : WHAT_HAPPENED
+  for (const run of runs) await failRun(trx, run, error)
 }
 
 function begunRuns(trx: Db, sync: string): Promise<readonly RunRecord[]> {
@@ -54,12 +58,6 @@ function begunRuns(trx: Db, sync: string): Promise<readonly RunRecord[]> {
 
 function unfinishedRuns(trx: Db, sync: string) {
   return trx.selectFrom('dirsyncd.runs').selectAll().where('sync', '=', sync).where('finished_at', 'is', null)
-}
-
-/** Ends the runs of a sync that was removed from the configuration, also those that wait. `trx` is that of `withLease`. */
-export async function endRunsOfRemoved(trx: Db, sync: string): Promise<void> {
-  const runs = await unfinishedRuns(trx, sync).execute()
-  for (const run of runs) await failRun(trx, run, 'the sync was removed from the configuration')
 }
 
 async function failRun(trx: Db, run: RunRecord, error: string): Promise<void> {

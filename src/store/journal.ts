@@ -1,13 +1,10 @@
 import type { Guarded } from '../core/block.ts'
-import { type Kysely, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
 import type { Op } from '../core/plan/change.ts'
 import { guardedBy } from '../core/checks/tally.ts'
-import { journalRows } from './of-entries.ts'
 import type { SyncTarget } from './run-types.ts'
-import type { Tables } from './tables.ts'
-
-type Db = Kysely<Tables>
+import type { Db } from './tables.ts'
 
 /**
  * How many deletes within the last 24 hours nobody approved. One that may have been done counts, unless it was tried
@@ -20,7 +17,7 @@ export async function deletedLastDay(
   const { rows } = await sql<{ op: Op; removes: string }>`
     SELECT op, sum(removes) AS removes FROM dirsyncd.journal AS j
     WHERE sync = ${sync} AND target = ${target} AND outcome IN ('applied', 'found', 'unknown') AND removes > 0
-      AND NOT approved AND intent_at > now() - interval '24 hours'
+      AND approved_by IS NULL AND intent_at > now() - interval '24 hours'
       AND (outcome <> 'unknown' OR NOT EXISTS (SELECT FROM dirsyncd.journal AS later
         WHERE later.sync = j.sync AND later.target = j.target AND later.fingerprint = j.fingerprint
           AND later.outcome IN ('applied', 'found', 'unknown') AND later.intent_at > j.intent_at))
@@ -47,4 +44,15 @@ export async function deletedIdsLastDay(
   const deleted = { user: new Set<string>(), group: new Set<string>() }
   for (const { op, entry_id: id } of rows) deleted[op === 'delete-user' ? 'user' : 'group'].add(id)
   return deleted
+}
+
+/**
+ * The rows of the journal, as a table: those of these entries, or all where `ids` is left out. No index finds an entry,
+ * as it would cost each write; so one look at each row has to be all, before anything else is asked of it. After a
+ * company was created, the journal has a row for each of its users.
+ */
+export function journalRows(ids: readonly string[] | undefined): RawBuilder<unknown> {
+  if (ids === undefined) return sql`dirsyncd.journal`
+  // OFFSET keeps PostgreSQL from asking the other questions first, or from walking through all rows in their order.
+  return sql`(SELECT * FROM dirsyncd.journal WHERE entry_id = ANY(${ids}::text[]) OFFSET 0)`
 }

@@ -1,23 +1,21 @@
 /**
  * The thread that renews the leases of a process on a PostgreSQL server, on a connection of its own. A loop of the main
- * thread that is blocked, such as by the plan for a million people, delays nothing here.
+ * thread that is blocked, such as by the plan for a million users, delays nothing here.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Client } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import { LeaseClock, now } from './lease-clock.ts'
-import type { Held } from './lease-rows.ts'
 
 export interface ThreadData {
   readonly url: string
   readonly password: string | undefined
 }
 
-/** Milliseconds. */
-interface RenewalTimes {
-  readonly renewal: number
-  /** A process whose loop has not turned for so long is as good as dead. */
-  readonly blocked: number
+export interface Held {
+  readonly sync: string
+  readonly owner: string
+  readonly epoch: number
 }
 
 export type ToThread =
@@ -25,7 +23,8 @@ export type ToThread =
       readonly do: 'renew'
       readonly id: number
       readonly held: Held
-      readonly times: RenewalTimes
+      /** Those of `LeaseTimes`. */
+      readonly times: { readonly renewal: number; readonly blocked: number }
       readonly memory: SharedArrayBuffer
     }
   | { readonly do: 'forget'; readonly id: number }

@@ -1,19 +1,9 @@
-import type { Kysely } from 'kysely'
+import { sql } from 'kysely'
 import { LeaseClock, now } from './lease-clock.ts'
 import type { LeaseRenewer } from './lease-renewer.ts'
-import {
-  findHeld,
-  freeLeasesOf,
-  freeRow,
-  type Held,
-  leaseOwners,
-  type Renewed,
-  takeRow,
-} from './lease-rows.ts'
+import type { Held } from './lease-thread.ts'
 import { isCertainlyDead } from '../base/database/process-name.ts'
-import type { Tables } from './tables.ts'
-
-type Db = Kysely<Tables>
+import type { Db } from './tables.ts'
 
 /** The right to run a sync. Disposing it frees the sync for the next taker; the epoch is never used again. */
 export type Lease = AsyncDisposable & {
@@ -36,14 +26,14 @@ export type LeaseTimes = {
 export interface Leases {
   /**
    * Takes the lease of a sync for `owner`, which must name this process and nobody else, and keeps it until it is
-   * disposed or lost. Resolves with undefined when somebody else has it; whoever waits for a lease that is not renewed
-   * any more asks again and again.
+   * disposed or lost. Resolves with undefined when somebody else has it; a taker that waits for a lease that is not
+   * renewed any more asks again and again.
    */
   take(sync: string, owner: string, times: LeaseTimes): Promise<Lease | undefined>
 }
 
 /**
- * The leases of an embedded store: whoever has opened the store owns them all, so they neither expire nor need to be
+ * The leases of an embedded store: the process that opened it owns them all, so they neither expire nor need to be
  * renewed. Opening the store frees what the last owner held.
  */
 export function createEmbeddedLeases(db: Db): Leases {
@@ -89,10 +79,15 @@ export function createServerLeases(db: Db, renewer: LeaseRenewer): Leases {
   return { take }
 }
 
-/** Frees what processes of this machine held that are certainly dead. */
-export async function freeDeadLeases(db: Db): Promise<void> {
-  const dead = (await leaseOwners(db)).filter(isCertainlyDead)
-  for (const owner of dead) await freeLeasesOf(db, owner)
+/**
+ * Frees what processes of this machine held that are certainly dead, and what one held that is known to have `died`, so
+ * that nobody waits for their leases to grow old.
+ */
+export async function freeDeadLeases(db: Db, died?: string): Promise<void> {
+  const owners = await db.selectFrom('dirsyncd.leases').select('owner').distinct().execute()
+  const dead = owners.filter(({ owner }) => owner !== null && (owner === died || isCertainlyDead(owner)))
+  for (const { owner } of dead)
+    await sql`UPDATE dirsyncd.leases SET owner = NULL, renewed_at = NULL WHERE owner = ${owner}`.execute(db)
 }
 
 /**
@@ -148,4 +143,76 @@ function keep(db: Db, renewer: LeaseRenewer, held: Held, times: LeaseTimes, aske
   }
 
   return { sync: held.sync, epoch: held.epoch, signal: lost.signal, [Symbol.asyncDispose]: dispose }
+}
+
+/** A lease that somebody has, as it was renewed last. */
+interface Renewed extends Held {
+  /** By the database's clock, to the microsecond. */
+  readonly renewedAt: string
+}
+
+/** A lease without an owner has no `renewed_at`; one that never expires was renewed at the end of all times. */
+const NOW = sql<Date>`clock_timestamp()`
+const FOR_EVER = sql<Date>`'infinity'::timestamptz`
+
+/** The lease of a sync, if somebody has it. */
+export async function findHeld(db: Db, sync: string): Promise<Renewed | undefined> {
+  const { rows } = await sql<Renewed>`SELECT sync, owner, epoch::integer, renewed_at::text AS "renewedAt"
+    FROM dirsyncd.leases WHERE sync = ${sync} AND owner IS NOT NULL`.execute(db)
+  return rows[0]
+}
+
+interface Taking {
+  readonly sync: string
+  readonly owner: string
+  /** Nobody ever takes it over. */
+  readonly isForEver?: boolean
+  /** Taken over, if it was not renewed since. */
+  readonly from?: Renewed | undefined
+}
+
+/** Takes the row of a sync and resolves with its new epoch, or undefined when somebody else has it. */
+export async function takeRow(db: Db, { sync, owner, isForEver, from }: Taking): Promise<number | undefined> {
+  const renewed_at = isForEver === true ? FOR_EVER : NOW
+  const row = await db
+    .insertInto('dirsyncd.leases')
+    .values({ sync, epoch: 1, owner, renewed_at })
+    .onConflict((conflict) =>
+      conflict
+        .column('sync')
+        .doUpdateSet({ epoch: sql<number>`dirsyncd.leases.epoch + 1`, owner, renewed_at })
+        .where(isFree(from)),
+    )
+    .returning('epoch')
+    .executeTakeFirst()
+  return row === undefined ? undefined : Number(row.epoch)
+}
+
+function isFree(from: Renewed | undefined) {
+  if (from === undefined) return sql<boolean>`dirsyncd.leases.owner IS NULL`
+  return sql<boolean>`dirsyncd.leases.owner IS NULL OR dirsyncd.leases.epoch = ${from.epoch}
+    AND dirsyncd.leases.renewed_at = ${from.renewedAt}::timestamptz`
+}
+
+async function freeRow(db: Db, { sync, owner, epoch }: Held): Promise<void> {
+  await db
+    .updateTable('dirsyncd.leases')
+    .set({ owner: null, renewed_at: null })
+    .where('sync', '=', sync)
+    .where('owner', '=', owner)
+    .where('epoch', '=', String(epoch))
+    .execute()
+}
+
+/** Who holds the lease of a sync, and the run that it works on, if there is one. */
+export async function leaseHolder(
+  db: Db,
+  sync: string,
+): Promise<{ readonly owner: string; readonly run: number | undefined } | undefined> {
+  const { rows } = await sql<{ owner: string; run: number | null }>`SELECT l.owner, r.run
+    FROM dirsyncd.leases AS l LEFT JOIN dirsyncd.runs AS r ON r.sync = l.sync AND r.epoch = l.epoch
+      AND r.finished_at IS NULL AND r.state <> 'waiting'
+    WHERE l.sync = ${sync} AND l.owner IS NOT NULL LIMIT 1`.execute(db)
+  const [holder] = rows
+  return holder && { owner: holder.owner, run: holder.run ?? undefined }
 }

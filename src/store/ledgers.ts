@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Kysely, type Selectable, sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import { chosenKeys, decided, type Decision, type Shown } from '../core/decide.ts'
@@ -8,14 +8,16 @@ import { type Key, keyText } from '../core/keys.ts'
 import type { RecordedDecision, SyncTarget } from './run-types.ts'
 import { pack, unpack } from './packed.ts'
 import { storableJson } from './storable.ts'
-import type { DecisionsTable, Tables } from './tables.ts'
-
-type Db = Kysely<Tables>
+import type { Db, Tables } from './tables.ts'
 
 /** A sync on a target, or an undo of one of its runs: each has questions and decisions of its own. */
 interface OriginOf extends SyncTarget {
   readonly origin: string
 }
+
+/** Of a ledger and of decisions. */
+const isOf = ({ sync, target, origin }: OriginOf) =>
+  sql`sync = ${sync} AND target = ${target} AND origin = ${origin}`
 
 /** A ledger as a run finds it, and the newest decision that is in it. */
 export interface Loaded {
@@ -39,7 +41,6 @@ export function originOf({ undo }: { readonly undo: { readonly run: number } | n
 
 /** With each decision that was taken since the last run ended, also while it was under way. */
 export async function loadLedger(db: Db, of: OriginOf): Promise<Loaded> {
-  const { sync, target, origin } = of
   const {
     rows: [stored],
   } = await sql<{
@@ -48,7 +49,7 @@ export async function loadLedger(db: Db, of: OriginOf): Promise<Loaded> {
     packed: Uint8Array | null
   }>`SELECT folded, digest, packed FROM dirsyncd.ledgers
     LEFT JOIN dirsyncd.key_sets ON digest = key_set
-    WHERE sync = ${sync} AND target = ${target} AND origin = ${origin}`.execute(db)
+    WHERE ${isOf(of)}`.execute(db)
   let ledger = stored?.packed ? await unpackLedger(Buffer.from(stored.packed)) : EMPTY_LEDGER
   const foldedBefore = Number(stored?.folded ?? 0)
   let folded = foldedBefore
@@ -62,18 +63,11 @@ export async function loadLedger(db: Db, of: OriginOf): Promise<Loaded> {
 
 async function decisionsSince(
   db: Db,
-  { sync, target, origin }: OriginOf,
+  of: OriginOf,
   folded: number,
 ): Promise<readonly { readonly id: number; readonly decision: Decision }[]> {
-  const rows = await db
-    .selectFrom('dirsyncd.decisions')
-    .selectAll()
-    .where('sync', '=', sync)
-    .where('target', '=', target)
-    .where('origin', '=', origin)
-    .where('decision', '>', String(folded))
-    .orderBy('decision')
-    .execute()
+  const { rows } = await sql<DecisionRow>`SELECT * FROM dirsyncd.decisions
+    WHERE ${isOf(of)} AND decision > ${folded} ORDER BY decision`.execute(db)
   return rows.map(({ decision: id, run, does, selection, decided_by: by, reason, decided_at: at }) => ({
     id: Number(id),
     decision: { run, does, selection, by, reason, at },
@@ -81,11 +75,10 @@ async function decisionsSince(
 }
 
 /** Two decisions of one origin are recorded one after the other, and none while a run saves what it took in. */
-export async function lockLedger(trx: Db, { sync, target, origin }: OriginOf): Promise<void> {
-  await sql`INSERT INTO dirsyncd.ledgers (sync, target, origin) VALUES (${sync}, ${target}, ${origin})
+export async function lockLedger(trx: Db, of: OriginOf): Promise<void> {
+  await sql`INSERT INTO dirsyncd.ledgers (sync, target, origin) VALUES (${of.sync}, ${of.target}, ${of.origin})
     ON CONFLICT DO NOTHING`.execute(trx)
-  await sql`SELECT FROM dirsyncd.ledgers WHERE sync = ${sync} AND target = ${target} AND origin = ${origin}
-    FOR UPDATE`.execute(trx)
+  await sql`SELECT FROM dirsyncd.ledgers WHERE ${isOf(of)} FOR UPDATE`.execute(trx)
 }
 
 /**
@@ -96,28 +89,23 @@ export async function lockLedger(trx: Db, { sync, target, origin }: OriginOf): P
  */
 export async function addDecision(
   trx: Db,
-  { sync, target, origin }: OriginOf,
+  of: OriginOf,
   { run, does, selection, by, reason }: Omit<Decision, 'at'>,
   { keys, open }: { readonly keys: number; readonly open: number },
 ): Promise<number> {
+  const { sync, target, origin } = of
+  const what = { run, does, selection: storableJson(selection), keys, decided_by: by, reason }
   const row = await trx
     .insertInto('dirsyncd.decisions')
-    .values({
-      sync,
-      target,
-      origin,
-      run,
-      does,
-      selection: storableJson(selection),
-      keys,
-      decided_by: by,
-      reason,
-    })
+    .values({ sync, target, origin, ...what })
     .returning('decision')
     .executeTakeFirstOrThrow()
-  await sql`UPDATE dirsyncd.ledgers SET open = ${open}
-    WHERE sync = ${sync} AND target = ${target} AND origin = ${origin}`.execute(trx)
+  await setOpen(trx, of, open)
   return Number(row.decision)
+}
+
+async function setOpen(trx: Db, of: OriginOf, open: number): Promise<void> {
+  await sql`UPDATE dirsyncd.ledgers SET open = ${open} WHERE ${isOf(of)}`.execute(trx)
 }
 
 /** An operator who undoes a run takes back what was approved for it, also what of that it did not do. */
@@ -144,13 +132,8 @@ export async function withdrawApprovals(
 
 const NOTHING_SHOWN: Shown = { codes: new Map(), waiting: [] }
 
-/** Notes which run a decision started. */
 export async function noteStarted(db: Db, decision: number, run: number): Promise<void> {
-  await db
-    .updateTable('dirsyncd.decisions')
-    .set({ started: run })
-    .where('decision', '=', String(decision))
-    .execute()
+  await sql`UPDATE dirsyncd.decisions SET started = ${run} WHERE decision = ${decision}`.execute(db)
 }
 
 /** What operators decided about these runs, by run, the earliest first. */
@@ -159,17 +142,13 @@ export async function decisionsAbout(
   runs: readonly number[],
 ): Promise<ReadonlyMap<number, readonly RecordedDecision[]>> {
   if (runs.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('dirsyncd.decisions')
-    .selectAll()
-    .where('run', 'in', runs)
-    .orderBy('decision')
-    .execute()
+  const { rows } = await sql<DecisionRow>`SELECT * FROM dirsyncd.decisions
+    WHERE run = ANY(${runs}::integer[]) ORDER BY decision`.execute(db)
   const byRun = Map.groupBy(rows, ({ run }) => run)
   return new Map([...byRun].map(([run, all]) => [run, all.map(recordedDecision)]))
 }
 
-export type DecisionRow = Selectable<DecisionsTable>
+type DecisionRow = Selectable<Tables['dirsyncd.decisions']>
 
 export function recordedDecision(row: DecisionRow): RecordedDecision {
   const { does, decided_by: by, reason, selection, keys, started } = row
@@ -193,11 +172,9 @@ export async function packLedger({ questions, approvals, rejections }: Ledger): 
       const [asked, approval, rejection] = [questions.get(text), approvals.get(text), rejections.get(text)]
       yield [
         text,
-        asked === undefined ? null : [...asked],
-        approval === undefined ? null : packedApproval(approval),
-        rejection === undefined
-          ? null
-          : [rejection.run, rejection.by, rejection.at.getTime(), rejection.reason],
+        asked ? [...asked] : null,
+        approval ? packedApproval(approval) : null,
+        rejection ? [rejection.run, rejection.by, rejection.at.getTime(), rejection.reason] : null,
       ]
     }
   }
@@ -225,26 +202,26 @@ function packedApproval({ codes, run, by, at, isUsed }: Approval): NonNullable<P
   return [[...codes], run, by, at.getTime(), isUsed]
 }
 
-/**
- * Call it with the ledger locked.
- *
- * @param set `undefined` where nothing of it changed
- * @param asker the run, where it asked something
- */
+/** Call it with the ledger locked. */
 export async function saveLedger(
   trx: Db,
-  { sync, target, origin }: OriginOf,
+  of: OriginOf,
   { set, folded, open, asker }: LedgerToSave,
 ): Promise<void> {
   if (set !== undefined) await storeKeySet(trx, set)
   await sql`UPDATE dirsyncd.ledgers SET folded = ${folded}, key_set = COALESCE(${set?.digest ?? null}, key_set),
       open = ${open}, asked_in = COALESCE(${asker ?? null}, asked_in)
-    WHERE sync = ${sync} AND target = ${target} AND origin = ${origin}`.execute(trx)
-  const newer = await decisionsSince(trx, { sync, target, origin }, folded)
-  if (newer.length === 0) return
-  const { ledger } = await loadLedger(trx, { sync, target, origin })
-  await sql`UPDATE dirsyncd.ledgers SET open = ${await countOpen(ledger)}
-    WHERE sync = ${sync} AND target = ${target} AND origin = ${origin}`.execute(trx)
+    WHERE ${isOf(of)}`.execute(trx)
+  if ((await decisionsSince(trx, of, folded)).length > 0)
+    await setOpen(trx, of, await countOpen((await loadLedger(trx, of)).ledger))
+}
+
+interface LedgerToSave extends Pick<Loaded, 'folded'> {
+  /** `undefined` where nothing of it changed. */
+  readonly set: KeySetToStore | undefined
+  readonly open: number
+  /** The run, where it asked something. */
+  readonly asker?: number | undefined
 }
 
 /** How many questions no operator has decided. */
@@ -252,13 +229,6 @@ export async function countOpen(ledger: Ledger): Promise<number> {
   let open = 0
   await inTurns(forEachInSteps(new Decisions(ledger).open(), (text) => text !== undefined && (open += 1)))
   return open
-}
-
-interface LedgerToSave extends Pick<Loaded, 'folded'> {
-  readonly set: KeySetToStore | undefined
-  /** How many of its questions no operator has decided. */
-  readonly open: number
-  readonly asker?: number | undefined
 }
 
 /** By what was shown and decided: pages ask every few seconds, and of 300,000 keys it takes half a second. */
@@ -318,8 +288,9 @@ export async function saveShown(db: Db, run: number, set: KeySetToStore): Promis
 export async function shownIn(db: Db, run: number): Promise<Shown> {
   const {
     rows: [stored],
-  } = await sql<{ packed: Uint8Array }>`SELECT packed FROM dirsyncd.shown_keys
-    JOIN dirsyncd.key_sets ON digest = key_set WHERE run = ${run}`.execute(db)
+  } = await sql<{ packed: Uint8Array; isDry: boolean }>`SELECT packed, mode = 'plan' AS "isDry"
+    FROM dirsyncd.shown_keys JOIN dirsyncd.runs USING (run) JOIN dirsyncd.key_sets AS k ON k.digest = key_set
+    WHERE run = ${run}`.execute(db)
   const codes = new Map<string, ReadonlySet<string>>()
   const waiting: Key[] = []
   if (stored !== undefined)
@@ -327,7 +298,7 @@ export async function shownIn(db: Db, run: number): Promise<Shown> {
       if (some === null) waiting.push(JSON.parse(text) as Key)
       else codes.set(text, new Set(some))
     }
-  return { codes, waiting }
+  return { codes, waiting, isDry: stored?.isDry ?? false }
 }
 
 function keySetOf(packed: Buffer, keys: number): KeySetToStore {

@@ -1,18 +1,13 @@
-import { type Insertable, type Kysely, type RawBuilder, sql } from 'kysely'
-import { type DecisionRow, recordedDecision } from './ledgers.ts'
+import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely'
+import { recordedDecision } from './ledgers.ts'
 import type { RecordedDecision } from './run-types.ts'
 import { storable } from './storable.ts'
-import type { ConditionsTable, Tables } from './tables.ts'
+import type { Db, Tables } from './tables.ts'
 
-type Db = Kysely<Tables>
-
-interface NewNotification {
-  readonly event: string
-  readonly sync: string | null
-  readonly run: number | null
-  readonly subject: string
-  readonly text: string
-}
+type NewNotification = Pick<
+  Selectable<Tables['dirsyncd.notifications']>,
+  'event' | 'sync' | 'run' | 'subject' | 'text'
+>
 
 export interface StoredCondition {
   readonly sync: string
@@ -30,14 +25,14 @@ export interface DecisionOfRun extends RecordedDecision {
 }
 
 /** What the store knows from the last look, and what came since. */
-export interface Seen {
+interface Seen {
   readonly conditions: readonly StoredCondition[]
   readonly decisions: readonly DecisionOfRun[]
   /** The store's time. */
   readonly now: Date
 }
 
-export interface Outcome {
+interface Outcome {
   readonly conditions: readonly StoredCondition[]
   readonly notifications: readonly NewNotification[]
 }
@@ -66,7 +61,7 @@ export async function lookAndStore(
     })
 }
 
-function asRow({ toldAt, endsAt, ...condition }: StoredCondition): Insertable<ConditionsTable> {
+function asRow({ toldAt, endsAt, ...condition }: StoredCondition): Insertable<Tables['dirsyncd.conditions']> {
   return { ...condition, told_at: toldAt, ends_at: endsAt }
 }
 
@@ -74,25 +69,24 @@ function asRow({ toldAt, endsAt, ...condition }: StoredCondition): Insertable<Co
 const toldDecisions = (sync: RawBuilder<unknown>) => sql`'notified-decisions ' || ${sync}`
 
 async function lookBack(trx: Db, syncs: readonly string[]): Promise<Seen> {
-  const rows = await trx.selectFrom('dirsyncd.conditions').selectAll().where('sync', 'in', syncs).execute()
-  const conditions = rows.map(({ told_at, ends_at, ...row }) => ({
-    ...row,
-    toldAt: told_at,
-    endsAt: ends_at,
-  }))
+  const conditions = await trx
+    .selectFrom('dirsyncd.conditions')
+    .select(['sync', 'event', 'since', 'amount', 'told_at as toldAt', 'ends_at as endsAt'])
+    .where('sync', 'in', syncs)
+    .execute()
   const { rows: clock } = await sql<{ now: Date }>`SELECT now() AS now`.execute(trx)
   const { now } = clock[0]!
   // What was decided before notifications were wanted is no news.
   await sql`INSERT INTO dirsyncd.settings (name, value)
     SELECT ${toldDecisions(sql.ref('w.sync'))}, COALESCE((SELECT max(decision) FROM dirsyncd.decisions), 0)::text
     FROM unnest(${syncs}::text[]) AS w (sync) ON CONFLICT DO NOTHING`.execute(trx)
-  const { rows: decisions } = await sql<DecisionRow>`SELECT d.* FROM dirsyncd.decisions AS d
+  const { rows: decisions } = await sql<Selectable<Tables['dirsyncd.decisions']>>`
+    SELECT d.* FROM dirsyncd.decisions AS d
     JOIN dirsyncd.settings AS told ON told.name = ${toldDecisions(sql.ref('d.sync'))}
     WHERE d.sync = ANY(${syncs}::text[]) AND d.decision > told.value::bigint ORDER BY d.decision`.execute(trx)
   for (const { sync, decision } of decisions)
-    await sql`UPDATE dirsyncd.settings SET value = ${decision} WHERE name = ${toldDecisions(sql.val(sync))}`.execute(
-      trx,
-    )
+    await sql`UPDATE dirsyncd.settings SET value = ${decision}
+      WHERE name = ${toldDecisions(sql.val(sync))}`.execute(trx)
   const recorded = decisions.map((row) => ({ sync: row.sync, run: row.run, ...recordedDecision(row) }))
   return { conditions, decisions: recorded, now }
 }
@@ -136,14 +130,8 @@ export async function claimDelivery(
     if (oldest === undefined) return undefined
     if (oldest.waitMs > 0) return { waitMs: oldest.waitMs }
     const { notification } = oldest
-    const claimed = await trx
-      .updateTable('dirsyncd.deliveries')
-      .set({
-        attempts: sql<number>`attempts + 1`,
-        next_at: inFuture(claimMs),
-      })
-      .where('notification', '=', notification)
-      .where('channel', '=', channel)
+    const claimed = await updateDelivery(trx, { notification, channel })
+      .set({ attempts: sql<number>`attempts + 1`, next_at: inFuture(claimMs) })
       .returning('attempts')
       .executeTakeFirstOrThrow()
     const row = await trx
@@ -155,23 +143,23 @@ export async function claimDelivery(
   })
 }
 
-export interface DeliveryKey {
+interface DeliveryKey {
   readonly notification: string
   readonly channel: string
 }
 
 /** Claims a delivery for so long again, while its attempt goes on. */
-export async function keepDelivery(
-  db: Db,
-  { notification, channel }: DeliveryKey,
-  claimMs: number,
-): Promise<void> {
-  await db
-    .updateTable('dirsyncd.deliveries')
+export async function keepDelivery(db: Db, key: DeliveryKey, claimMs: number): Promise<void> {
+  await updateDelivery(db, key)
     .set({ next_at: inFuture(claimMs) })
+    .execute()
+}
+
+function updateDelivery(db: Db, { notification, channel }: DeliveryKey) {
+  return db
+    .updateTable('dirsyncd.deliveries')
     .where('notification', '=', notification)
     .where('channel', '=', channel)
-    .execute()
 }
 
 function inFuture(ms: number) {
@@ -187,18 +175,11 @@ interface Attempt {
 
 export async function settleDelivery(
   db: Db,
-  { notification, channel }: DeliveryKey,
+  key: DeliveryKey,
   { state, waitMs = 0, detail }: Attempt,
 ): Promise<void> {
-  await db
-    .updateTable('dirsyncd.deliveries')
-    .set({
-      state,
-      detail: detail === undefined ? null : storable(detail),
-      next_at: inFuture(waitMs),
-    })
-    .where('notification', '=', notification)
-    .where('channel', '=', channel)
+  await updateDelivery(db, key)
+    .set({ state, detail: detail === undefined ? null : storable(detail), next_at: inFuture(waitMs) })
     .execute()
 }
 
@@ -220,10 +201,8 @@ export async function waitingDeliveries(db: Db): Promise<readonly WaitingDeliver
 
 /** Forgets what was told so long ago, and what waits for channels that are not there any more. */
 export async function forgetNotifications(db: Db, channels: readonly string[], ms: number): Promise<void> {
-  await sql`DELETE FROM dirsyncd.deliveries WHERE state = 'waiting' AND channel <> ALL(${channels}::text[])`.execute(
-    db,
-  )
-  await sql`DELETE FROM dirsyncd.notifications WHERE created_at < now() - ${ms} * interval '1 millisecond'`.execute(
-    db,
-  )
+  await sql`DELETE FROM dirsyncd.deliveries
+    WHERE state = 'waiting' AND channel <> ALL(${channels}::text[])`.execute(db)
+  await sql`DELETE FROM dirsyncd.notifications
+    WHERE created_at < now() - ${ms} * interval '1 millisecond'`.execute(db)
 }

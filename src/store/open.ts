@@ -1,4 +1,5 @@
-import { Kysely, PostgresDialect } from 'kysely'
+import { randomUUID } from 'node:crypto'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import type { Pool } from 'pg'
 import { mayHaveStore } from '../base/database/aside.ts'
 import {
@@ -20,14 +21,14 @@ import {
   tryMigration,
 } from '../base/database/make-tables.ts'
 import { STORE_TABLES } from './migrations/index.ts'
-import type { Tables } from './tables.ts'
+import type { Db, Tables } from './tables.ts'
 import { startVacuum } from './vacuum.ts'
 
 /** A database with its tables. `pool` and `db` reach the same place; disposing the store closes both. */
 export type Store = AsyncDisposable & {
   readonly kind: 'embedded' | 'postgres'
   readonly pool: Pool
-  readonly db: Kysely<Tables>
+  readonly db: Db
   readonly leases: Leases
   readonly outage: Outage
 }
@@ -91,7 +92,15 @@ async function isWithoutStore(dataDir: string): Promise<boolean> {
   return !(await mayHaveStore(dataDir)) && (await ownerOf(dataDir)) === undefined
 }
 
-/** The only owner has just started, so whoever held a lease is dead. The epochs stay. */
-async function freeLeases(db: Kysely<Tables>): Promise<void> {
+/** The only owner has just started, so the holder of a lease is dead. The epochs stay. */
+async function freeLeases(db: Db): Promise<void> {
   await db.updateTable('dirsyncd.leases').set({ owner: null, renewed_at: null }).execute()
+}
+
+/** The device id that every request carries: made once, kept in the store, the same in every process. */
+export async function deviceId(db: Db): Promise<string> {
+  await sql`INSERT INTO dirsyncd.settings (name, value) VALUES ('device-id', ${`dirsyncd-${randomUUID()}`})
+    ON CONFLICT DO NOTHING`.execute(db)
+  const query = db.selectFrom('dirsyncd.settings').select('value').where('name', '=', 'device-id')
+  return (await query.executeTakeFirstOrThrow()).value
 }

@@ -1,8 +1,6 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Log } from '../base/log/log.ts'
-import type { Tables } from './tables.ts'
-
-type Db = Kysely<Tables>
+import type { Db } from './tables.ts'
 
 /** No pause is longer, in milliseconds: one that seems to be was set by a clock that was set back since. */
 export const LONGEST_MS = 15 * 60_000
@@ -22,17 +20,16 @@ export interface Pause {
 export const isInForce = sql<boolean>`not_before > clock_timestamp()
   AND not_before <= clock_timestamp() + make_interval(secs => ${LONGEST_MS / 1000})`
 
-/** What is left of a target's pause. */
 export async function pauseOf(db: Db, target: string): Promise<Pause | undefined> {
   return (await pausesOf(db, [target])).get(target)
 }
 
 export async function pausesOf(db: Db, targets: readonly string[]): Promise<ReadonlyMap<string, Pause>> {
   if (targets.length === 0) return new Map()
-  const { rows } = await sql<{ target: string; left: number; ends: Date; why: Pause['why'] }>`
-    SELECT target, why, not_before AS ends, extract(epoch FROM not_before - clock_timestamp())::float8 * 1000 AS left
+  const { rows } = await sql<Pause & { target: string }>`SELECT target, why, not_before AS ends,
+      extract(epoch FROM not_before - clock_timestamp())::float8 * 1000 AS "leftMs"
     FROM dirsyncd.targets WHERE target = ANY(${targets}::text[]) AND ${isInForce}`.execute(db)
-  return new Map(rows.map(({ target, left, ends, why }) => [target, { leftMs: left, ends, why }]))
+  return new Map(rows.map(({ target, ...pause }) => [target, pause]))
 }
 
 /** Keeps every process from sending to the target for a time. A pause that ends later stays. */
@@ -74,10 +71,10 @@ async function setPause(
 
 /** The target answers: the next outage begins anew. */
 export async function forgetOutages(db: Db, target: string): Promise<void> {
-  await db.updateTable('dirsyncd.targets').set({ outages: 0 }).where('target', '=', target).execute()
+  await sql`UPDATE dirsyncd.targets SET outages = 0 WHERE target = ${target}`.execute(db)
 }
 
-/** Pauses from this length on, in milliseconds, are worth a line for a person; from the second on also in a quiet log. */
+/** Pauses from this length on, in milliseconds, are worth a line for an operator; from the second on also in a quiet log. */
 const NOTABLE_MS = 10_000
 const LONG_MS = 60_000
 

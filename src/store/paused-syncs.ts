@@ -1,28 +1,24 @@
-import { type Kysely, sql } from 'kysely'
-import type { Tables } from './tables.ts'
+import { sql } from 'kysely'
+import type { Db } from './tables.ts'
 
-type Db = Kysely<Tables>
-
-/** A sync that a person has paused: nothing of it is written until it is resumed. */
+/** A sync that an operator paused: nothing of it is written until it is resumed. */
 export interface PausedSync {
   readonly sync: string
-  /** Who paused it. */
   readonly by: string
   readonly reason: string | null
   readonly since: Date
 }
 
-interface NewPause {
-  readonly sync: string
-  readonly by: string
-  readonly reason?: string | undefined
-}
+const PAUSE = ['sync', 'paused_by as by', 'reason', 'since'] as const
 
 /**
  * Pauses a sync. Where it is paused already, that pause stays as it is, and is returned. Runs that wait to begin are
  * ended.
  */
-export async function pauseSync(db: Db, { sync, by, reason }: NewPause): Promise<PausedSync> {
+export async function pauseSync(
+  db: Db,
+  { sync, by, reason }: { sync: string; by: string; reason?: string | undefined },
+): Promise<PausedSync> {
   return db.transaction().execute(async (trx) => {
     await trx
       .insertInto('dirsyncd.paused_syncs')
@@ -66,39 +62,50 @@ export async function stopRunOfSync(db: Db, sync: string, by: string): Promise<n
   return row?.run
 }
 
+/**
+ * Asks the run that is under way to end where it would make rejected changes: it has not sent all of these entries, or
+ * is not planned yet and knows of an approval. Returns its number.
+ */
+export async function stopRejected(
+  db: Db,
+  of: { readonly sync: string; readonly target: string; readonly undo: { readonly run: number } | null },
+  {
+    by,
+    ids,
+    wereApproved,
+  }: { readonly by: string; readonly ids: readonly string[]; readonly wereApproved: boolean },
+): Promise<number | undefined> {
+  const why = `${by} rejected changes of this run while it was under way; the next run makes the rest`
+  const { rows } = await sql<{ run: number }>`UPDATE dirsyncd.runs AS r
+    SET stop_code = 'rejected', stop_reason = ${why}
+    WHERE sync = ${of.sync} AND target = ${of.target} AND mode = 'sync' AND finished_at IS NULL AND stop_code IS NULL
+      AND (undo ->> 'run')::int IS NOT DISTINCT FROM ${of.undo?.run ?? null}
+      AND (state IN ('reading', 'planning') AND ${wereApproved} OR state = 'applying' AND EXISTS (
+        SELECT FROM dirsyncd.changes AS c WHERE c.run = r.run AND c.state = 'pending' AND c.entry_id = ANY(${ids})))
+    RETURNING run`.execute(db)
+  return rows[0]?.run
+}
+
 /** Ends the pause of a sync, and returns it; `undefined` where there was none. */
 export async function resumeSync(db: Db, sync: string): Promise<PausedSync | undefined> {
   return db.transaction().execute(async (trx) => {
     const row = await trx
       .deleteFrom('dirsyncd.paused_syncs')
       .where('sync', '=', sync)
-      .returningAll()
+      .returning(PAUSE)
       .executeTakeFirst()
     if (row === undefined) return undefined
-    const at = sql<Date>`now()`
-    await trx
-      .insertInto('dirsyncd.resumed_syncs')
-      .values({ sync, at })
-      .onConflict((conflict) => conflict.column('sync').doUpdateSet({ at }))
-      .execute()
-    return asPause(row)
+    await sql`INSERT INTO dirsyncd.resumed_syncs (sync) VALUES (${sync})
+      ON CONFLICT (sync) DO UPDATE SET at = excluded.at`.execute(trx)
+    return row
   })
 }
 
-export async function pauseOfSync(db: Db, sync: string): Promise<PausedSync | undefined> {
-  const row = await db
-    .selectFrom('dirsyncd.paused_syncs')
-    .selectAll()
-    .where('sync', '=', sync)
-    .executeTakeFirst()
-  return row && asPause(row)
+export function pauseOfSync(db: Db, sync: string): Promise<PausedSync | undefined> {
+  return db.selectFrom('dirsyncd.paused_syncs').select(PAUSE).where('sync', '=', sync).executeTakeFirst()
 }
 
 export async function pausedSyncs(db: Db): Promise<ReadonlyMap<string, PausedSync>> {
-  const rows = await db.selectFrom('dirsyncd.paused_syncs').selectAll().execute()
-  return new Map(rows.map((row) => [row.sync, asPause(row)]))
-}
-
-function asPause(row: { sync: string; paused_by: string; reason: string | null; since: Date }): PausedSync {
-  return { sync: row.sync, by: row.paused_by, reason: row.reason, since: row.since }
+  const rows = await db.selectFrom('dirsyncd.paused_syncs').select(PAUSE).execute()
+  return new Map(rows.map((row) => [row.sync, row]))
 }

@@ -1,26 +1,21 @@
 import { setImmediate } from 'node:timers/promises'
-import { type Kysely, sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
-import type { NoticeCode } from '../core/notice.ts'
-import type { Notice } from '../core/notice.ts'
+import type { Notice, NoticeCode } from '../core/notice.ts'
 import type { Reason } from '../core/blocked.ts'
-import type { Change, Op } from '../core/plan/change.ts'
+import type { Op } from '../core/plan/change.ts'
 import type { PlannedChange } from '../core/plan/changes.ts'
-import type { LaterAttempt } from '../core/plan/undo/later-attempts.ts'
 import type { Fenced, FencedRun } from './fenced-run.ts'
 import { FIRST_BLOCKED, STATE_AT_END } from './change-list.ts'
-import { type ChangeTexts, storeTexts, textsOf } from './change-texts.ts'
+import { storeTexts, textsOf } from './change-texts.ts'
 import type { ChangeState } from './run-types.ts'
 import { IS_OF_ALL, type RunRecord } from './runs.ts'
 import { storableJson } from './storable.ts'
-import type { Tables } from './tables.ts'
-
-type Db = Kysely<Tables>
+import type { Db, Tables } from './tables.ts'
 
 /** A change of a plan, or one that is blocked. */
 export interface RowOfChange {
   readonly planned: PlannedChange
-  /** The operator who approved it. */
   readonly approvedBy?: string | undefined
   /** Set for a blocked change. */
   readonly reasons?: readonly Reason[]
@@ -82,13 +77,10 @@ async function storeRows(fenced: FencedRun, changes: Iterable<RowOfChange>, firs
   }
 }
 
-/** Rows of the table `changes`, as many as one statement stores, and what is searched in them. */
-interface StoredTogether {
-  readonly json: string
-  readonly texts: ChangeTexts
-}
-
-function* inParts(changes: Iterable<RowOfChange>, first: number): Generator<StoredTogether, void> {
+function* inParts(
+  changes: Iterable<RowOfChange>,
+  first: number,
+): Generator<ReturnType<typeof storedTogether>, void> {
   let some: RowOfChange[] = []
   let at = first
   for (const row of changes) {
@@ -101,7 +93,8 @@ function* inParts(changes: Iterable<RowOfChange>, first: number): Generator<Stor
   if (some.length > 0) yield storedTogether(some, at)
 }
 
-function storedTogether(some: readonly RowOfChange[], first: number): StoredTogether {
+/** Rows of the table `changes`, as many as one statement stores, and what is searched in them. */
+function storedTogether(some: readonly RowOfChange[], first: number) {
   const rows = some.map(({ planned, approvedBy = null, reasons }, place) => {
     const { op, id } = planned.change
     const state = reasons === undefined ? 'pending' : 'blocked'
@@ -114,11 +107,14 @@ function storedTogether(some: readonly RowOfChange[], first: number): StoredToge
   return { json: storableJson(rows), texts }
 }
 
-async function insertChanges(trx: Fenced, run: number, { json, texts }: StoredTogether): Promise<void> {
+async function insertChanges(
+  trx: Fenced,
+  run: number,
+  { json, texts }: ReturnType<typeof storedTogether>,
+): Promise<void> {
   await sql`INSERT INTO dirsyncd.changes
-      (run, number, phase, op, entry_id, fingerprint, change, removes, state, reasons, approved, approved_by)
-    SELECT ${run}, number, phase, op, entry_id, fingerprint, change, removes, state, reasons,
-      approved_by IS NOT NULL, approved_by
+      (run, number, phase, op, entry_id, fingerprint, change, removes, state, reasons, approved_by)
+    SELECT ${run}, number, phase, op, entry_id, fingerprint, change, removes, state, reasons, approved_by
     FROM jsonb_to_recordset(${json}::jsonb) AS row(number int, phase text, op text, entry_id text,
       fingerprint text, change jsonb, removes int, state text, reasons jsonb, approved_by text)`.execute(trx)
   await storeTexts(trx, run, texts)
@@ -135,9 +131,8 @@ export async function storeNotices(
   const rows = notices.map((notice, index) => ({ ...notice, number: start + index + 1 }))
   await sql`INSERT INTO dirsyncd.notices (run, number, kind, entry_id, code, params)
     SELECT ${run}, number, kind, id, code, params
-    FROM jsonb_to_recordset(${storableJson(rows)}::jsonb) AS row(number int, kind text, id text, code text, params jsonb)`.execute(
-    trx,
-  )
+    FROM jsonb_to_recordset(${storableJson(rows)}::jsonb)
+      AS row(number int, kind text, id text, code text, params jsonb)`.execute(trx)
 }
 
 /** Before all other notices of its run. */
@@ -170,15 +165,10 @@ function selectNotices(db: Db, run: number) {
     .where('run', '=', run)
 }
 
-interface NoticeRow {
-  readonly kind: Kind
-  readonly entry_id: string | null
-  readonly code: NoticeCode
-  readonly params: object
-}
+type NoticeRow = Pick<Selectable<Tables['dirsyncd.notices']>, 'kind' | 'entry_id' | 'code' | 'params'>
 
 /** What the store has was written from notices. */
-export function noticeOf({ kind, entry_id: id, code, params }: NoticeRow): Notice {
+function noticeOf({ kind, entry_id: id, code, params }: NoticeRow): Notice {
   return { kind, id: id ?? undefined, code, params } as Notice
 }
 
@@ -190,14 +180,22 @@ async function countStored(
   count: number,
 ): Promise<void> {
   if (count === 0) return
-  await sql`UPDATE dirsyncd.runs SET ${sql.ref(column)} = ${sql.ref(column)} + ${count} WHERE run = ${run}`.execute(
-    db,
-  )
+  const stored = sql.ref(column)
+  await sql`UPDATE dirsyncd.runs SET ${stored} = ${stored} + ${count} WHERE run = ${run}`.execute(db)
 }
 
 export async function noticesOf(db: Db, run: number, limit: number): Promise<readonly Notice[]> {
   const rows = await selectNotices(db, run).orderBy('number').limit(limit).execute()
   return rows.map(noticeOf)
+}
+
+export async function noticesOfEntry(
+  db: Db,
+  run: number,
+  { kind, id }: { readonly kind: Kind; readonly id: string },
+): Promise<readonly Notice[]> {
+  const ofEntry = selectNotices(db, run).where('kind', '=', kind).where('entry_id', '=', id)
+  return (await ofEntry.orderBy('number').execute()).map(noticeOf)
 }
 
 /** Notices of one code, in their order, with their numbers: at most `limit` after this number. */
@@ -212,47 +210,30 @@ export async function listNoticesOf(
   return (await query.execute()).map((row) => ({ ...noticeOf(row), number: row.number }))
 }
 
-/** The codes whose notices are the same as in another run. */
-export interface SameNotices {
-  readonly run: number
-  readonly codes: readonly NoticeCode[]
-}
-
-/** What a run of a whole sync notices as the last one before it did; `undefined` where there is none. */
+/** The codes whose notices are the same as in the run of the whole sync before this one. */
 export async function sameNotices(
   db: Db,
   { run, sync, target, scope, undo }: Pick<RunRecord, 'run' | 'sync' | 'target' | 'scope' | 'undo'>,
-): Promise<SameNotices | undefined> {
+): Promise<{ readonly run: number; readonly codes: readonly NoticeCode[] } | undefined> {
   if (scope !== null || undo !== null) return undefined
-  const before = await db
-    .selectFrom('dirsyncd.runs')
-    .select('run')
-    .where('sync', '=', sync)
-    .where('target', '=', target)
-    .where('run', '<', run)
-    .where('mode', '=', 'sync')
-    .where(IS_OF_ALL)
-    .where('finished_at', 'is not', null)
-    .orderBy('run', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+  const { rows: runs } = await sql<{ before: number | null }>`SELECT max(run) AS before FROM dirsyncd.runs
+    WHERE sync = ${sync} AND target = ${target} AND run < ${run} AND mode = 'sync' AND ${IS_OF_ALL}
+      AND finished_at IS NOT NULL`.execute(db)
+  const before = runs[0]?.before ?? undefined
   if (before === undefined) return undefined
   const { rows } = await sql<{ code: NoticeCode }>`
     SELECT code FROM (
       SELECT run, code, count(*) AS notices,
         sum(hashtextextended(concat_ws(chr(31), kind, entry_id, params::text), 0)::numeric) AS content
-      FROM dirsyncd.notices WHERE run IN (${run}, ${before.run}) GROUP BY run, code
+      FROM dirsyncd.notices WHERE run IN (${run}, ${before}) GROUP BY run, code
     ) AS of_run GROUP BY code, notices, content HAVING count(*) = 2`.execute(db)
-  return { run: before.run, codes: rows.map(({ code }) => code) }
+  return { run: before, codes: rows.map(({ code }) => code) }
 }
 
 export async function countNotices(db: Db, run: number): Promise<number> {
-  const row = await db
-    .selectFrom('dirsyncd.notices')
-    .select(({ fn }) => fn.countAll<string>().as('count'))
-    .where('run', '=', run)
-    .executeTakeFirstOrThrow()
-  return Number(row.count)
+  const { rows } = await sql<{ count: number }>`SELECT count(*)::integer AS count
+    FROM dirsyncd.notices WHERE run = ${run}`.execute(db)
+  return rows[0]!.count
 }
 
 /** The changes that this run did not bring to a good end. */
@@ -260,12 +241,10 @@ export async function unfinishedChanges(
   db: Db,
   run: number,
 ): Promise<readonly { op: Op; id: string; fingerprint: string }[]> {
-  return db
-    .selectFrom('dirsyncd.changes')
-    .select(['op', 'entry_id as id', 'fingerprint'])
-    .where('run', '=', run)
-    .where('state', 'not in', ['applied', 'found', 'already', 'blocked'])
-    .execute()
+  const { rows } = await sql<{ op: Op; id: string; fingerprint: string }>`
+    SELECT op, entry_id AS id, fingerprint FROM dirsyncd.changes
+    WHERE run = ${run} AND state NOT IN ('applied', 'found', 'already', 'blocked')`.execute(db)
+  return rows
 }
 
 /** How many changes of a run have come to what, when it ends. */
@@ -288,52 +267,9 @@ export async function lastFailureOf(db: Db, run: number): Promise<string | undef
  * How many users and groups a run was to create and found in the directory, although no earlier attempt created them.
  */
 export async function countThereBefore(db: Db, run: number): Promise<Record<Kind, number>> {
-  const rows = await db
-    .selectFrom('dirsyncd.changes')
-    .select(['op', ({ fn }) => fn.countAll<string>().as('count')])
-    .where('run', '=', run)
-    .where('was_there', '=', true)
-    .groupBy('op')
-    .execute()
-  const countOf = (op: Op): number => Number(rows.find((row) => row.op === op)?.count ?? 0)
-  return { user: countOf('create-user'), group: countOf('create-group') }
-}
-
-/** A change that a run made or found done, or may have made. */
-interface DoneChange {
-  readonly change: Change
-  /** It was so before the run wrote it: not the run's doing. */
-  readonly wasThere: boolean
-}
-
-/** The changes of a run that may have changed the directory, in their order and in parts. */
-export async function* doneChanges(db: Db, run: number): AsyncGenerator<readonly DoneChange[], void> {
-  for (let after = 0; ;) {
-    const { rows } = await sql<
-      DoneChange & { number: number }
-    >`SELECT c.number, c.change, c.was_there AS "wasThere"
-      FROM dirsyncd.changes AS c WHERE run = ${run} AND number > ${after}
-        AND ${STATE_AT_END} IN ('applied', 'found', 'unknown')
-      ORDER BY number LIMIT ${ROWS_PER_STATEMENT}`.execute(db)
-    if (rows.length > 0) yield rows
-    const last = rows.at(-1)
-    if (last === undefined) return undefined
-    after = last.number
-  }
-}
-
-/** What the runs after this one created and deleted for the same sync, in the order of time. */
-export async function laterAttempts(db: Db, run: number): Promise<readonly LaterAttempt[]> {
-  const { rows } = await sql<LaterAttempt>`
-    WITH own AS MATERIALIZED (
-      SELECT sync, target, min(intent_at) AS at FROM dirsyncd.journal WHERE run = ${run} GROUP BY sync, target
-    )
-    SELECT substr(j.op, 8) AS kind, j.entry_id AS id, j.run, left(j.op, 6) AS does,
-      (r.undo ->> 'run')::integer AS undoes
-    FROM own JOIN dirsyncd.journal AS j ON j.sync = own.sync AND j.target = own.target AND j.intent_at > own.at
-      LEFT JOIN dirsyncd.runs AS r ON r.run = j.run
-    WHERE j.run <> ${run} AND (j.outcome IN ('applied', 'found', 'already') AND j.op LIKE 'delete-%'
-      OR j.outcome IN ('applied', 'found', 'already', 'unknown') AND j.op LIKE 'create-%')
-    ORDER BY j.intent_at, j.id`.execute(db)
-  return rows
+  const { rows } = await sql<Record<Kind, number>>`SELECT
+      (count(*) FILTER (WHERE op = 'create-user'))::integer AS "user",
+      (count(*) FILTER (WHERE op = 'create-group'))::integer AS "group"
+    FROM dirsyncd.changes WHERE run = ${run} AND was_there`.execute(db)
+  return rows[0]!
 }

@@ -1,12 +1,9 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Op } from '../core/plan/change.ts'
-import type { Refusal, RefusalReason } from '../core/checks/refusals.ts'
+import type { Refusal, RefusalReason } from '../core/checks/check.ts'
 import type { Scope } from '../core/within.ts'
 import type { SyncTarget } from './run-types.ts'
-import type { Write } from './convergence.ts'
-import type { Tables } from './tables.ts'
-
-type Db = Kysely<Tables>
+import type { Db } from './tables.ts'
 
 /** The name of the entry of a row of `changes`. */
 export const NAME_OF_CHANGE = sql<string | null>`coalesce(change #>> '{want,name}', change ->> 'name',
@@ -24,27 +21,24 @@ export async function quarantinedOf(
   return new Set(rows.map(({ fingerprint }) => fingerprint))
 }
 
-/** The quarantined changes that were tried within the last day, and why they are not tried now. */
-export async function quarantined(db: Db, sync: string, target: string): Promise<readonly Refusal[]> {
-  const rows = await db
+/**
+ * The quarantined changes, and why they are not tried now.
+ *
+ * @param when how long ago they were tried: within the last day, or no matter when
+ */
+export async function quarantined(
+  db: Db,
+  { sync, target }: SyncTarget,
+  when: 'last-day' | 'ever' = 'last-day',
+): Promise<readonly Refusal[]> {
+  const query = db
     .selectFrom('dirsyncd.quarantine')
     .select(['fingerprint as digest', 'op', 'entry_id as id', 'code', 'params'])
     .where('sync', '=', sync)
     .where('target', '=', target)
-    .where(sql<boolean>`tried_at > now() - interval '24 hours'`)
-    .execute()
+  const tried = when === 'ever' ? query : query.where(sql<boolean>`tried_at > now() - interval '24 hours'`)
   // The parameters are those of the code.
-  return rows as readonly Refusal[]
-}
-
-/** All changes in quarantine, however long ago they were tried. */
-export async function allQuarantined(db: Db, { sync, target }: SyncTarget): Promise<readonly Write[]> {
-  return db
-    .selectFrom('dirsyncd.quarantine')
-    .select(['fingerprint as digest', 'op', 'entry_id as id'])
-    .where('sync', '=', sync)
-    .where('target', '=', target)
-    .execute()
+  return (await tried.execute()) as readonly Refusal[]
 }
 
 /** Forgets changes that were applied after all, or that no plan wants any more. */

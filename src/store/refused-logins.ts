@@ -1,9 +1,8 @@
-import type { Kysely } from 'kysely'
 import type { RefusedLogins } from '../core/entries/refused-login.ts'
-import type { Tables } from './tables.ts'
+import type { Db } from './tables.ts'
 
 /** Remembers refused logins of sources beyond the end of the process. */
-export function refusedLogins(db: Kysely<Tables>): RefusedLogins {
+export function refusedLogins(db: Db): RefusedLogins {
   return {
     find: (readers) =>
       db.selectFrom('dirsyncd.refused_logins').selectAll().where('reader', 'in', readers).execute(),

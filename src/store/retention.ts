@@ -1,10 +1,8 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Lease, Leases, LeaseTimes } from './lease.ts'
 import { FIRST_BLOCKED } from './change-list.ts'
-import type { Tables } from './tables.ts'
+import type { Db } from './tables.ts'
 import { vacuumEmbedded } from './vacuum.ts'
-
-type Db = Kysely<Tables>
 
 /** How much of the past is kept. */
 export interface Retention {
@@ -39,15 +37,15 @@ const RUNS_WITH_NOTICES = 20
  * Removes, after a run of a sync, what no command shows any more, and then what is older than the retention. Call it
  * with the sync's lease in hand. An abort ends it between two statements, and the next call goes on.
  */
-export async function prune(
-  { retention, ...deps }: PruneDeps,
-  sync: string,
-  signal?: AbortSignal,
-): Promise<void> {
+export async function prune(deps: PruneDeps, sync: string, signal?: AbortSignal): Promise<void> {
+  const { db, retention } = deps
   if (retention === undefined) return
-  const work = { db: deps.db, isEmbedded: retention.isEmbedded, signal }
-  await unlessAborted(signal, () => pruneAfter(work, { retention, ...deps }, sync))
-  if (retention.isEmbedded) await vacuumEmbedded(deps.db)
+  await unlessAborted(signal, () => pruneAfter({ ...deps, retention, signal }, sync))
+  if (retention.isEmbedded) await vacuumEmbedded(db)
+}
+
+interface Work extends Required<PruneDeps> {
+  readonly signal: AbortSignal | undefined
 }
 
 async function unlessAborted(signal: AbortSignal | undefined, work: () => Promise<void>): Promise<void> {
@@ -58,31 +56,30 @@ async function unlessAborted(signal: AbortSignal | undefined, work: () => Promis
   }
 }
 
-async function pruneAfter(work: Work, deps: Required<PruneDeps>, sync: string): Promise<void> {
-  const { retention } = deps
+async function pruneAfter(work: Work, sync: string): Promise<void> {
   await trimPlans(work, sync)
-  const before = await findCutoff(deps, retention)
-  await pruneRuns(work, sync, before)
-  await pruneAll(work, 'journal', journalBefore(sync, before))
+  const before = await findCutoff(work)
+  await removeRunsWhere(
+    work,
+    sql`r.sync = ${sync} AND r.finished_at <= ${before}::timestamptz AND ${isDispensable(before)}`,
+  )
+  await pruneAll(
+    work,
+    'journal',
+    sql`sync = ${sync} AND intent_at <= ${before}::timestamptz AND run NOT IN (SELECT run FROM dirsyncd.chunks)`,
+  )
   await pruneDecisions(work, sync, before)
-  for (const removed of await removedSyncs(deps, retention)) await pruneSync(work, deps, removed, retention)
-}
-
-interface Work {
-  readonly db: Db
-  readonly isEmbedded: boolean
-  readonly signal: AbortSignal | undefined
+  for (const removed of await removedSyncs(work)) await pruneSync(work, removed)
 }
 
 /**
  * The time up to which everything is removed: that of the retention, or a later one where the store has more rows than
  * the retention allows. As text, because a Date has no microseconds.
  */
-async function findCutoff({ db, syncs }: PruneDeps, { timeMs, rows }: Retention): Promise<string> {
+async function findCutoff({ db, syncs, retention: { timeMs, rows } }: Work): Promise<string> {
+  const beyond = (await mayHaveMore(db, rows)) ? newestBeyond(syncs, rows) : null
   const { rows: found } = await sql<{ before: string }>`SELECT least(now() - ${ms(SHORTEST_MS)}, greatest(
-      now() - ${ms(timeMs)}, ${(await mayHaveMore(db, rows)) ? newestBeyond(syncs, rows) : null}))::text AS before`.execute(
-    db,
-  )
+      now() - ${ms(timeMs)}, ${beyond}))::text AS before`.execute(db)
   return found[0]!.before
 }
 
@@ -120,9 +117,8 @@ async function trimPlans(work: Work, sync: string): Promise<void> {
     await pruneAll(work, 'notices', sql`run = ${run}`)
     await pruneChanges(work, sql`run = ${run}`, isPlanUnused ? 0 : FIRST_BLOCKED)
     await sql`UPDATE dirsyncd.runs SET stored_notices = 0, stored_blocked = 0,
-      stored_changes = CASE WHEN ${isPlanUnused} THEN 0 ELSE stored_changes END WHERE run = ${run}`.execute(
-      work.db,
-    )
+      stored_changes = CASE WHEN ${isPlanUnused} THEN 0 ELSE stored_changes END
+      WHERE run = ${run}`.execute(work.db)
   }
 }
 
@@ -150,23 +146,17 @@ async function pruneDecisions(work: Work, sync: string, before: string): Promise
 
 const RUNS_PER_STATEMENT = 100
 
-async function pruneRuns(work: Work, sync: string, before: string): Promise<void> {
+/** @param where a condition on `r` */
+async function removeRunsWhere(work: Work, where: RawBuilder<unknown>): Promise<void> {
   for (;;) {
     const { rows } = await sql<{ run: number }>`SELECT r.run FROM dirsyncd.runs AS r
-      WHERE r.sync = ${sync} AND r.finished_at <= ${before}::timestamptz AND ${isDispensable(before)} LIMIT ${RUNS_PER_STATEMENT}`.execute(
-      work.db,
-    )
+      WHERE ${where} LIMIT ${RUNS_PER_STATEMENT}`.execute(work.db)
     if (rows.length === 0) return
-    const runs = rows.map(({ run }) => run)
-    await removeRuns(work, runs)
+    const ofRuns = sql`run = ANY(${rows.map(({ run }) => run)}::integer[])`
+    await pruneChanges(work, ofRuns, 0)
+    await pruneAll(work, 'notices', ofRuns)
+    await pruneAll(work, 'runs', ofRuns)
   }
-}
-
-async function removeRuns(work: Work, runs: readonly number[]): Promise<void> {
-  const ofRuns = sql`run = ANY(${runs}::integer[])`
-  await pruneChanges(work, ofRuns, 0)
-  await pruneAll(work, 'notices', ofRuns)
-  await pruneAll(work, 'runs', ofRuns)
 }
 
 /**
@@ -181,11 +171,6 @@ function isDispensable(before: string): RawBuilder<boolean> {
     AND NOT EXISTS (SELECT FROM dirsyncd.chunks AS open WHERE open.run = r.run)
     AND NOT EXISTS (SELECT FROM dirsyncd.runs AS same
       WHERE same.blocked_in = r.run AND same.run <> r.run AND same.finished_at > ${before}::timestamptz)`
-}
-
-function journalBefore(sync: string, before: string): RawBuilder<boolean> {
-  return sql`sync = ${sync} AND intent_at <= ${before}::timestamptz
-    AND run NOT IN (SELECT run FROM dirsyncd.chunks)`
 }
 
 const OF_SYNC = [
@@ -216,17 +201,15 @@ async function pruneChanges(work: Work, ofRuns: RawBuilder<unknown>, from: numbe
 
 /** Deletes these rows, some in each statement. */
 async function pruneAll(
-  { db, isEmbedded, signal }: Work,
+  { db, retention: { isEmbedded }, signal }: Work,
   table: Prunable,
   where: RawBuilder<unknown>,
 ): Promise<void> {
+  const from = sql.table(`dirsyncd.${table}`)
   for (;;) {
     signal?.throwIfAborted()
-    const { numAffectedRows } =
-      await sql`DELETE FROM ${sql.table(`dirsyncd.${table}`)} WHERE ctid = ANY(ARRAY(
-      SELECT ctid FROM ${sql.table(`dirsyncd.${table}`)} WHERE ${where} LIMIT ${ROWS_PER_STATEMENT}))`.execute(
-        db,
-      )
+    const { numAffectedRows } = await sql`DELETE FROM ${from} WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM ${from} WHERE ${where} LIMIT ${ROWS_PER_STATEMENT}))`.execute(db)
     if (Number(numAffectedRows) < ROWS_PER_STATEMENT) return
     if (isEmbedded) await vacuumEmbedded(db)
   }
@@ -236,7 +219,7 @@ async function pruneAll(
  * The syncs that this configuration does not have, and whose last run is older than the retention. Another daemon on
  * the same store may have them.
  */
-async function removedSyncs({ db, syncs }: PruneDeps, { timeMs }: Retention): Promise<readonly string[]> {
+async function removedSyncs({ db, syncs, retention: { timeMs } }: Work): Promise<readonly string[]> {
   const { rows } = await sql<{ sync: string }>`SELECT sync FROM dirsyncd.leases AS l
     WHERE sync <> ALL(${syncs}::text[]) AND (renewed_at IS NULL OR renewed_at < now() - ${ms(timeMs)})
       AND ${isForgotten(sql`l.sync`, timeMs)}`.execute(db)
@@ -254,31 +237,17 @@ function isForgotten(sync: RawBuilder<unknown>, timeMs: number): RawBuilder<bool
  * Removes a sync while its lease is held, so that nobody runs it meanwhile. The row of the lease goes last, so that the
  * next call goes on after an interruption.
  */
-async function pruneSync(
-  work: Work,
-  { db, leases, owner, lease: times }: PruneDeps,
-  sync: string,
-  { timeMs }: Retention,
-): Promise<void> {
-  await using lease = await leases.take(sync, owner, times)
-  if (lease === undefined || !(await isStillForgotten(db, lease, timeMs))) return
+async function pruneSync(work: Work, sync: string): Promise<void> {
+  const { db, leases, owner, retention } = work
+  await using lease = await leases.take(sync, owner, work.lease)
+  if (lease === undefined || !(await isStillForgotten(db, lease, retention.timeMs))) return
   const signal = AbortSignal.any([lease.signal, ...(work.signal === undefined ? [] : [work.signal])])
-  await unlessAborted(signal, () => removeSync({ ...work, signal }, sync, timeMs))
+  await unlessAborted(signal, () => removeSync({ ...work, signal }, sync))
 }
 
-async function removeSync(work: Work, sync: string, timeMs: number): Promise<void> {
+async function removeSync(work: Work, sync: string): Promise<void> {
   // Somebody may ask for a run at any time.
-  const old = sql`sync = ${sync} AND requested_at < now() - ${ms(timeMs)}`
-  for (;;) {
-    const { rows } = await sql<{
-      run: number
-    }>`SELECT run FROM dirsyncd.runs WHERE ${old} LIMIT ${RUNS_PER_STATEMENT}`.execute(work.db)
-    if (rows.length === 0) break
-    await removeRuns(
-      work,
-      rows.map(({ run }) => run),
-    )
-  }
+  await removeRunsWhere(work, sql`r.sync = ${sync} AND r.requested_at < now() - ${ms(work.retention.timeMs)}`)
   for (const table of OF_SYNC) await pruneAll(work, table, sql`sync = ${sync}`)
   await pruneAll(
     work,
@@ -288,9 +257,8 @@ async function removeSync(work: Work, sync: string, timeMs: number): Promise<voi
 }
 
 async function isStillForgotten(db: Db, { sync }: Lease, timeMs: number): Promise<boolean> {
-  const { rows } = await sql<{
-    is: boolean
-  }>`SELECT ${isForgotten(sql`${sync}::text`, timeMs)} AS is`.execute(db)
+  const still = isForgotten(sql`${sync}::text`, timeMs)
+  const { rows } = await sql<{ is: boolean }>`SELECT ${still} AS is`.execute(db)
   return rows[0]?.is === true
 }
 

@@ -1,5 +1,4 @@
-import type { BlockReason, KeyFacts, ServerState } from '../core/block.ts'
-import type { Until } from '../core/block.ts'
+import type { BlockReason, KeyFacts, ServerState, Until } from '../core/block.ts'
 import type { Decision, Selection } from '../core/decide.ts'
 import type { FactKey } from '../core/keys.ts'
 import type { NoticeCode } from '../core/notice.ts'
@@ -15,24 +14,17 @@ export interface SyncTarget {
   readonly target: string
 }
 
-/** A run, and the epoch of the lease under which it was begun. */
-export interface RunKey {
-  readonly run: number
-  readonly epoch: number
-}
-
 /** What an undo puts back: a run, or a part of its changes. */
 export interface Undo {
   readonly run: number
   readonly part: Part
 }
 
-/** What asked for the run. */
 export type RunTrigger = 'schedule' | 'demand' | 'approval'
 
 /**
- * waiting → reading → planning → applying → done; `planned` ends a run of mode `plan`, `held` one that waits for a
- * person, `failed` one that ended with an error.
+ * waiting → reading → planning → applying → done; `planned` ends a run of mode `plan`, `held` one whose
+ * plan a guard stopped, `failed` one that ended with an error.
  */
 export type RunState =
   | 'waiting'
@@ -54,7 +46,6 @@ export type StoredBlock = BlockReason & {
   readonly changes: number
 }
 
-/** What an operator decided about a run. */
 export interface RecordedDecision {
   readonly decision: number
   readonly does: Decision['does']

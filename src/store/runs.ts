@@ -1,30 +1,15 @@
-import { type Kysely, type Selectable, sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { ErrorCode } from '../base/errors.ts'
-import type { Kind } from '../core/entries/entry.ts'
-import type { ConfigurationChange } from '../core/plan/configuration.ts'
 import type { Scope } from '../core/within.ts'
 import { type Fenced, Overtaken } from './fenced-run.ts'
-import type {
-  ReadEvidence,
-  RunCounts,
-  RunMode,
-  RunState,
-  RunTrigger,
-  StoredBlock,
-  Undo,
-} from './run-types.ts'
+import type { Lease } from './lease.ts'
+import type { RunCounts, RunState, Undo } from './run-types.ts'
 import { storable, storableJson } from './storable.ts'
-import type { RunsTable, Tables } from './tables.ts'
+import type { Db, Tables } from './tables.ts'
 
-export type RunRecord = Selectable<RunsTable>
+export type RunRecord = Selectable<Tables['dirsyncd.runs']>
 
-type Db = Kysely<Tables>
-
-export interface NewRun {
-  readonly sync: string
-  readonly target: string
-  readonly mode: RunMode
-  readonly trigger: RunTrigger
+export type NewRun = Pick<RunRecord, 'sync' | 'target' | 'mode' | 'trigger'> & {
   /** Set where the run changes these entries only. */
   readonly scope?: Scope | undefined
   /** Set where the run undoes another one. */
@@ -32,29 +17,23 @@ export interface NewRun {
 }
 
 /** Adds a run that waits for a process to take it, and returns its number. */
-export async function addRun(db: Db, run: NewRun): Promise<number> {
+export async function addRun(db: Db, { sync, target, mode, trigger, scope, undo }: NewRun): Promise<number> {
+  const of = { scope: scope && JSON.stringify(scope), undo: undo && JSON.stringify(undo) }
   const row = await db
     .insertInto('dirsyncd.runs')
-    .values({
-      sync: run.sync,
-      target: run.target,
-      mode: run.mode,
-      trigger: run.trigger,
-      scope: jsonOrNull(run.scope),
-      undo: jsonOrNull(run.undo),
-      state: 'waiting',
-    })
+    .values({ sync, target, mode, trigger, ...of, state: 'waiting' })
     .returning('run')
     .executeTakeFirstOrThrow()
   return row.run
 }
 
+/** JSON of a column; one that is left out stays as it is. */
+function json(value: object | null | undefined): string | null | undefined {
+  return value == null ? value : storableJson(value)
+}
+
 /** Whether a run is of all entries of its sync. */
 export const IS_OF_ALL = sql<boolean>`(scope IS NULL AND undo IS NULL)`
-
-function jsonOrNull(value: unknown): string | null {
-  return value === undefined ? null : JSON.stringify(value)
-}
 
 /**
  * No run waits longer than an hour: one that seems to was put off by a clock that was set back since. While its sync is
@@ -96,39 +75,22 @@ function waitingRuns(db: Db, sync: string) {
 
 /** Whether this sync has ever been asked to run on this target. */
 export async function hasRuns(db: Db, sync: string, target: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('dirsyncd.runs')
-    .select('run')
-    .where('sync', '=', sync)
-    .where('target', '=', target)
-    .where('mode', '=', 'sync')
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+  const { rows } = await sql`SELECT FROM dirsyncd.runs
+    WHERE sync = ${sync} AND target = ${target} AND mode = 'sync' LIMIT 1`.execute(db)
+  return rows.length > 0
 }
 
 /** Names of the syncs that have a run which may begin, or one that was begun, be it that somebody works on it. */
 export async function syncsWithWork(db: Db): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom('dirsyncd.runs')
-    .select('sync')
-    .distinct()
-    .where('finished_at', 'is', null)
-    .where((where) => where.or([mayBegin, where('state', '!=', 'waiting')]))
-    .execute()
-  return rows.map((row) => row.sync)
-}
-
-/** A sync whose lease this process has. */
-interface HeldSync {
-  readonly sync: string
-  readonly epoch: number
+  const { rows } = await sql<{ sync: string }>`SELECT DISTINCT sync FROM dirsyncd.runs
+    WHERE finished_at IS NULL AND (${mayBegin} OR state <> 'waiting')`.execute(db)
+  return rows.map(({ sync }) => sync)
 }
 
 /** Does the work while nobody can take the sync over. Throws `Overtaken` where somebody has. */
 export async function withLease<T>(
   db: Db,
-  { sync, epoch }: HeldSync,
+  { sync, epoch }: Pick<Lease, 'sync' | 'epoch'>,
   run: number,
   work: (trx: Db) => Promise<T>,
 ): Promise<T> {
@@ -149,35 +111,40 @@ export async function withLease<T>(
  * Marks a waiting run as begun under this lease. `target` is what its sync writes to now: the configuration may have
  * been changed since somebody asked for the run.
  */
-export async function beginRun(db: Db, lease: HeldSync, run: number, target: string): Promise<void> {
+export async function beginRun(
+  db: Db,
+  lease: Pick<Lease, 'sync' | 'epoch'>,
+  run: number,
+  target: string,
+): Promise<void> {
   await withLease(db, lease, run, async (trx) => {
     await trx
       .updateTable('dirsyncd.runs')
-      .set({
-        state: 'reading',
-        epoch: lease.epoch,
-        started_at: sql<Date>`now()`,
-        target,
-      })
+      .set({ state: 'reading', epoch: lease.epoch, started_at: sql<Date>`now()`, target })
       .where('run', '=', run)
       .where('state', '=', 'waiting')
       .execute()
   })
 }
 
+type Report = Pick<
+  RunRecord,
+  | 'directory_moved'
+  | 'look_first'
+  | 'counts'
+  | 'evidence'
+  | 'digest'
+  | 'blocks'
+  | 'blocked_in'
+  | 'blocked_digest'
+  | 'configuration_change'
+>
+
 export async function setRunState(
   trx: Fenced,
   run: number,
   state: RunState,
-  more: {
-    directoryMoved?: boolean
-    lookFirst?: readonly Kind[]
-    counts?: RunCounts
-    evidence?: ReadEvidence
-    digest?: string
-    blocks?: readonly StoredBlock[]
-    configurationChange?: ConfigurationChange | undefined
-  } = {},
+  { counts, evidence, blocks, configuration_change: change, ...columns }: Partial<Report> = {},
 ): Promise<void> {
   await trx
     .updateTable('dirsyncd.runs')
@@ -185,15 +152,11 @@ export async function setRunState(
       state,
       ...(state === 'planning' && { read_at: sql<Date>`COALESCE(read_at, now())` }),
       ...(state === 'applying' && { applying_at: sql<Date>`COALESCE(applying_at, now())` }),
-      ...(more.directoryMoved !== undefined && { directory_moved: more.directoryMoved }),
-      ...(more.lookFirst !== undefined && { look_first: more.lookFirst }),
-      ...(more.counts !== undefined && { counts: JSON.stringify(more.counts) }),
-      ...(more.evidence !== undefined && { evidence: storableJson(more.evidence) }),
-      ...(more.digest !== undefined && { digest: more.digest }),
-      ...(more.blocks !== undefined && { blocks: storableJson(more.blocks) }),
-      ...(more.configurationChange !== undefined && {
-        configuration_change: JSON.stringify(more.configurationChange),
-      }),
+      ...columns,
+      counts: json(counts),
+      evidence: json(evidence),
+      blocks: json(blocks),
+      configuration_change: json(change),
     })
     .where('run', '=', run)
     .execute()
@@ -206,12 +169,8 @@ export interface RunError {
 
 /** How many changes of a run that applies have which final state. */
 export async function outcomesSoFar(db: Db, run: number): Promise<RunCounts['outcomes']> {
-  const row = await db
-    .selectFrom('dirsyncd.applying')
-    .select('outcomes')
-    .where('run', '=', run)
-    .executeTakeFirst()
-  return row?.outcomes ?? {}
+  const query = db.selectFrom('dirsyncd.applying').select('outcomes').where('run', '=', run)
+  return (await query.executeTakeFirst())?.outcomes ?? {}
 }
 
 /** The run whose blocked changes are stored under this digest: an earlier one of the same sync and origin. */
@@ -220,47 +179,26 @@ export async function blockedBefore(
   { run, sync, target }: Pick<RunRecord, 'run' | 'sync' | 'target'>,
   digest: string,
 ): Promise<number | undefined> {
-  const row = await db
-    .selectFrom('dirsyncd.runs')
-    .select('blocked_in')
-    .where('sync', '=', sync)
-    .where('target', '=', target)
-    .where('run', '<', run)
-    .where('blocked_digest', '=', digest)
-    .where(sql<boolean>`EXISTS (SELECT FROM dirsyncd.runs AS stored
-      WHERE stored.run = runs.blocked_in AND stored.stored_blocked > 0)`)
-    .orderBy('run', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.blocked_in ?? undefined
+  const { rows } = await sql<{ stored: number }>`SELECT blocked_in AS stored FROM dirsyncd.runs
+    WHERE sync = ${sync} AND target = ${target} AND run < ${run} AND blocked_digest = ${digest}
+      AND EXISTS (SELECT FROM dirsyncd.runs AS stored
+        WHERE stored.run = runs.blocked_in AND stored.stored_blocked > 0)
+    ORDER BY run DESC LIMIT 1`.execute(db)
+  return rows[0]?.stored
 }
 
-export async function setBlocked(
-  trx: Fenced,
-  run: number,
-  blocked: { readonly run: number; readonly digest: string } | undefined,
-): Promise<void> {
-  if (blocked === undefined) return
-  await trx
-    .updateTable('dirsyncd.runs')
-    .set({ blocked_in: blocked.run, blocked_digest: blocked.digest })
-    .where('run', '=', run)
-    .execute()
-}
-
-/** Ends a run. */
 export async function finishRun(
   trx: Fenced,
   run: number,
-  end: { state: RunState; counts?: RunCounts | undefined; error?: RunError | undefined },
+  { state, counts, error }: { state: RunState; counts?: RunCounts | undefined; error?: RunError | undefined },
 ): Promise<void> {
   await trx
     .updateTable('dirsyncd.runs')
     .set({
-      state: end.state,
+      state,
       finished_at: sql<Date>`now()`,
-      ...(end.counts !== undefined && { counts: JSON.stringify(end.counts) }),
-      ...(end.error !== undefined && { error: storable(end.error.text), error_code: end.error.code }),
+      counts: json(counts),
+      ...(error !== undefined && { error: storable(error.text), error_code: error.code }),
     })
     .where('run', '=', run)
     .execute()
@@ -281,26 +219,6 @@ export function findRun(db: Db, run: number): Promise<RunRecord | undefined> {
   return db.selectFrom('dirsyncd.runs').selectAll().where('run', '=', run).executeTakeFirst()
 }
 
-const LISTED = [
-  'run',
-  'sync',
-  'target',
-  'mode',
-  'trigger',
-  'state',
-  'requested_at',
-  'started_at',
-  'finished_at',
-  'counts',
-  'blocks',
-  'digest',
-  'error',
-  'scope',
-  'undo',
-] as const
-
-export type ListedRun = Pick<RunRecord, (typeof LISTED)[number]>
-
 export interface RunFilter {
   readonly sync?: string | undefined
   /** Only runs with a smaller number. */
@@ -309,8 +227,8 @@ export interface RunFilter {
 }
 
 /** The newest runs first. */
-export function listRuns(db: Db, { sync, before, limit }: RunFilter): Promise<readonly ListedRun[]> {
-  let query = db.selectFrom('dirsyncd.runs').select(LISTED).orderBy('run', 'desc').limit(limit)
+export function listRuns(db: Db, { sync, before, limit }: RunFilter): Promise<readonly RunRecord[]> {
+  let query = db.selectFrom('dirsyncd.runs').selectAll().orderBy('run', 'desc').limit(limit)
   if (sync !== undefined) query = query.where('sync', '=', sync)
   if (before !== undefined) query = query.where('run', '<', before)
   return query.execute()
@@ -325,10 +243,4 @@ export function runsUnderWay(db: Db): Promise<readonly Pick<RunRecord, 'run' | '
     .where('state', '!=', 'waiting')
     .orderBy('run')
     .execute()
-}
-
-/** Whether no run was ever made in this store, or all are forgotten. */
-export async function isWithoutRuns(db: Kysely<Tables>): Promise<boolean> {
-  const row = await db.selectFrom('dirsyncd.runs').select('run').limit(1).executeTakeFirst()
-  return row === undefined
 }

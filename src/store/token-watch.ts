@@ -1,7 +1,7 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { sentence } from '../base/errors.ts'
 import type { Log } from '../base/log/log.ts'
-import type { Tables } from './tables.ts'
+import type { Db } from './tables.ts'
 
 /** An access token, by where it is: nothing that is derived from the token itself is stored. */
 export interface TokenPlace {
@@ -12,7 +12,7 @@ export interface TokenPlace {
 }
 
 interface TokenWatchDeps extends TokenPlace {
-  readonly db: Kysely<Tables>
+  readonly db: Db
   readonly log: Log
 }
 
@@ -98,47 +98,23 @@ async function remember(
   { db, origin, place }: TokenWatchDeps,
   { longest, secondsLeft }: { longest: number; secondsLeft: number },
 ): Promise<number> {
-  await db
-    .deleteFrom('dirsyncd.token_lives')
-    .where('expires_at', '<', sql<Date>`now() - interval '2 days'`)
-    .execute()
-  const isSame = sql`abs(extract(epoch FROM excluded.expires_at - token_lives.expires_at)) <= ${SAME_SECONDS}`
-  const row = await db
-    .insertInto('dirsyncd.token_lives')
-    .values({
-      origin,
-      place,
-      longest_seconds: longest,
-      expires_at: sql<Date>`now() + make_interval(secs => ${secondsLeft})`,
-      warned_at: null,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['origin', 'place']).doUpdateSet({
-        longest_seconds: sql`CASE WHEN ${isSame}
-          THEN greatest(token_lives.longest_seconds, excluded.longest_seconds) ELSE excluded.longest_seconds END`,
-        warned_at: sql`CASE WHEN ${isSame} THEN token_lives.warned_at END`,
-        expires_at: sql`excluded.expires_at`,
-      }),
-    )
-    .returning('longest_seconds')
-    .executeTakeFirstOrThrow()
-  return row.longest_seconds
+  await sql`DELETE FROM dirsyncd.token_lives WHERE expires_at < now() - interval '2 days'`.execute(db)
+  const isSame = sql`abs(extract(epoch FROM excluded.expires_at - t.expires_at)) <= ${SAME_SECONDS}`
+  const { rows } = await sql<{ longest: number }>`
+    INSERT INTO dirsyncd.token_lives AS t (origin, place, longest_seconds, expires_at)
+    VALUES (${origin}, ${place}, ${longest}, now() + make_interval(secs => ${secondsLeft}))
+    ON CONFLICT (origin, place) DO UPDATE SET expires_at = excluded.expires_at,
+      longest_seconds = CASE WHEN ${isSame}
+        THEN greatest(t.longest_seconds, excluded.longest_seconds) ELSE excluded.longest_seconds END,
+      warned_at = CASE WHEN ${isSame} THEN t.warned_at END
+    RETURNING longest_seconds AS longest`.execute(db)
+  return rows[0]!.longest
 }
 
 /** Whether nobody has warned of the token for a day; an hour less, because a daily run never begins to the second. */
 async function claimWarning({ db, origin, place }: TokenWatchDeps): Promise<boolean> {
-  const claimed = await db
-    .updateTable('dirsyncd.token_lives')
-    .set({ warned_at: sql`now()` })
-    .where('origin', '=', origin)
-    .where('place', '=', place)
-    .where((where) =>
-      where.or([
-        where('warned_at', 'is', null),
-        where('warned_at', '<', sql<Date>`now() - interval '23 hours'`),
-      ]),
-    )
-    .returning('place')
-    .execute()
-  return claimed.length > 0
+  const { rows } = await sql`UPDATE dirsyncd.token_lives SET warned_at = now()
+    WHERE origin = ${origin} AND place = ${place}
+      AND (warned_at IS NULL OR warned_at < now() - interval '23 hours') RETURNING place`.execute(db)
+  return rows.length > 0
 }

@@ -1,7 +1,7 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { sentence } from '../base/errors.ts'
 import type { Log } from '../base/log/log.ts'
-import type { Tables } from './tables.ts'
+import type { Db } from './tables.ts'
 
 /** A table is vacuumed when its dead rows are more than these and a fifth of its live ones. */
 const DEAD_ROWS = 500
@@ -20,19 +20,18 @@ const INTERVAL_MS = 10_000
  * first, so that a call with nothing to do takes milliseconds. Often is better than rarely, because each statement
  * blocks the process.
  */
-export async function vacuumEmbedded(db: Kysely<Tables>): Promise<void> {
+export async function vacuumEmbedded(db: Db): Promise<void> {
   // The counters of dead rows are up to a second old otherwise.
   await sql`SELECT pg_stat_force_next_flush()`.execute(db)
   const tables = await sql<{ name: string }>`SELECT format('%I.%I', schemaname, relname) AS name
     FROM pg_stat_user_tables
-    WHERE n_dead_tup > least(${DEAD_ROWS} + n_live_tup / 5, ${MOST_ROWS}) OR n_ins_since_vacuum > ${MOST_ROWS}`.execute(
-    db,
-  )
+    WHERE n_dead_tup > least(${DEAD_ROWS} + n_live_tup / 5, ${MOST_ROWS})
+      OR n_ins_since_vacuum > ${MOST_ROWS}`.execute(db)
   for (const { name } of tables.rows) await sql.raw(`VACUUM ${name}`).execute(db)
   if ((await logBytes(db)) > LOG_BYTES) await sql`CHECKPOINT`.execute(db)
 }
 
-async function logBytes(db: Kysely<Tables>): Promise<number> {
+async function logBytes(db: Db): Promise<number> {
   const { rows } = await sql<{ bytes: string }>`SELECT pg_current_wal_lsn() - redo_lsn AS bytes
     FROM pg_control_checkpoint()`.execute(db)
   return Number(rows[0]?.bytes)
@@ -42,7 +41,7 @@ async function logBytes(db: Kysely<Tables>): Promise<number> {
  * Vacuums an embedded store every few seconds in which something was written, also during a long run. Disposing it
  * waits for what is under way.
  */
-export function startVacuum(db: Kysely<Tables>, log: Log | undefined): AsyncDisposable {
+export function startVacuum(db: Db, log: Log | undefined): AsyncDisposable {
   let working: Promise<void> | undefined
   let before = -1
 

@@ -1,34 +1,28 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Op } from '../core/plan/change.ts'
 import type { VerifiedChange } from '../core/plan/verification.ts'
-import { forgetWrites } from './convergence.ts'
+import { settleRun } from './convergence.ts'
 import type { Fenced } from './fenced-run.ts'
 import type { SyncTarget } from './run-types.ts'
-import type { VerificationsTable, Tables } from './tables.ts'
+import type { Db } from './tables.ts'
 
 /** An operation, and whether its changes go out several in one request: one proves nothing about the other. */
-export interface VerificationKind {
+interface VerificationKind {
   readonly op: Op
   readonly inBatches: boolean
 }
 
-export type Verdict = VerificationsTable['verdict']
+type Verdict = 'passed' | 'failed'
 
 /** What came of it when such changes of this sync were last read back from this target. */
 export async function lastVerdict(
-  db: Kysely<Tables>,
+  db: Db,
   { sync, target }: SyncTarget,
   { op, inBatches }: VerificationKind,
 ): Promise<Verdict | undefined> {
-  const row = await db
-    .selectFrom('dirsyncd.verifications')
-    .select('verdict')
-    .where('sync', '=', sync)
-    .where('target', '=', target)
-    .where('op', '=', op)
-    .where('in_batches', '=', inBatches)
-    .executeTakeFirst()
-  return row?.verdict
+  const { rows } = await sql<{ verdict: Verdict }>`SELECT verdict FROM dirsyncd.verifications
+    WHERE sync = ${sync} AND target = ${target} AND op = ${op} AND in_batches = ${inBatches}`.execute(db)
+  return rows[0]?.verdict
 }
 
 /** Stores what came of it. A service that fails does so with all entries, so what it was sent does not count for any. */
@@ -38,13 +32,11 @@ export async function storeVerdict(
   { op, inBatches }: VerificationKind,
   verdict: Verdict,
 ): Promise<void> {
-  if (verdict === 'failed') await forgetWrites(trx, run, op)
-  const judged = { verdict, run, judged_at: sql<Date>`now()` }
-  await trx
-    .insertInto('dirsyncd.verifications')
-    .values({ sync, target, op, in_batches: inBatches, ...judged })
-    .onConflict((conflict) => conflict.columns(['sync', 'target', 'op', 'in_batches']).doUpdateSet(judged))
-    .execute()
+  if (verdict === 'failed') await settleRun(trx, run, op)
+  await sql`INSERT INTO dirsyncd.verifications (sync, target, op, in_batches, verdict, run)
+    VALUES (${sync}, ${target}, ${op}, ${inBatches}, ${verdict}, ${run})
+    ON CONFLICT (sync, target, op, in_batches) DO UPDATE
+    SET verdict = excluded.verdict, run = excluded.run, judged_at = excluded.judged_at`.execute(trx)
 }
 
 /** One of the first changes of an operation, which was sent. */
@@ -60,7 +52,7 @@ export interface SentChange {
  * This run's first changes of an operation that the service accepted, and the creates that it refused: it may have
  * created their entries.
  */
-export async function firstSent(db: Kysely<Tables>, run: number, op: Op): Promise<readonly SentChange[]> {
+export async function firstSent(db: Db, run: number, op: Op): Promise<readonly SentChange[]> {
   const { rows } = await sql<SentChange>`SELECT number, change, status,
       state = 'applied' OR COALESCE(status, 0) BETWEEN 200 AND 299 AS accepted FROM dirsyncd.changes
     WHERE run = ${run} AND op = ${op} AND verifies AND (state = 'applied'

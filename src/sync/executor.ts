@@ -1,9 +1,5 @@
 import { DirsyncdError, sentence } from '../base/errors.ts'
-import type { Log } from '../base/log/log.ts'
-import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
 import type { UserTable } from '../core/entries/user-table.ts'
-import type { Membership } from '../core/plan/policy.ts'
-import { type Times, TIMES } from '../queue/times.ts'
 import { FencedRun, Overtaken } from '../store/fenced-run.ts'
 import type { Lease, Leases } from '../store/lease.ts'
 import { explainStoreError, isAway } from '../base/database/outage.ts'
@@ -21,18 +17,16 @@ import {
   withLease,
 } from '../store/runs.ts'
 import { idsOf } from '../core/within.ts'
-import { doneChanges, laterAttempts } from '../store/plans.ts'
-import { type Origin, SyncOrigin } from './origin.ts'
+import { doneChanges, laterAttempts } from '../store/undoable.ts'
+import { type Origin, rulesOfUndo, SyncOrigin, UndoOrigin } from './origin.ts'
 import { finish, run as makeRun } from './run.ts'
-import type { Job, RunEnd } from './run-store.ts'
+import type { Job, Judged } from './run-store.ts'
 import { Session, type SessionDeps, type SyncSetup } from './session.ts'
-import { rulesOfUndo, UndoOrigin } from './undo-origin.ts'
 
 export interface ExecutorDeps extends SessionDeps {
   readonly leases: Leases
   readonly syncs: ReadonlyMap<string, SyncSetup>
   readonly owner: string
-  readonly log: Log
   /** Aborted when the process ends: the next process takes over its run. */
   readonly signal: AbortSignal
   /** Without it, everything is kept. */
@@ -42,28 +36,24 @@ export interface ExecutorDeps extends SessionDeps {
 }
 
 /** `interrupted` runs are made again. */
-type WorkEnd = RunEnd | 'failed' | 'interrupted'
-
-interface WorkOptions {
-  /** Makes a run also when none waits. */
-  readonly scheduled: boolean
-}
+type WorkEnd = Judged['end'] | 'failed' | 'interrupted'
 
 export class Executor {
   readonly #deps: ExecutorDeps
-  readonly #times: Times
 
   constructor(deps: ExecutorDeps) {
     this.#deps = deps
-    this.#times = deps.times ?? TIMES
   }
 
-  /** Makes the waiting runs, one by one. Returns at once when another process has the lease: it sees these runs. */
-  async work(name: string, { scheduled }: WorkOptions): Promise<void> {
-    const { db, syncs } = this.#deps
+  /**
+   * Makes the waiting runs, one by one; `scheduled` makes a run also when none waits. Returns at once when another
+   * process has the lease: it sees these runs.
+   */
+  async work(name: string, { scheduled }: { readonly scheduled: boolean }): Promise<void> {
+    const { db, syncs, leases, owner, times } = this.#deps
     const setup = syncs.get(name)
     if (setup === undefined) return
-    await using lease = await this.#take(name)
+    await using lease = await leases.take(name, owner, times.lease)
     if (lease === undefined) return
     await this.#resume(setup, lease)
     if (
@@ -86,10 +76,10 @@ export class Executor {
    * whether it made the run; at once with `false` when another process has the lease.
    */
   async workOn(name: string, number: number): Promise<boolean> {
-    const { db, syncs } = this.#deps
+    const { db, syncs, leases, owner, times } = this.#deps
     const setup = syncs.get(name)
     if (setup === undefined) return false
-    await using lease = await this.#take(name)
+    await using lease = await leases.take(name, owner, times.lease)
     if (lease === undefined) return false
     const run = await findRun(db, number)
     if (run?.state !== 'waiting') return false
@@ -101,11 +91,6 @@ export class Executor {
     }
     await this.#execute(setup, run, lease, AbortSignal.any([leaving(this.#deps, setup), lease.signal]))
     return true
-  }
-
-  #take(sync: string): Promise<Lease | undefined> {
-    const { leases, owner } = this.#deps
-    return leases.take(sync, owner, this.#times.lease)
   }
 
   /** Ends the runs of dead processes. The resume is one new run from the read, or a full run that waits already. */
@@ -121,7 +106,7 @@ export class Executor {
   }
 
   async #execute(setup: SyncSetup, waiting: RunRecord, lease: Lease, signal: AbortSignal): Promise<void> {
-    const { db, syncs, onEnd, onRunEnd } = this.#deps
+    const { db, syncs, times, onEnd, onRunEnd } = this.#deps
     const { target } = setup
     const run = { ...waiting, target }
     await beginRun(db, lease, run.run, target)
@@ -129,7 +114,7 @@ export class Executor {
     onEnd?.(setup.name, run.mode, end)
     if (end === 'interrupted') return
     await onRunEnd?.(run.run)
-    await prune({ ...this.#deps, lease: this.#times.lease, syncs: [...syncs.keys()] }, setup.name, signal)
+    await prune({ ...this.#deps, lease: times.lease, syncs: [...syncs.keys()] }, setup.name, signal)
   }
 
   /** Makes a run, and releases all that it read: the retention after it may take minutes. */
@@ -167,23 +152,16 @@ export class Executor {
   #originOf(setup: SyncSetup, { undo, trigger }: RunRecord, { table }: Session): Origin {
     const { db } = this.#deps
     const { source, rules } = setup
-    const readDirectory =
-      (membership: Membership) =>
-      (signal: AbortSignal, of: UserTable): Promise<DirectorySnapshot> =>
-        setup.readDirectory(signal, of, membership)
+    // Members that other clients added are no part of an undo, also where the sync reads no members.
+    const membership = undo === null ? rules.membership : 'write'
+    const readDirectory = (signal: AbortSignal, of: UserTable) => setup.readDirectory(signal, of, membership)
     if (undo === null)
-      return new SyncOrigin({
-        source,
-        readDirectory: readDirectory(rules.membership),
-        table,
-        isAsked: trigger !== 'schedule',
-      })
+      return new SyncOrigin({ source, readDirectory, table, isAsked: trigger !== 'schedule' })
     return new UndoOrigin({
       undo,
       rules,
       table,
-      // Members that other clients added are no part of the run, also where the sync reads no members.
-      readDirectory: readDirectory('write'),
+      readDirectory,
       doneChanges: () => doneChanges(db, undo.run),
       laterAttempts: () => laterAttempts(db, undo.run),
     })

@@ -1,37 +1,46 @@
 import { forEachInSteps, type Steps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
-import { ANOMALIES, GUARDS, RULES } from '../core/checks/checks.ts'
-import type { Check } from '../core/checks/check.ts'
-import type { Rechecks, RunFacts } from '../core/checks/run-facts.ts'
-import type { States } from '../core/checks/states.ts'
+import { ANOMALIES, GUARDS, guardsOfUndo, RULES, RULES_OF_UNDO } from '../core/checks/checks.ts'
+import {
+  type Check,
+  type Facts,
+  NO_RECHECKS,
+  type Rechecks,
+  type RunFacts,
+  type States,
+} from '../core/checks/check.ts'
 import type { Decisions } from '../core/decisions.ts'
 import type { Snapshots } from '../core/diff/differences.ts'
+import type { DiffRules } from '../core/diff/rules.ts'
 import type { Kind } from '../core/entries/entry.ts'
-import type { Facts } from '../core/checks/check.ts'
-import type { Sighting } from '../core/entries/recheck.ts'
+import type { Recheck, Sighting } from '../core/entries/recheck.ts'
 import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
 import type { UserTable } from '../core/entries/user-table.ts'
+import { SourceUsers } from '../core/entries/users.ts'
 import { noticesOf } from '../core/diff/notices.ts'
 import type { Notice } from '../core/notice.ts'
 import { createChanges } from '../core/order.ts'
 import type { ScopeIds } from '../core/within.ts'
-import type { DeleteReason } from '../core/plan/change.ts'
+import type { Change, DeleteReason } from '../core/plan/change.ts'
 import { refuseIncompleteRead } from '../core/plan/incomplete-read.ts'
+import { compileSelections } from '../core/plan/selection.ts'
 import { judgeServer } from '../core/plan/server.ts'
+import { EmailAdvice, noticesOfUndo } from '../core/plan/undo/email-advice.ts'
+import { type LaterAttempt, LaterAttempts } from '../core/plan/undo/later-attempts.ts'
+import { UndoDraft, type UndoFacts } from '../core/plan/undo/undo-draft.ts'
 import type { Source } from '../source/source.ts'
-import { bothOrNeither } from './both.ts'
+import { bothOrNeither } from '../base/both.ts'
 import { recheckLosses } from './recheck-losses.ts'
-import type { Job } from './run-store.ts'
-import type { History } from './run-store.ts'
+import type { History, Job } from './run-store.ts'
 
 type WhyDeleted = (kind: Kind, id: string) => DeleteReason
 
 /** What a run works for: the source of its sync, or an undo. Each has checks and decisions of its own. */
 export interface Origin {
   readonly name: string
-  readonly rules: readonly Check<RunFacts>[]
-  readonly anomalies: readonly Check<RunFacts>[]
-  readonly guards: readonly Check<RunFacts>[]
+  readonly rules: readonly Check[]
+  readonly anomalies: readonly Check[]
+  readonly guards: readonly Check[]
   /** Source and directory, complete; an incomplete read is an error. */
   read(states: States, signal: AbortSignal): Promise<Snapshots>
   /** What the checks see besides the snapshots. */
@@ -42,14 +51,14 @@ export interface Origin {
   notices(job: Job, facts: RunFacts, signal: AbortSignal): Promise<readonly Notice[]>
 }
 
-export interface Before {
+interface Before {
   readonly snapshots: Snapshots
   readonly states: States
   readonly history: History
   readonly decisions: Decisions
 }
 
-interface Deps {
+interface SyncDeps {
   readonly source: Pick<Source, 'read' | 'readIds' | 'readDns'>
   readonly readDirectory: (signal: AbortSignal, table: UserTable) => Promise<DirectorySnapshot>
   readonly table: UserTable
@@ -62,9 +71,9 @@ export class SyncOrigin implements Origin {
   readonly rules = RULES
   readonly anomalies = ANOMALIES
   readonly guards = GUARDS
-  readonly #deps: Deps
+  readonly #deps: SyncDeps
 
-  constructor(deps: Deps) {
+  constructor(deps: SyncDeps) {
     this.#deps = deps
   }
 
@@ -79,7 +88,7 @@ export class SyncOrigin implements Origin {
   }
 
   seen(job: Job, { snapshots, states, history, decisions }: Before): ReturnType<Origin['seen']> {
-    const { grace, rules, limits, options, run } = job
+    const { grace, limits, options, run } = job
     const { server: evidence } = snapshots.source
     const { now } = history
     const isAccepted = (token: string): boolean => decisions.isApproved(['fact', 'server', token])
@@ -88,7 +97,6 @@ export class SyncOrigin implements Origin {
     return {
       run,
       now,
-      policy: rules.policy,
       limits,
       options,
       grace: {
@@ -104,35 +112,21 @@ export class SyncOrigin implements Origin {
 
   /** None where the policy or an unreadable entry forbids deletes, or the server is older. */
   async recheck(facts: RunFacts, signal: AbortSignal): Promise<Rechecks> {
-    const { wanted, policy, server } = facts
+    const { wanted, server } = facts
     const { source } = wanted.snapshots
     const entries: Record<Kind, ReadonlyMap<string, Sighting>> = { user: new Map(), group: new Map() }
-    if (policy === 'mirror' && source.unreadable === 0)
+    if (wanted.rules.policy === 'mirror' && source.unreadable === 0)
       for (const kind of ['user', 'group'] as const) {
         const ids = [...wanted.absent[kind]]
-        if (ids.length > 0) entries[kind] = await this.#statesOf(kind, ids, signal)
+        if (ids.length === 0) continue
+        const rechecks = await this.#deps.source.readIds(kind, ids, signal)
+        entries[kind] = await inTurns(statesIn(rechecks), signal)
       }
     // An older server that catches up between the two reads is not to blame for its first answer.
-    if (server?.scope !== 'nothing') refuseIncompleteRead(source, entries)
-    const removals =
-      server?.scope === 'nothing'
-        ? new Map()
-        : await recheckLosses(this.#deps.source, source, await inTurns(removedMembers(facts), signal), signal)
-    return { entries, removals }
-  }
-
-  async #statesOf(
-    kind: Kind,
-    ids: readonly string[],
-    signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, Sighting>> {
-    const rechecks = await this.#deps.source.readIds(kind, ids, signal)
-    const states = new Map<string, Sighting>()
-    await inTurns(
-      forEachInSteps(rechecks, ([id, { state }]) => states.set(id, state)),
-      signal,
-    )
-    return states
+    if (server?.scope === 'nothing') return { entries, removals: new Map() }
+    refuseIncompleteRead(source, entries)
+    const removed = await inTurns(removedMembers(facts), signal)
+    return { entries, removals: await recheckLosses(this.#deps.source, source, removed, signal) }
   }
 
   notices({ scope }: Job, facts: RunFacts, signal: AbortSignal): Promise<readonly Notice[]> {
@@ -148,8 +142,14 @@ export class SyncOrigin implements Origin {
   }
 }
 
-export function* noticesIn(facts: RunFacts, scope?: ScopeIds): Steps<readonly Notice[]> {
+function* noticesIn(facts: RunFacts, scope?: ScopeIds): Steps<readonly Notice[]> {
   return yield* noticesOf(facts, yield* createChanges(facts.left, () => 'gone'), scope)
+}
+
+function* statesIn(rechecks: ReadonlyMap<string, Recheck>): Steps<ReadonlyMap<string, Sighting>> {
+  const states = new Map<string, Sighting>()
+  yield* forEachInSteps(rechecks, ([id, { state }]) => states.set(id, state))
+  return states
 }
 
 const NOBODY = { user: new Set<string>(), group: new Set<string>() }
@@ -163,4 +163,101 @@ function* removedMembers({ left, wanted }: RunFacts): Steps<ReadonlyMap<string, 
     if (there.length > 0) removed.set(group, there)
   }
   return removed
+}
+
+interface UndoDeps extends Pick<SyncDeps, 'table' | 'readDirectory'> {
+  readonly undo: Pick<UndoFacts, 'run' | 'part'>
+  /** Those of the sync: only what protects entries, and whether members are written, counts for an undo. */
+  readonly rules: DiffRules
+  /** The changes of the undone run, in order. */
+  readonly doneChanges: () => AsyncIterable<
+    readonly { readonly change: Change; readonly wasThere: boolean }[]
+  >
+  /** Creates and deletes of later runs, in order. */
+  readonly laterAttempts: () => Promise<readonly LaterAttempt[]>
+}
+
+/** The source is the directory as it was before a run. */
+export class UndoOrigin implements Origin {
+  readonly name: string
+  readonly rules = RULES_OF_UNDO
+  readonly anomalies: readonly Check[] = []
+  readonly guards: readonly Check[]
+  readonly #deps: UndoDeps
+  #rechecks: Rechecks = NO_RECHECKS
+  #later: LaterAttempts | undefined
+
+  constructor(deps: UndoDeps) {
+    this.#deps = deps
+    this.name = `undo ${deps.undo.run}`
+    this.guards = guardsOfUndo(deps.undo.run)
+  }
+
+  async read(_states: unknown, signal: AbortSignal): Promise<Snapshots> {
+    const { undo, rules, table, readDirectory, doneChanges, laterAttempts } = this.#deps
+    const directory = await readDirectory(signal, table)
+    this.#later = new LaterAttempts(undo.run, await laterAttempts())
+    const draft = new UndoDraft({
+      ...undo,
+      directory,
+      later: this.#later,
+      users: new SourceUsers(table),
+      writesMembers: rules.membership === 'write',
+      selections: compileSelections(rules.entries),
+    })
+    for await (const some of doneChanges()) {
+      signal.throwIfAborted()
+      for (const { change, wasThere } of some) {
+        if (wasThere) draft.addFound(change)
+        else draft.add(change)
+      }
+    }
+    const { source, sightings } = await inTurns(draft.finish(), signal)
+    this.#rechecks = { entries: sightings, removals: new Map() }
+    return { source, directory: { ...directory, notices: [] } }
+  }
+
+  /** The earlier directory is the source here, so it has not shrunk, and nothing of it is refused or doubted. */
+  seen(job: Job, { snapshots, history }: Before): ReturnType<Origin['seen']> {
+    const { user, group } = snapshots.source.seen
+    return {
+      run: job.run,
+      now: history.now,
+      limits: job.limits,
+      options: {},
+      grace: { deleteAfter: {}, confirmAfterMs: undefined },
+      states: { size: { users: user.size, groups: group.size } },
+      server: undefined,
+      refusals: [],
+      journal: history.journal,
+    }
+  }
+
+  async recheck(): Promise<Rechecks> {
+    return this.#rechecks
+  }
+
+  async notices(_job: Job, facts: RunFacts, signal: AbortSignal): Promise<readonly Notice[]> {
+    const { undo, doneChanges } = this.#deps
+    const notices = await inTurns(noticesIn(facts), signal)
+    const { source, directory } = facts.wanted.snapshots
+    const advice = new EmailAdvice({ ...undo, directory, later: this.#later!, users: source.users }, notices)
+    if (advice.isAsked)
+      for await (const some of doneChanges()) for (const { change } of some) advice.add(change)
+    return inTurns(noticesOfUndo(notices, advice, undo.run), signal)
+  }
+
+  whyDeleted(): () => 'undone' {
+    return () => 'undone'
+  }
+}
+
+/** Lists, policy and domains are about what a sync takes from its source: an undo ignores them. */
+export function rulesOfUndo({ membership, emails }: DiffRules): DiffRules {
+  const base = {
+    policy: 'mirror',
+    allowedDomains: [],
+    membership: membership === 'write' ? 'write' : 'off',
+  } as const
+  return emails === undefined ? base : { ...base, emails }
 }

@@ -1,5 +1,4 @@
-import type { LossLook } from '../core/entries/evidence.ts'
-import type { Recheck } from '../core/entries/recheck.ts'
+import type { LossLook, Recheck } from '../core/entries/recheck.ts'
 import type { SourceSnapshot } from '../core/entries/snapshot.ts'
 import { judgeLoss, type LosingGroup, showsAll } from '../core/recheck/judge-loss.ts'
 import { MembersNow } from '../core/recheck/members-now.ts'

@@ -1,20 +1,31 @@
 import { forEachInSteps, type Steps } from '../base/steps.ts'
+import type { Block } from '../core/block.ts'
+import { keysOfChange } from '../core/blocked.ts'
+import type { Facts } from '../core/checks/check.ts'
 import { unchangedIn } from '../core/diff/unchanged.ts'
 import type { Notice, NoticeCode } from '../core/notice.ts'
-import { type Op, OPS } from '../core/plan/change.ts'
+import { type Key, wholeOf } from '../core/keys.ts'
+import type { Kind } from '../core/entries/entry.ts'
+import { createChanges } from '../core/order.ts'
+import { type Change, fingerprint, kindOf, type Op, OPS } from '../core/plan/change.ts'
+import { type PlanKeys, without } from '../core/without.ts'
+import type { Write } from '../store/convergence.ts'
+import type { RowOfChange } from '../store/plans.ts'
 import type { ReadEvidence, RunCounts, StoredBlock } from '../store/run-types.ts'
-import type { Judged } from './run-store.ts'
+import type { Judged, Outcomes } from './run-store.ts'
 
-/** Without outcomes, until the plan is applied. */
-export function* countRun({ facts, plan, blocked, notices }: Judged): Steps<RunCounts> {
-  const { source, directory } = facts.wanted.snapshots
-  const { asking, rejected, lastRejection } = blocked
-  return {
+/** What is stored of a plan, before it is applied: without outcomes. */
+export function* reportOf({ facts, plan, blocked, notices }: Judged) {
+  const { wanted, server, blocks } = facts
+  const { source, directory } = wanted.snapshots
+  const { asking, rejected, lastRejection, named } = blocked
+  const again = blocks.findIndex(({ code }) => code === 'seen-again')
+  const counts: RunCounts = {
     sourceUsers: source.seen.user.size,
     sourceGroups: source.seen.group.size,
     directoryUsers: directory.users.size,
     directoryGroups: directory.groups.size,
-    unchanged: yield* unchangedIn(facts.wanted),
+    unchanged: yield* unchangedIn(wanted),
     planned: countsOf(plan),
     blocked: countsOf(blocked),
     asking,
@@ -23,6 +34,26 @@ export function* countRun({ facts, plan, blocked, notices }: Judged): Steps<RunC
     outcomes: {},
     notices: yield* noticesBy(notices),
   }
+  const evidence: ReadEvidence = {
+    server: server?.state ?? null,
+    unreadable: source.unreadable,
+    absent: { user: wanted.absent.user.size, group: wanted.absent.group.size },
+    seenAgain: again < 0 ? 0 : named[again]!,
+    directoryMoved: directory.moved,
+  }
+  return {
+    directory_moved: directory.moved,
+    digest: yield* plan.digest(),
+    counts,
+    evidence,
+    blocks: blocks.map((block, place) => storedBlock(block, named[place]!)),
+  }
+}
+
+/** With what operators are told of it. One that names nothing that is shown is left out by its count. */
+function storedBlock({ code, params, until, stops, asks }: Block, changes: number): StoredBlock {
+  // The parameters are those of the code.
+  return { code, params, until, stops: stops === 'plan', asks: asks ?? null, changes } as StoredBlock
 }
 
 /** The counts at the end of a run, with the notices of applying it. */
@@ -36,35 +67,6 @@ export function countsAtEnd(
   return { ...counts, notices, outcomes }
 }
 
-/** The blocks with what operators are told of them. A block that names nothing that is shown is left out by its count. */
-export function storedBlocks({ facts, blocked }: Judged): readonly StoredBlock[] {
-  return facts.blocks.map(
-    ({ code, params, until, stops, asks }, place) =>
-      // The parameters are those of the code.
-      ({
-        code,
-        params,
-        until,
-        stops: stops === 'plan',
-        asks: asks ?? null,
-        changes: blocked.named[place]!,
-      }) as StoredBlock,
-  )
-}
-
-export function evidenceIn({ facts, blocked }: Judged): ReadEvidence {
-  const { wanted, server, blocks } = facts
-  const { source, directory } = wanted.snapshots
-  const again = blocks.findIndex(({ code }) => code === 'seen-again')
-  return {
-    server: server?.state ?? null,
-    unreadable: source.unreadable,
-    absent: { user: wanted.absent.user.size, group: wanted.absent.group.size },
-    seenAgain: again < 0 ? 0 : blocked.named[again]!,
-    directoryMoved: directory.moved,
-  }
-}
-
 function countsOf(changes: { readonly countOf: (op: Op) => number }): Partial<Record<Op, number>> {
   const used = OPS.filter((op) => changes.countOf(op) > 0)
   return Object.fromEntries(used.map((op) => [op, changes.countOf(op)]))
@@ -74,4 +76,51 @@ function* noticesBy(notices: readonly Notice[]): Steps<Partial<Record<NoticeCode
   const counts: Partial<Record<NoticeCode, number>> = {}
   yield* forEachInSteps(notices, ({ code }) => (counts[code] = (counts[code] ?? 0) + 1))
   return counts
+}
+
+/** With the operator who approved every key of a change. */
+export function* approvedRows({ facts, plan }: Judged): Generator<RowOfChange, void> {
+  const { decisions, left } = facts
+  const isDecided = decisions.ledger.approvals.size > 0
+  for (const planned of plan) {
+    const keys = isDecided ? [...keysOfChange(left, planned.change)] : []
+    const isApproved = keys.length > 0 && keys.every((key) => decisions.isApproved(wholeOf(key)))
+    yield isApproved ? { planned, approvedBy: decisions.approvalOf(wholeOf(keys[0]!))!.by } : { planned }
+  }
+}
+
+export function* madeKeys(
+  { facts, plan }: Judged,
+  isDone: (change: Change) => boolean,
+): Steps<Pick<Outcomes, 'done' | 'deleted'>> {
+  const done: Key[] = []
+  const deleted: Record<Kind, Set<string>> = { user: new Set(), group: new Set() }
+  const isDecided = facts.decisions.ledger.questions.size + facts.decisions.ledger.approvals.size > 0
+  yield* forEachInSteps(plan, ({ change }) => {
+    if (!isDone(change)) return
+    if (change.op === 'delete-user' || change.op === 'delete-group') deleted[kindOf(change.op)].add(change.id)
+    // A fill makes millions of keys, and nobody was asked about them.
+    if (isDecided) for (const key of keysOfChange(facts.left, change)) done.push(key)
+  })
+  return { done, deleted }
+}
+
+/** Of these changes, the digests of those that source and directory still differ by, also where they are blocked. */
+export function* stillWanted({ wanted, left }: Facts, writes: readonly Write[]): Steps<ReadonlySet<string>> {
+  if (writes.length === 0) return new Set()
+  // The digest of a change tells from whom its e-mail comes, which blocks may change.
+  const unblocked = yield* stillPlanned(yield* without(wanted, []), writes)
+  return unblocked.union(yield* stillPlanned(left, writes))
+}
+
+/** Of these changes, the digests of those that a plan of some keys makes. */
+export function* stillPlanned(keys: PlanKeys, writes: readonly Write[]): Steps<ReadonlySet<string>> {
+  const changes = yield* createChanges(keys, () => 'gone')
+  const still = new Set<string>()
+  for (const { op, id, digest } of writes) {
+    const change = yield* changes.of(op, id)
+    if (change !== undefined && fingerprint(change) === digest) still.add(digest)
+    yield
+  }
+  return still
 }

@@ -1,14 +1,10 @@
 import type { BlockedChanges } from '../core/blocked.ts'
-import type { GuardLimits } from '../core/checks/limits.ts'
-import type { Grace, RunFacts } from '../core/checks/run-facts.ts'
+import type { Grace, GuardLimits, Journal, Refusal, RunFacts, States } from '../core/checks/check.ts'
 import type { DiffRules } from '../core/diff/rules.ts'
 import type { Notice } from '../core/notice.ts'
 import type { PlannedChanges } from '../core/plan/changes.ts'
 import type { Options } from '../core/plan/configuration.ts'
 import type { ScopeIds } from '../core/within.ts'
-import type { Journal } from '../core/checks/run-facts.ts'
-import type { Refusal } from '../core/checks/refusals.ts'
-import type { States } from '../core/checks/states.ts'
 import type { Ledger } from '../core/decisions.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import type { Key } from '../core/keys.ts'
@@ -26,15 +22,13 @@ export interface Job {
   readonly options: Options
 }
 
-export type RunEnd = 'planned' | 'held' | 'done'
-
 /** A run as it is stored before the first request. */
 export interface Judged {
   readonly facts: RunFacts
   readonly plan: PlannedChanges
   readonly blocked: BlockedChanges
   readonly notices: readonly Notice[]
-  readonly end: RunEnd
+  readonly end: 'planned' | 'held' | 'done'
   /** Of a source whose server is not doubted, and of all entries. */
   readonly isOfAll: boolean
 }

@@ -1,24 +1,26 @@
-import type { Job, Judged, RunEnd } from './run-store.ts'
 import type { Steps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import { REFUSALS } from '../core/checks/checks.ts'
-import { NO_RECHECKS, type RunFacts } from '../core/checks/run-facts.ts'
-import type { States } from '../core/checks/states.ts'
+import { type Moment, NO_RECHECKS, type RunFacts, type States } from '../core/checks/check.ts'
 import { BlockedChanges } from '../core/blocked.ts'
+import { afterApplying, afterCompleteRun, asking } from '../core/ledger.ts'
 import { Decisions, type Ledger } from '../core/decisions.ts'
 import { diff } from '../core/diff/diff.ts'
 import { firstFacts, judge } from '../core/judge.ts'
 import type { Key } from '../core/keys.ts'
-import { afterApplying, afterCompleteRun, asking } from '../core/ledger.ts'
 import { order } from '../core/order.ts'
 import { isAbout, within } from '../core/within.ts'
-import { isOfAll, nextStates } from './next-states.ts'
 import type { Origin } from './origin.ts'
 import type { RunError } from '../store/runs.ts'
-import type { Outcomes, RunStore } from './run-store.ts'
+import type { Job, Judged, Outcomes, RunStore } from './run-store.ts'
 
 /** One run: read source and directory, compare, judge, store the plan, apply it. An error before `begin` has written nothing. */
-export async function run(job: Job, origin: Origin, store: RunStore, signal: AbortSignal): Promise<RunEnd> {
+export async function run(
+  job: Job,
+  origin: Origin,
+  store: RunStore,
+  signal: AbortSignal,
+): Promise<Judged['end']> {
   await store.quiesce(signal)
   const states = await store.states()
   const snapshots = await origin.read(states, signal)
@@ -89,4 +91,21 @@ export async function finish(
     isComplete,
     error,
   })
+}
+
+/**
+ * What the next run has to know. A run of a part, of an undo or on a doubted server saves only what it knows with its
+ * plan, and a dry run nothing.
+ */
+function* nextStates(origin: Origin, job: Job, facts: RunFacts, moment: Moment): Steps<Partial<States>> {
+  if (job.isDry || (moment.at === 'end' && !isOfAll(origin, job, facts))) return {}
+  let next: Partial<States> = {}
+  for (const check of [...origin.rules, ...origin.anomalies, ...origin.guards])
+    if (check.next !== undefined) next = { ...next, ...(yield* check.next(facts, moment)) }
+  return next
+}
+
+/** Whether a run read all of a source whose server is not doubted, and may change all of it. */
+function isOfAll(origin: Origin, { scope }: Job, { isPartial, server }: RunFacts): boolean {
+  return scope === undefined && !isPartial && origin.name === 'sync' && server?.trouble === undefined
 }

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
-import { Cron } from 'croner'
-import { nextCronTime, type RepeatOptions } from '../queue/runs.ts'
+import { cronOf, type RepeatOptions } from '../queue/runs.ts'
 
 type Schedule =
   | { readonly kind: 'cron'; readonly pattern: string; readonly timezone: string | undefined }
@@ -26,10 +25,7 @@ const MISSED = 3
 /** `undefined` where the schedule has no next time. */
 export function nextCall(schedule: Schedule, sync: string, now: Date): Date | undefined {
   const repeat = repeatOptions(schedule, sync)
-  if (!('every' in repeat)) {
-    const millis = nextCronTime(now.getTime(), repeat)
-    return millis === undefined ? undefined : new Date(millis)
-  }
+  if (!('every' in repeat)) return cronOf(repeat).nextRun(now) ?? undefined
   const { every, offset } = repeat
   return new Date((Math.floor((now.getTime() - offset) / every) + 1) * every + offset)
 }
@@ -42,12 +38,6 @@ export function pastDue(schedule: Schedule, sync: string, now: Date): Date {
     const last = Math.floor((now.getTime() - offset) / every) * every + offset
     return new Date(last - (MISSED - 1) * every)
   }
-  const { pattern, tz } = repeat
-  const cron = new Cron(pattern, {
-    paused: true,
-    mode: '5-or-6-parts',
-    ...(tz !== undefined && { timezone: tz }),
-  })
   // A schedule may begin only years from now.
-  return cron.previousRuns(MISSED, now).at(-1) ?? new Date(0)
+  return cronOf(repeat).previousRuns(MISSED, now).at(-1) ?? new Date(0)
 }

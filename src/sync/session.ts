@@ -1,37 +1,31 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Queue } from 'bullmq'
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { isAway } from '../base/database/outage.ts'
 import type { Log } from '../base/log/log.ts'
-import { forEachInSteps, type Steps } from '../base/steps.ts'
+import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
-import { keysOfChange } from '../core/blocked.ts'
-import type { GuardLimits } from '../core/checks/limits.ts'
-import type { Grace } from '../core/checks/run-facts.ts'
-import type { States } from '../core/checks/states.ts'
-import type { Ledger } from '../core/decisions.ts'
+import type { States } from '../core/checks/check.ts'
 import { withoutExpired } from '../core/ledger.ts'
+import type { Ledger } from '../core/decisions.ts'
 import { shownBy } from '../core/decide.ts'
-import type { DiffRules } from '../core/diff/rules.ts'
+import type { Membership } from '../core/diff/rules.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
 import { UserTable } from '../core/entries/user-table.ts'
-import { type Key, wholeOf } from '../core/keys.ts'
 import type { Notice } from '../core/notice.ts'
-import { type Change, kindOf } from '../core/plan/change.ts'
-import { changeSince, type Options } from '../core/plan/configuration.ts'
+import { changeSince } from '../core/plan/configuration.ts'
 import { incompleteDirectory, lookFirst } from '../core/plan/incomplete-read.ts'
-import type { Membership } from '../core/plan/policy.ts'
 import type { VerificationResult } from '../core/plan/verification.ts'
-import { type Times, TIMES } from '../queue/times.ts'
+import type { Times } from '../queue/times.ts'
 import type { Source } from '../source/source.ts'
 import { encodeStates, loadStates, saveStates } from '../store/check-states.ts'
 import {
   noteMissedCreates,
   openWritesOf,
   quarantineUnconverged,
-  settleUndone,
+  settleRun,
   settleWrites,
   unconverged,
 } from '../store/convergence.ts'
@@ -51,7 +45,6 @@ import {
 import {
   batchNotices,
   countThereBefore,
-  type RowOfChange,
   outcomesAtEnd,
   storeAllNotices,
   storeBlocked,
@@ -59,28 +52,18 @@ import {
   storePlan,
   unfinishedChanges,
 } from '../store/plans.ts'
-import { allQuarantined, forgetQuarantined, quarantined } from '../store/quarantine.ts'
-import {
-  blockedBefore,
-  finishRun,
-  type RunError,
-  type RunRecord,
-  setBlocked,
-  setRunState,
-} from '../store/runs.ts'
+import { forgetQuarantined, quarantined } from '../store/quarantine.ts'
+import { blockedBefore, finishRun, type RunError, type RunRecord, setRunState } from '../store/runs.ts'
 import type { RunCounts } from '../store/run-types.ts'
-import type { Tables } from '../store/tables.ts'
+import type { Db } from '../store/tables.ts'
 import { applyRun } from './apply/apply-loop.ts'
 import { closeChunksOfEndedRuns, workersOfEndedRuns } from './apply/claim.ts'
 import type { Ticket } from './apply/job.ts'
-import type { VerificationParts } from './apply/verification.ts'
-import { PhaseClock, type RunPhase } from './phase-clock.ts'
-import { countsAtEnd, countRun, evidenceIn, storedBlocks } from './report.ts'
-import type { Judged } from './run-store.ts'
-import type { History, LeftForNext, Outcomes, RunStore } from './run-store.ts'
-import { stillPlanned, stillWanted } from './still-wanted.ts'
+import type { VerificationDeps } from './apply/verification.ts'
+import { approvedRows, countsAtEnd, madeKeys, reportOf, stillPlanned, stillWanted } from './report.ts'
+import type { History, Job, Judged, LeftForNext, Outcomes, RunStore } from './run-store.ts'
 
-export interface SyncSetup {
+export interface SyncSetup extends Pick<Job, 'rules' | 'limits' | 'grace' | 'options'> {
   readonly name: string
   readonly target: string
   readonly source: Source
@@ -89,39 +72,36 @@ export interface SyncSetup {
     table: UserTable,
     membership: Membership,
   ) => Promise<DirectorySnapshot>
-  readonly rules: DiffRules
-  readonly limits: GuardLimits
   /** When an approval ends that no run used. */
   readonly approvalsExpireAfterMs: number
-  readonly grace: Grace
-  /** Hashes of the options that change scope or mapping. */
-  readonly options: Options
   readonly queue: Queue<Ticket>
-  readonly verification: Pick<VerificationParts, 'lookBack' | 'inBatches'>
+  readonly verification: Pick<VerificationDeps, 'lookBack' | 'inBatches'>
   /** Aborted when the sync is removed or gets another setup: its run is left. */
   readonly leaving?: AbortSignal
 }
 
 export interface SessionDeps {
-  readonly db: Kysely<Tables>
+  readonly db: Db
   readonly log: Log
   /** Whether the process with this name has certainly ended. */
   readonly isDead: (process: string) => boolean
   /** The same as the workers'. */
-  readonly times?: Times
+  readonly times: Times
   readonly onApply?: (sync: string) => void
   readonly onPhase?: (sync: string, phase: RunPhase, seconds: number) => void
 }
+
+/** `read`: source and directory. `plan`: until the guards have passed. `apply`: until the last outcome. */
+type RunPhase = 'read' | 'plan' | 'apply'
 
 /** One run of its owner: every write is in a transaction of the `FencedRun`. Disposing frees its reads. */
 export class Session implements RunStore, Disposable {
   readonly table = new UserTable()
   readonly #deps: SessionDeps
-  readonly #times: Times
   readonly #setup: SyncSetup
   readonly #run: RunRecord
   readonly #fenced: FencedRun
-  readonly #clock: PhaseClock
+  #phase: { readonly name: RunPhase; readonly since: number } | undefined
   /** Notices of the write verification, each once, also where it is repeated. */
   readonly #verified = new Map<string, VerificationResult['notices'][number]>()
   #states: States = {}
@@ -132,17 +112,22 @@ export class Session implements RunStore, Disposable {
 
   constructor(deps: SessionDeps, setup: SyncSetup, run: RunRecord, fenced: FencedRun) {
     this.#deps = deps
-    this.#times = deps.times ?? TIMES
     this.#setup = setup
     this.#run = run
     this.#fenced = fenced
-    this.#clock = new PhaseClock((phase, seconds) => deps.onPhase?.(setup.name, phase, seconds))
   }
 
   /** Otherwise, hundreds of megabytes of a large run would wait for the next garbage collection. */
   [Symbol.dispose](): void {
-    this.#clock.end()
+    this.#enter(undefined)
     this.table.release()
+  }
+
+  #enter(phase: RunPhase | undefined): void {
+    const now = performance.now()
+    const ended = this.#phase
+    this.#phase = phase && { name: phase, since: now }
+    if (ended !== undefined) this.#deps.onPhase?.(this.#setup.name, ended.name, (now - ended.since) / 1000)
   }
 
   get #of() {
@@ -154,11 +139,11 @@ export class Session implements RunStore, Disposable {
     const { name: sync } = this.#setup
     const workers = await workersOfEndedRuns(db, sync)
     if (workers.length > 0) {
-      const { settle, settleDead } = this.#times.fence
+      const { settle, settleDead } = this.#deps.times.fence
       await sleep(workers.every(isDead) ? settleDead : settle, undefined, { signal })
       await closeChunksOfEndedRuns(db, sync)
     }
-    this.#clock.enter('read')
+    this.#enter('read')
   }
 
   async states(): Promise<States> {
@@ -168,7 +153,7 @@ export class Session implements RunStore, Disposable {
 
   async history(): Promise<History> {
     const { db } = this.#deps
-    this.#clock.enter('plan')
+    this.#enter('plan')
     await this.#fenced.write((trx) => setRunState(trx, this.#run.run, 'planning'))
     this.#loaded = await this.#loadLedger()
     const now = await this.#now()
@@ -176,7 +161,7 @@ export class Session implements RunStore, Disposable {
       unapproved: await deletedLastDay(db, this.#of),
       deleted: await deletedIdsLastDay(db, this.#of),
     }
-    const kept = await quarantined(db, this.#of.sync, this.#of.target)
+    const kept = await quarantined(db, this.#of)
     const refusals = [...kept, ...(await unconverged(db, this.#of))]
     return { ledger: this.#loaded.ledger, now, journal, refusals }
   }
@@ -196,35 +181,32 @@ export class Session implements RunStore, Disposable {
     const { facts, plan, notices, end } = judged
     const { run, undo } = this.#run
     const isDry = end === 'planned'
-    const counts = await inTurns(countRun(judged))
-    const blocks = storedBlocks(judged)
+    const report = await inTurns(reportOf(judged))
     await storePlan(this.#fenced, approvedRows(judged), plan.length)
     await storeAllNotices(this.#fenced, notices)
-    const blockedIn = await this.#storeBlocked(judged, JSON.stringify(blocks))
+    const blockedIn = await this.#storeBlocked(judged, JSON.stringify(report.blocks))
     const shown = await packShown(await inTurns(shownBy(facts, facts.decisions.ledger)))
-    const saveLedgerIn = isDry ? undefined : await this.#ledgerToSave(ledger, asksAnything(judged))
+    const isAsking =
+      Object.keys(judged.blocked.asking).length > 0 || facts.blocks.some(({ asks }) => asks !== undefined)
+    const saveLedgerIn = isDry ? undefined : await this.#ledgerToSave(ledger, isAsking)
     const saveWrites = isDry ? undefined : await this.#earlierWrites(judged)
     const encoded = await encodeStates(states)
-    const report = {
-      directoryMoved: facts.wanted.snapshots.directory.moved,
-      digest: await inTurns(plan.digest()),
-      counts,
-      evidence: evidenceIn(judged),
-      blocks,
-      configurationChange: undo === null ? changeSince(this.#states.configuration, facts.options) : undefined,
-    }
+    const change = undo === null ? changeSince(this.#states.configuration, facts.options) : undefined
     await this.#fenced.write(async (trx) => {
-      await setRunState(trx, run, 'planning', report)
-      await setBlocked(trx, run, blockedIn)
+      await setRunState(trx, run, 'planning', {
+        ...report,
+        ...blockedIn,
+        configuration_change: change ?? null,
+      })
       await saveShown(trx, run, shown)
-      if (isDry) return finishRun(trx, run, { state: 'planned', counts })
-      if (undo !== null && end === 'done') await settleUndone(trx, undo.run)
+      if (isDry) return finishRun(trx, run, { state: 'planned', counts: report.counts })
+      if (undo !== null && end === 'done') await settleRun(trx, undo.run)
       await saveWrites?.(trx)
-      await setRunState(trx, run, 'planning', { lookFirst: await this.#lookFirst(trx, judged) })
+      await setRunState(trx, run, 'planning', { look_first: await this.#lookFirst(trx, judged) })
       await saveLedgerIn?.(trx)
       return saveStates(trx, this.#of, encoded)
     })
-    this.#counts = counts
+    this.#counts = report.counts
     if (!isDry) this.judged = judged
   }
 
@@ -232,12 +214,12 @@ export class Session implements RunStore, Disposable {
   async #storeBlocked(
     { blocked }: Judged,
     blocks: string,
-  ): Promise<{ readonly run: number; readonly digest: string } | undefined> {
+  ): Promise<Pick<RunRecord, 'blocked_in' | 'blocked_digest'> | undefined> {
     if (blocked.length === 0) return undefined
     const digest = createHash('sha256').update(blocked.digest).update(blocks).digest('base64url')
     const before = await blockedBefore(this.#deps.db, this.#run, digest)
     if (before === undefined) await storeBlocked(this.#fenced, blocked, blocked.length)
-    return { run: before ?? this.#run.run, digest }
+    return { blocked_in: before ?? this.#run.run, blocked_digest: digest }
   }
 
   /** Encoded before the transaction that saves it; `undefined` where there is nothing new. */
@@ -284,14 +266,17 @@ export class Session implements RunStore, Disposable {
 
   /** A store that is away for a moment interrupts no run: while the lease lasts, applying resumes where it was. */
   async apply(judged: Judged, signal: AbortSignal): Promise<Outcomes> {
-    const { db, onApply, isDead } = this.#deps
-    const { name: sync, queue, target } = this.#setup
-    const times = this.#times
+    const { db, log, times, onApply, isDead } = this.#deps
+    const { name: sync, queue, target, verification } = this.#setup
     if (judged.plan.length === 0) return this.outcomes(judged)
-    this.#clock.enter('apply')
+    this.#enter('apply')
     await this.#fenced.write((trx) => setRunState(trx, this.#run.run, 'applying'))
-    const verification = this.#verification()
-    const deps = { db, queue, fenced: this.#fenced, target, isDead, verification, times }
+    const onNotices: VerificationDeps['onNotices'] = (notices) => {
+      for (const notice of notices) this.#verified.set(JSON.stringify(notice), notice)
+    }
+    const runLog = log.child({ sync, run: this.#run.run })
+    const parts = { ...verification, onNotices, log: runLog }
+    const deps = { db, queue, fenced: this.#fenced, target, isDead, times, ...parts }
     onApply?.(sync)
     for (;;) {
       try {
@@ -302,15 +287,6 @@ export class Session implements RunStore, Disposable {
       }
       await sleep(times.daemon.storeAway, undefined, { signal })
     }
-  }
-
-  #verification(): VerificationParts {
-    const { name: sync, verification } = this.#setup
-    const log = this.#deps.log.child({ sync, run: this.#run.run })
-    const onNotices: VerificationParts['onNotices'] = (notices) => {
-      for (const notice of notices) this.#verified.set(JSON.stringify(notice), notice)
-    }
-    return { ...verification, onNotices, log }
   }
 
   async outcomes(judged: Judged): Promise<Outcomes> {
@@ -327,7 +303,7 @@ export class Session implements RunStore, Disposable {
   }
 
   async finish(judged: Judged, { ledger, states, isComplete, error }: LeftForNext): Promise<void> {
-    this.#clock.end()
+    this.#enter(undefined)
     const { run } = this.#run
     const incomplete = error === undefined ? await this.#incomplete(judged) : []
     const latest = await this.#loadLedger()
@@ -349,7 +325,7 @@ export class Session implements RunStore, Disposable {
 
   /** The digests of quarantined changes that were made after all, or that nobody wants any more. */
   async #unwantedQuarantine({ facts }: Judged): Promise<readonly string[]> {
-    const kept = await allQuarantined(this.#deps.db, this.#of)
+    const kept = await quarantined(this.#deps.db, this.#of, 'ever')
     if (kept.length === 0) return []
     const wanted = await inTurns(stillWanted(facts, kept))
     const planned = await inTurns(stillPlanned(facts.left, kept))
@@ -364,36 +340,4 @@ export class Session implements RunStore, Disposable {
   async fail(error: RunError): Promise<void> {
     await this.#fenced.write((trx) => finishRun(trx, this.#run.run, { state: 'failed', error }))
   }
-}
-
-/** Whether an operator has to decide: about changes, or about a fact. */
-function asksAnything({ facts, blocked }: Judged): boolean {
-  return Object.keys(blocked.asking).length > 0 || facts.blocks.some(({ asks }) => asks !== undefined)
-}
-
-/** With the operator who approved every key of a change. */
-function* approvedRows({ facts, plan }: Judged): Generator<RowOfChange, void> {
-  const { decisions, left } = facts
-  const isDecided = decisions.ledger.approvals.size > 0
-  for (const planned of plan) {
-    const keys = isDecided ? [...keysOfChange(left, planned.change)] : []
-    const isApproved = keys.length > 0 && keys.every((key) => decisions.isApproved(wholeOf(key)))
-    yield isApproved ? { planned, approvedBy: decisions.approvalOf(wholeOf(keys[0]!))!.by } : { planned }
-  }
-}
-
-function* madeKeys(
-  { facts, plan }: Judged,
-  isDone: (change: Change) => boolean,
-): Steps<Pick<Outcomes, 'done' | 'deleted'>> {
-  const done: Key[] = []
-  const deleted: Record<Kind, Set<string>> = { user: new Set(), group: new Set() }
-  const isDecided = facts.decisions.ledger.questions.size + facts.decisions.ledger.approvals.size > 0
-  yield* forEachInSteps(plan, ({ change }) => {
-    if (!isDone(change)) return
-    if (change.op === 'delete-user' || change.op === 'delete-group') deleted[kindOf(change.op)].add(change.id)
-    // A fill makes millions of keys, and nobody was asked about them.
-    if (isDecided) for (const key of keysOfChange(facts.left, change)) done.push(key)
-  })
-  return { done, deleted }
 }

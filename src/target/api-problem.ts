@@ -1,5 +1,4 @@
 import { type ApiError, type ApiErrorKind, isApiError } from '../api/client/api-error.ts'
-import type { AccessManagementClient } from '../api/client/client.ts'
 import { WEB_PAGE } from '../api/client/failure.ts'
 import { DirsyncdError, type ErrorCode } from '../base/errors.ts'
 
@@ -81,17 +80,4 @@ function remedyOfNetwork(place: ApiError['failure']['place']): string {
     case undefined:
       return 'Check baseUrl and whether the service is up.'
   }
-}
-
-export function directoryUnknown(
-  client: Pick<AccessManagementClient, 'baseUrl' | 'organizationId'>,
-  directoryId: number,
-  cause?: unknown,
-): DirsyncdError {
-  return new DirsyncdError(
-    'directory-unknown',
-    `Directory ${directoryId} does not exist in organization ${client.organizationId} at ${client.baseUrl}: ` +
-      'check directoryId, organizationId and baseUrl.',
-    { cause },
-  )
 }

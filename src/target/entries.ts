@@ -1,31 +1,28 @@
 import { ApiError, isApiError } from '../api/client/api-error.ts'
 import type { AccessManagementClient } from '../api/client/client.ts'
 import { failureOfWebPage } from '../api/client/failure.ts'
-import type { WriteOptions, Written } from '../api/client/methods.ts'
-import type { Shown } from '../core/plan/verification.ts'
+import type { ReadOptions, WriteOptions, Written } from '../api/client/methods.ts'
+import type { ExternalGroup, ExternalUser } from '../api/contract/resources.ts'
+import type { Create } from '../core/plan/batches.ts'
+import type { ChangeOf } from '../core/plan/change.ts'
+import type { Shown, VerifiedChange } from '../core/plan/verification.ts'
+import type { Kind } from '../core/entries/entry.ts'
 import { canonicalName, isSameEmail, sortedUnique } from '../core/entries/normalize.ts'
 
-/** `onRequest` counts the requests. */
-export interface RequestContext {
+/** Where to send requests, and how. A worker throws a 429 also of a lookup: it frees its slot instead of waiting. */
+export interface RequestContext extends ReadOptions {
   readonly client: AccessManagementClient
   readonly directoryId: number
   readonly signal: AbortSignal
-  readonly onRequest: () => void
 }
 
-export type User = Awaited<ReturnType<AccessManagementClient['getUser']>>
-export type Group = Awaited<ReturnType<AccessManagementClient['getGroup']>>
-
-export function shownUser({ external_id: id, email, name }: User): Shown {
+function shownUser({ external_id: id, email, name }: ExternalUser): Shown {
   return { id, email, name, members: [] }
 }
 
-export function shownGroup({ external_id: id, name, external_member_ids: members }: Group): Shown {
+function shownGroup({ external_id: id, name, external_member_ids: members }: ExternalGroup): Shown {
   return { id, email: null, name, members }
 }
-
-export type Confirm<Found> = NonNullable<WriteOptions<Found>['confirm']>
-export type Send<Found> = (confirm: Confirm<Found>) => Promise<Written<unknown, Found>>
 
 /** The service shows an entry with another id, because it takes the two ids for one. That entry must not be changed. */
 export class OtherEntry extends Error {
@@ -40,33 +37,25 @@ export class OtherEntry extends Error {
   }
 }
 
-export interface Identified {
-  readonly external_id?: string | null | undefined
-}
-
 /** An answer may show no id. */
-export function isEntryOf(id: string, { external_id: shown }: Identified): boolean {
+export function isEntryOf(id: string, { id: shown }: Shown): boolean {
   return shown === undefined || shown === null || shown === id
 }
 
 /** Throws `OtherEntry` where the entry has another id. */
-export function requireEntryOf<Found extends Identified>(id: string, found: Found): Found {
-  if (!isEntryOf(id, found)) throw new OtherEntry(id, found.external_id ?? '')
+export function requireEntryOf(id: string, found: Shown): Shown {
+  if (!isEntryOf(id, found)) throw new OtherEntry(id, found.id ?? '')
   return found
 }
 
-/** `undefined` on a 404; the user may have another id. Throws a 429: a worker frees its slot instead of waiting. */
-export async function findUser(context: RequestContext, id: string): Promise<User | undefined> {
-  return orMissing(context.client.getUser(paramsOf(context, id), lookupOptions(context)))
-}
-
-export async function findGroup(context: RequestContext, id: string): Promise<Group | undefined> {
-  return orMissing(context.client.getGroup(paramsOf(context, id), lookupOptions(context)))
-}
-
-export async function orMissing<T>(look: Promise<T>): Promise<T | undefined> {
+/** `undefined` on a 404; the entry may have another id. */
+export async function find(context: RequestContext, kind: Kind, id: string): Promise<Shown | undefined> {
+  const { client, signal, onRequest, whenLimited } = context
+  const params = paramsOf(context, id)
+  const options = { signal, onRequest, whenLimited }
   try {
-    return await look
+    if (kind === 'user') return shownUser(await client.getUser(params, options))
+    return shownGroup(await client.getGroup(params, options))
   } catch (error) {
     if (!isApiError(error, 'not-found')) throw error
     // A proxy's page does not show whether the entry exists.
@@ -75,61 +64,100 @@ export async function orMissing<T>(look: Promise<T>): Promise<T | undefined> {
   }
 }
 
-export function paramsOf(context: RequestContext, id: string): { directory_id: number; external_id: string } {
-  return { directory_id: context.directoryId, external_id: id }
-}
-
-function lookupOptions({ signal, onRequest }: RequestContext): {
-  signal: AbortSignal
-  onRequest: () => void
-  whenLimited: 'throw'
-} {
-  return { signal, onRequest, whenLimited: 'throw' }
-}
-
-export function writeOptions<Found>(
-  { signal, onRequest }: RequestContext,
-  confirm: Confirm<Found>,
-): WriteOptions<Found> {
-  return { signal, onRequest, confirm }
-}
-
-interface UserFields {
-  readonly email?: string
-  readonly name?: string
+function paramsOf({ directoryId }: RequestContext, id: string) {
+  return { directory_id: directoryId, external_id: id }
 }
 
 /** The wanted fields that differ from the user's, compared on canonical values. */
-export function missingFields(user: User, want: UserFields): UserFields {
+function missingFields(user: Shown, want: ChangeOf<'update-user'>['want']): ChangeOf<'update-user'>['want'] {
   const email = want.email !== undefined && !isSameEmail(want.email, user.email)
   const name = want.name !== undefined && canonicalName(want.name) !== canonicalName(user.name ?? '')
   return { ...(email && { email: want.email }), ...(name && { name: want.name }) }
 }
 
-export function hasValues(user: User, want: UserFields): boolean {
-  const { email, name } = missingFields(user, want)
-  return email === undefined && name === undefined
+/** Whether the service shows what the change wants. */
+export function isDone(change: VerifiedChange, shown: Shown): boolean {
+  switch (change.op) {
+    case 'create-user':
+    case 'update-user':
+      return Object.keys(missingFields(shown, change.want)).length === 0
+    case 'create-group':
+    case 'update-group':
+      return canonicalName(shown.name ?? '') === canonicalName(change.want.name)
+    case 'set-members': {
+      const have = sortedUnique(shown.members)
+      const want = sortedUnique(change.want)
+      return have.length === want.length && have.every((id, index) => id === want[index])
+    }
+  }
 }
 
-export function hasName(group: Group, name: string): boolean {
-  return canonicalName(group.name) === canonicalName(name)
+/** Sent once: after a lost answer, the service may have created any of the entries, or may still do so. */
+export async function sendCreates(
+  { client, directoryId, signal, onRequest }: RequestContext,
+  changes: readonly Create[],
+): Promise<{ readonly status: number | undefined; readonly shown: readonly Shown[] }> {
+  const params = { directory_id: directoryId }
+  const options = { signal, onRequest }
+  if (changes[0]?.op === 'create-group') {
+    const forms = (changes as readonly ChangeOf<'create-group'>[]).map(groupForm)
+    const { status, value = [] } = await client.createGroups(params, forms, options)
+    return { status, shown: value.map(shownGroup) }
+  }
+  const forms = (changes as readonly ChangeOf<'create-user'>[]).map(userForm)
+  const { status, value = [] } = await client.createUsers(params, forms, options)
+  return { status, shown: value.map(shownUser) }
 }
 
-export function hasMembers(group: Group, members: readonly string[]): boolean {
-  const have = sortedUnique(group.external_member_ids)
-  const want = sortedUnique(members)
-  return have.length === want.length && have.every((id, index) => id === want[index])
+function userForm({ id, want: { email, name, employeeId } }: ChangeOf<'create-user'>) {
+  return {
+    external_id: id,
+    ...(email !== undefined && { email }),
+    ...(name !== undefined && { name }),
+    ...(employeeId !== undefined && { employee_id: employeeId }),
+  }
 }
 
-export function sendUser(context: RequestContext, id: string, fields: UserFields): Send<User> {
-  return (confirm) => context.client.updateUser(paramsOf(context, id), fields, writeOptions(context, confirm))
+function groupForm({ id, want }: ChangeOf<'create-group'>) {
+  return { external_id: id, name: want.name }
 }
 
-export function sendGroup(
+type Confirm<Found> = WriteOptions<Found>['confirm']
+
+/** Sends the values of a change to an entry that exists, without those that `found` has already. */
+export function sendValues(
   context: RequestContext,
+  change: VerifiedChange,
+  found: Shown | undefined,
+  confirm: Confirm<Shown>,
+): Promise<Written<unknown, Shown>> {
+  const { client, signal, onRequest } = context
+  const params = paramsOf(context, change.id)
+  const options = { signal, onRequest, confirm }
+  switch (change.op) {
+    case 'create-user':
+    case 'update-user': {
+      const fields = found === undefined ? change.want : missingFields(found, change.want)
+      return client.updateUser(params, fields, options)
+    }
+    case 'create-group':
+    case 'update-group':
+      return client.updateGroup(params, change.want, options)
+    case 'set-members': {
+      const { name, want } = change
+      return client.updateGroup(params, { name, external_member_ids: [...want] }, options)
+    }
+  }
+}
+
+export function sendDelete(
+  context: RequestContext,
+  kind: Kind,
   id: string,
-  fields: { readonly name: string; readonly external_member_ids?: string[] },
-): Send<Group> {
-  return (confirm) =>
-    context.client.updateGroup(paramsOf(context, id), fields, writeOptions(context, confirm))
+  confirm: Confirm<true>,
+): Promise<Written<unknown, true>> {
+  const { client, signal, onRequest } = context
+  const params = paramsOf(context, id)
+  const options = { signal, onRequest, confirm }
+  return kind === 'user' ? client.deleteUser(params, options) : client.deleteGroup(params, options)
 }

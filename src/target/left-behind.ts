@@ -1,6 +1,7 @@
 import type { AccessManagementClient } from '../api/client/client.ts'
 import type { ListOptions, Page } from '../api/client/methods.ts'
 import { PAGE } from '../api/contract/endpoints.ts'
+import type { ExternalUser } from '../api/contract/resources.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import { digits } from '../base/wording.ts'
 
@@ -10,10 +11,9 @@ export interface LeftBehind {
   readonly id: string
 }
 
-/** A UUID follows. */
-export const TRIAL_ID = 'dirsyncd-check-'
-export const TRIAL_NAME = 'dirsyncd check, to be deleted'
-const IS_TRIAL = new RegExp(`^${TRIAL_ID}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+/** In an id, a UUID follows. */
+export const TRIAL = { id: 'dirsyncd-check-', name: 'dirsyncd check, to be deleted' }
+const IS_TRIAL = new RegExp(`^${TRIAL.id}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 /** The most pages of a list that are read: services list the oldest or the newest entries first. */
 const MOST_PAGES = 10
@@ -25,31 +25,24 @@ export async function findLeftBehind(
   signal: AbortSignal,
 ): Promise<readonly LeftBehind[]> {
   const params = { directory_id: directoryId }
-  const groups = await trialsOf((options) => client.listGroups(params, options), signal)
-  const users = await trialsOf((options) => client.listUsers(params, options), signal)
-  return [
-    ...groups.map((id) => ({ kind: 'group', id }) as const),
-    ...users.map((id) => ({ kind: 'user', id }) as const),
-  ]
-}
-
-interface Listed {
-  readonly external_id?: string | null | undefined
-  readonly name?: string | null | undefined
+  const groups = await trialsOf('group', (options) => client.listGroups(params, options), signal)
+  const users = await trialsOf('user', (options) => client.listUsers(params, options), signal)
+  return [...groups, ...users]
 }
 
 async function trialsOf(
-  list: (options: ListOptions) => Promise<Page<Listed>>,
+  kind: Kind,
+  list: (options: ListOptions) => Promise<Page<Pick<ExternalUser, 'external_id' | 'name'>>>,
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<readonly LeftBehind[]> {
   const found = new Set<string>()
   let page = 1
   for (let read = 1; ; read += 1) {
     const { items, total = 0, perPage = PAGE.max } = await list({ page, perPage: PAGE.max, signal })
     for (const { external_id: id, name } of items)
-      if (id && IS_TRIAL.test(id) && name === TRIAL_NAME) found.add(id)
+      if (id && IS_TRIAL.test(id) && name === TRIAL.name) found.add(id)
     const last = Math.ceil(total / perPage)
-    if (page >= last || read >= MOST_PAGES) return [...found]
+    if (page >= last || read >= MOST_PAGES) return [...found].map((id) => ({ kind, id }))
     page = page === 1 ? Math.max(2, last - MOST_PAGES + 2) : page + 1
   }
 }

@@ -4,8 +4,10 @@ import { ApiError, isApiError } from '../api/client/api-error.ts'
 import type { AccessManagementClient } from '../api/client/client.ts'
 import { failureOfWebPage } from '../api/client/failure.ts'
 import type { ReadOptions } from '../api/client/methods.ts'
+import type { ExternalGroup, ExternalUser } from '../api/contract/resources.ts'
 import { type AllPages, type ListPage, readAllPages } from '../api/client/pages.ts'
 import type { Key } from '../api/client/listing.ts'
+import { DirsyncdError } from '../base/errors.ts'
 import type { DirectoryGroup, Kind } from '../core/entries/entry.ts'
 import { idProblem } from '../core/entries/identity.ts'
 import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
@@ -14,9 +16,9 @@ import { sortedUniqueInSteps } from '../core/entries/sorting.ts'
 import { filterInSteps, forEachInSteps, forEachOfSizeInSteps, type Steps } from '../base/steps.ts'
 import { UserTable } from '../core/entries/user-table.ts'
 import { DirectoryUsers } from '../core/entries/users.ts'
-import type { Membership } from '../core/plan/policy.ts'
+import type { Membership } from '../core/diff/rules.ts'
 import { inTurns } from '../base/turns.ts'
-import { directoryUnknown, apiProblem } from './api-problem.ts'
+import { apiProblem } from './api-problem.ts'
 
 export interface ReadDirectoryOptions {
   readonly directoryId: number
@@ -25,9 +27,6 @@ export interface ReadDirectoryOptions {
   /** With `off`, members are not kept, because nothing compares them. */
   readonly membership: Membership
 }
-
-type ApiUser = Awaited<ReturnType<AccessManagementClient['listUsers']>>['items'][number]
-type ApiGroup = Awaited<ReturnType<AccessManagementClient['listGroups']>>['items'][number]
 
 /**
  * Reads the whole directory, or throws a `DirsyncdError`: `directory-unknown`, `directory-unreachable`,
@@ -64,7 +63,12 @@ export async function requireDirectory(
     if (!isApiError(error, 'not-found')) throw error
     // A proxy's page does not show whether the directory exists.
     if (error.isWebPage) throw new ApiError(error.destination, failureOfWebPage(404))
-    throw directoryUnknown(client, directoryId, error)
+    throw new DirsyncdError(
+      'directory-unknown',
+      `Directory ${directoryId} does not exist in organization ${client.organizationId} at ${client.baseUrl}: ` +
+        'check directoryId, organizationId and baseUrl.',
+      { cause: error },
+    )
   }
 }
 
@@ -73,13 +77,13 @@ async function readLists(
   { directoryId, readConcurrency: concurrency }: ReadDirectoryOptions,
   table: UserTable,
   signal: AbortSignal,
-): Promise<[AllPages<KeptUser>, AllPages<ApiGroup>]> {
+): Promise<[AllPages<KeptUser>, AllPages<ExternalGroup>]> {
   const failed = new AbortController()
   const both = AbortSignal.any([signal, failed.signal])
   const atOnce = pLimit(Math.max(1, concurrency))
   const params = { directory_id: directoryId }
-  const listUsers: ListPage<ApiUser> = (options) => atOnce(() => client.listUsers(params, options))
-  const listGroups: ListPage<ApiGroup> = (options) => atOnce(() => client.listGroups(params, options))
+  const listUsers: ListPage<ExternalUser> = (options) => atOnce(() => client.listUsers(params, options))
+  const listGroups: ListPage<ExternalGroup> = (options) => atOnce(() => client.listGroups(params, options))
   const reads = [
     readAllPages(listUsers, {
       key: (user) => user.id,
@@ -99,19 +103,19 @@ async function readLists(
 }
 
 /** The API description shows no numeric id of groups, but a service may send one. */
-function groupKey(group: ApiGroup): number | string {
+function groupKey(group: ExternalGroup): number | string {
   return typeof group['id'] === 'number' ? group['id'] : group.external_id
 }
 
 /** Without ids, only groups that are equal in everything count as one group that is listed twice. */
-function isSameGroup(one: ApiGroup, other: ApiGroup): boolean {
+function isSameGroup(one: ExternalGroup, other: ExternalGroup): boolean {
   return typeof one['id'] === 'number' || isDeepStrictEqual(one, other)
 }
 
 /** The row of the table; the user itself where its external id does not fit in a URL path. */
-type KeptUser = number | ApiUser
+type KeptUser = number | ExternalUser
 
-function keptUser(table: UserTable, user: ApiUser): KeptUser {
+function keptUser(table: UserTable, user: ExternalUser): KeptUser {
   const id = idOf(user)
   if (idProblem(id) !== undefined) return user
   return table.rowOf(id, user.email ?? undefined, user.name ?? undefined)
@@ -120,7 +124,7 @@ function keptUser(table: UserTable, user: ApiUser): KeptUser {
 function* snapshotOf(
   table: UserTable,
   users: AllPages<KeptUser>,
-  groups: AllPages<ApiGroup>,
+  groups: AllPages<ExternalGroup>,
   membership: Membership,
 ): Steps<DirectorySnapshot> {
   const notices: Notice[] = []
@@ -166,7 +170,7 @@ function* usersOf(
 }
 
 function* groupsOf(
-  { items, duplicates }: AllPages<ApiGroup>,
+  { items, duplicates }: AllPages<ExternalGroup>,
   membership: Membership,
   notices: Notice[],
 ): Steps<Map<string, DirectoryGroup>> {
@@ -187,11 +191,11 @@ function* groupsOf(
   return groups
 }
 
-function idOf(item: ApiUser | ApiGroup): string {
+function idOf(item: ExternalUser | ExternalGroup): string {
   return item.external_id ?? ''
 }
 
-function unaddressable(kind: Kind, item: ApiUser | ApiGroup): Notice {
+function unaddressable(kind: Kind, item: ExternalUser | ExternalGroup): Notice {
   const ownId = typeof item['id'] === 'number' ? item['id'] : null
   const params = { ownId, name: item.name ?? '', fault: idProblem(idOf(item)) ?? '' }
   return { kind, id: undefined, code: 'unaddressable', params }
@@ -203,11 +207,11 @@ function sharedId(kind: Kind, id: string, ownIds: readonly unknown[]): Notice {
   return { kind, id, code: 'shared-id', params: { ownIds: ids } }
 }
 
-function sizeOf({ external_member_ids: members }: ApiGroup): number {
+function sizeOf({ external_member_ids: members }: ExternalGroup): number {
   return members.length
 }
 
-function* groupOf(id: string, group: ApiGroup, membership: Membership): Steps<DirectoryGroup> {
+function* groupOf(id: string, group: ExternalGroup, membership: Membership): Steps<DirectoryGroup> {
   const members = membership === 'off' ? [] : yield* sortedUniqueInSteps(group.external_member_ids)
   return { id, name: group.name, members }
 }

@@ -3,10 +3,9 @@ import type { AccessManagementClient } from '../api/client/client.ts'
 import { DirsyncdError, sentence } from '../base/errors.ts'
 import type { Change } from '../core/plan/change.ts'
 import type { Outcome } from '../core/plan/outcome.ts'
-import { applyChange, type HowToApply } from './apply-change.ts'
+import { applyChange, type HowToApply, type TargetDirectory } from './apply-change.ts'
 import { OtherEntry } from './entries.ts'
 import { CHECK_PROXY, apiProblem } from './api-problem.ts'
-import type { TargetDirectory } from './idempotent.ts'
 
 /** Also where the service names no time, or zero: it would be asked again hundreds of times. */
 const SHORTEST_PAUSE_MS = 1_000
@@ -23,8 +22,7 @@ export async function tryChange(
   signal: AbortSignal,
 ): Promise<Outcome> {
   try {
-    const { outcome, ...answer } = await applyChange(client, target, change, options, signal)
-    return { result: outcome, ...answer }
+    return await applyChange(client, target, change, options, signal)
   } catch (error) {
     return outcomeOf(error)
   }

@@ -7,8 +7,8 @@ import type { Kind } from '../core/entries/entry.ts'
 import type { Change } from '../core/plan/change.ts'
 import { apiProblem } from './api-problem.ts'
 import { applyChange } from './apply-change.ts'
-import { findGroup, findUser, isEntryOf } from './entries.ts'
-import { type LeftBehind, TRIAL_ID, TRIAL_NAME } from './left-behind.ts'
+import { find, isEntryOf } from './entries.ts'
+import { type LeftBehind, TRIAL } from './left-behind.ts'
 
 interface Tried<Found> {
   /** `undefined` where the trial failed. */
@@ -49,7 +49,7 @@ export function tryMembers(
   const doing = 'Making the user and the group ID, writing the one into the other, and deleting both …'
   return tryOut(where, doing, async ({ id, make, apply }) => {
     await make('group')
-    const refused = await refusalOf(apply({ op: 'set-members', id, name: TRIAL_NAME, have: [], want: [id] }))
+    const refused = await refusalOf(apply({ op: 'set-members', id, name: TRIAL.name, have: [], want: [id] }))
     if (refused !== undefined) return { isShown: false, why: refused }
     const group = await client.getGroup({ directory_id: directoryId, external_id: id }, { signal })
     return { isShown: group.external_member_ids.includes(id) }
@@ -63,12 +63,8 @@ export function tryDomains(where: TryingOut, domains: readonly string[]): Promis
     const taken: string[] = []
     for (const domain of domains) {
       const email = `${id.slice(0, LONGEST_NAME)}@${domain}`
-      const change = {
-        op: 'update-user',
-        id,
-        have: { email: null, name: TRIAL_NAME },
-        want: { email },
-      } as const
+      const have = { email: null, name: TRIAL.name }
+      const change = { op: 'update-user', id, have, want: { email } } as const
       if ((await refusalOf(apply(change))) === undefined) taken.push(domain)
     }
     return taken
@@ -90,7 +86,7 @@ async function tryOut<Found>(
   work: (trial: Trial) => Promise<Found>,
 ): Promise<Tried<Found>> {
   const { client, directoryId, signal, say } = where
-  const id = `${TRIAL_ID}${randomUUID()}`
+  const id = `${TRIAL.id}${randomUUID()}`
   say(doing.replace('ID', id))
   const made: Made = new Map()
   const applyUntil = (until: AbortSignal) => (change: Change) =>
@@ -100,7 +96,15 @@ async function tryOut<Found>(
   const applyPatiently = applyUntil(abortedAfter(signal, MAKING_MS))
   const make = async (kind: Kind) => {
     signal.throwIfAborted()
-    await noting(made, kind, applyPatiently({ op: `create-${kind}`, id, want: { name: TRIAL_NAME } }))
+    try {
+      await applyPatiently({ op: `create-${kind}`, id, want: { name: TRIAL.name } })
+      made.set(kind, 'sure')
+    } catch (error) {
+      // Requests other than the first come only where the service shows the entry, or may.
+      if (isApiError(error) && (error.maybeDone || error.destination.method !== 'POST'))
+        made.set(kind, { because: doubtOf(error) })
+      throw error
+    }
   }
   const ending = abortedAfter(signal, ENDING_MS)
   let found: Found | undefined
@@ -122,18 +126,6 @@ async function tryOut<Found>(
 
 /** Created for certain, or possibly, with the reason for the doubt. */
 type Made = Map<Kind, 'sure' | { readonly because: string }>
-
-async function noting(made: Made, kind: Kind, creation: Promise<unknown>): Promise<void> {
-  try {
-    await creation
-    made.set(kind, 'sure')
-  } catch (error) {
-    // Requests other than the first come only where the service shows the entry, or may.
-    if (isApiError(error) && (error.maybeDone || error.destination.method !== 'POST'))
-      made.set(kind, { because: doubtOf(error) })
-    throw error
-  }
-}
 
 function doubtOf({ kind, destination: { method }, isWebPage, status }: ApiError): string {
   if (kind === 'aborted') return 'the request to make it had no answer in time'
@@ -220,8 +212,7 @@ async function isShown(
   kind: Kind,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const context = { client, directoryId, signal, onRequest: () => {} }
-  const shown = await (kind === 'user' ? findUser(context, id) : findGroup(context, id))
+  const shown = await find({ client, directoryId, signal, whenLimited: 'throw' }, kind, id)
   return shown !== undefined && isEntryOf(id, shown)
 }
 
@@ -234,8 +225,8 @@ async function deleteOne(deleting: Deleting, kind: Kind): Promise<string | undef
   ])
   try {
     const deletion = deletionOf(kind, id)
-    const { outcome } = await applyChange(client, { directoryId }, deletion, { check: false }, limited)
-    if (outcome !== 'applied') return undefined
+    const { result } = await applyChange(client, { directoryId }, deletion, { check: false }, limited)
+    if (result !== 'applied') return undefined
   } catch (error) {
     return `The ${kind} ${id} could not be deleted: ${reasonOf(error)} Delete it in the service.`
   }
@@ -249,8 +240,8 @@ async function deleteOne(deleting: Deleting, kind: Kind): Promise<string | undef
 
 function deletionOf(kind: Kind, id: string): Change {
   return kind === 'user'
-    ? { op: 'delete-user', id, have: { email: null, name: TRIAL_NAME, groups: [] }, why: 'gone' }
-    : { op: 'delete-group', id, have: { name: TRIAL_NAME, members: [] }, why: 'gone' }
+    ? { op: 'delete-user', id, have: { email: null, name: TRIAL.name, groups: [] }, why: 'gone' }
+    : { op: 'delete-group', id, have: { name: TRIAL.name, members: [] }, why: 'gone' }
 }
 
 /** Aborted so many milliseconds after the other signal, or after now where that was aborted before. */

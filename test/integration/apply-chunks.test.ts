@@ -1,18 +1,18 @@
 import { type Kysely, sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { applyChunk } from '../../src/sync/apply/chunk.ts'
-import type { VerificationParts } from '../../src/sync/apply/verification.ts'
+import type { VerificationDeps } from '../../src/sync/apply/verification.ts'
 import { type Chunk, claim, closeChunksOfEndedRuns, openChunks, reclaim } from '../../src/sync/apply/claim.ts'
-import { applyRun } from '../../src/sync/apply/apply-loop.ts'
-import { Dispatcher } from '../../src/sync/apply/dispatcher.ts'
+import { applyRun, Dispatcher } from '../../src/sync/apply/apply-loop.ts'
 import { Freshness } from '../../src/sync/apply/freshness.ts'
 import { changesQueueName, type Ticket } from '../../src/sync/apply/job.ts'
 import { notTried, FailureCounters } from '../../src/sync/apply/judge.ts'
-import { type Findings, flush, noFindings, Reclaimed, type Settled } from '../../src/sync/apply/outcomes.ts'
+import { type Findings, flush, Reclaimed, type Settled } from '../../src/sync/apply/outcomes.ts'
 import { RunInProcess } from '../../src/sync/apply/run-in-process.ts'
-import type { ApplyChange, CreateBatch, Senders } from '../../src/sync/apply/senders.ts'
+import type { Senders } from '../../src/sync/apply/senders.ts'
 import { Throttle } from '../../src/sync/apply/throttle.ts'
 import { enterStage, markFirst } from '../../src/sync/apply/stage.ts'
+import { TIMES } from '../../src/queue/times.ts'
 import { firstSent, lastVerdict, storeVerdict } from '../../src/store/verifications.ts'
 import { pauseFor, pauseOf } from '../../src/store/pause.ts'
 import { ChangeWorker } from '../../src/sync/apply/worker.ts'
@@ -98,14 +98,15 @@ async function begin(changes: readonly PlannedChange[], approved: string[] = [])
   return fenced
 }
 
-function claimerOf(worker = 'a worker') {
-  return { worker, target, leaseMs: QUICK.lease.expiry, onOtherTarget: () => undefined }
-}
-
 interface Claiming {
   readonly most?: number
   readonly phase?: Phase
   readonly worker?: string
+}
+
+async function claimNext(fenced: FencedRun, most: number, worker = 'a worker'): Promise<Chunk | undefined> {
+  const chunk = await claim(fenced, { most }, { worker, target, leaseMs: QUICK.lease.expiry })
+  return chunk === 'other-target' ? undefined : chunk
 }
 
 /** Claims from the beginning of a stage. */
@@ -114,7 +115,7 @@ async function claimOf(
   { most = 100, phase = 'users', worker }: Claiming = {},
 ): Promise<Chunk | undefined> {
   await enter(fenced, phase)
-  return claim(fenced, { most }, claimerOf(worker))
+  return claimNext(fenced, most, worker)
 }
 
 function enter(fenced: FencedRun, phase: Phase): Promise<number> {
@@ -124,16 +125,15 @@ function enter(fenced: FencedRun, phase: Phase): Promise<number> {
 const numbers = (chunk: Chunk | undefined) => chunk?.changes.map(({ number }) => number)
 
 /** The end of a chunk of which each change has this state. */
-function endOf({ id, changes }: Chunk, state: Settled['state'], findings: Partial<Findings> = {}) {
+function endOf({ id, changes }: Chunk, state: Settled['state'], findings: Findings = {}) {
   return {
     chunk: id,
     worker: 'a worker',
     retry: false,
     settled: changes.map((change) => ({ ...notTried(change), attempts: change.attempts, state })),
-    findings: { ...noFindings(), ...findings },
+    findings,
     isLast: true,
-    outagePause: { firstMs: 1000, lastMs: 60_000 },
-    longestPauseMs: 900_000,
+    times: { ...TIMES, outage: { ...TIMES.outage, firstProbe: 1000 } },
   }
 }
 
@@ -145,12 +145,13 @@ async function states({ run }: FencedRun) {
 }
 
 async function journal({ run }: FencedRun) {
-  const query = db.selectFrom('dirsyncd.journal').select(['entry_id', 'outcome']).where('run', '=', run)
-  return (await query.orderBy('number').execute()).map((row) => `${row.entry_id} ${row.outcome}`)
+  const { rows } = await sql<{ entry: string; outcome: string }>`SELECT entry_id AS entry, outcome
+    FROM dirsyncd.journal WHERE run = ${run} ORDER BY number`.execute(db)
+  return rows.map(({ entry, outcome }) => `${entry} ${outcome}`)
 }
 
 /** Sends every change alone. */
-function sendersOf(applyChange: ApplyChange): Senders {
+function sendersOf(applyChange: Senders['applyChange']): Senders {
   return { applyChange, createBatch: refuseBatches, batchSize: 1 }
 }
 
@@ -162,7 +163,7 @@ function refuseBatches(): never {
 function send(
   fenced: FencedRun,
   chunk: Chunk,
-  senders: ApplyChange | Senders,
+  senders: Senders | Senders['applyChange'],
   { freshness = new Freshness(60_000), throttle = new Throttle(1), counters = new FailureCounters() } = {},
 ) {
   return applyChunk({
@@ -185,7 +186,7 @@ function send(
 }
 
 /** For runs of which nothing is read back. */
-const NO_VERIFICATION: VerificationParts = {
+const NO_VERIFICATION: Pick<VerificationDeps, 'lookBack' | 'inBatches' | 'onNotices' | 'log'> = {
   lookBack: async () => {
     throw new Error('nothing is to be read back')
   },
@@ -285,7 +286,7 @@ describe('a claim', () => {
       await held.promise
     })
     await locked.promise
-    const claiming = claim(fenced, { most: 100 }, claimerOf())
+    const claiming = claimNext(fenced, 100)
     await expect.poll(waitingForLocks).toBe(1)
     await sql`UPDATE dirsyncd.leases SET epoch = epoch + 1, renewed_at = now() WHERE sync = ${sync}`.execute(
       db,
@@ -380,7 +381,7 @@ describe('tickets', () => {
   test('take the changes in their order, and those that were given back after the others', async () => {
     const fenced = await begin(['a', 'b', 'c'].map(create))
     const { dispatcher } = await dispatcherOf(fenced)
-    const take = (most: number) => claim(fenced, { most }, claimerOf())
+    const take = (most: number) => claimNext(fenced, most)
     const first = (await take(1))!
     await flush(fenced, endOf(first, 'pending'))
     expect(numbers(await take(2))).toEqual([2, 3])
@@ -408,7 +409,7 @@ test('nothing more is sent of any chunk in flight once the service asked for a p
   const chunks = [(await claimOf(fenced, { most: 3 }))!, (await claimOf(fenced))!]
   const throttle = new Throttle(2)
   const sent: string[] = []
-  const limited: ApplyChange = async ({ id }) => {
+  const limited: Senders['applyChange'] = async ({ id }) => {
     sent.push(id)
     return { result: 'rate-limited', retryAfterMs: 60_000 }
   }
@@ -617,7 +618,7 @@ describe('when the store does not answer', () => {
       async ({ id }, { beforeRequest }) => {
         sent.push(id)
         asked.wall -= 60_000
-        beforeRequest()
+        beforeRequest?.()
         return APPLIED
       },
       { freshness },
@@ -645,7 +646,7 @@ test('a run that a worker stopped ends when nothing of it is under way any more'
   const chunk = (await claimOf(fenced))!
   await fenced.write((trx) => stopRun(trx, fenced.run, 'token-refused', 'the token is refused'))
   const queue = opened.backend.createQueue<Ticket>(changesQueueName(sync))
-  const deps = { db, queue, fenced, target, isDead: () => false, verification: NO_VERIFICATION, times: QUICK }
+  const deps = { db, queue, fenced, target, isDead: () => false, ...NO_VERIFICATION, times: QUICK }
   const journaled = applyRun(deps, new AbortController().signal).catch(async () => journal(fenced))
   await Promise.race([journaled, new Promise((done) => setTimeout(done, 200))])
   await flush(fenced, endOf(chunk, 'applied'))
@@ -671,7 +672,7 @@ test('an error of writing outcomes stops the run with it', async () => {
   stack.defer(() => worker.close())
   const queue = opened.backend.createQueue<Ticket>(changesQueueName(sync))
   const times = { ...QUICK, fence: { ...QUICK.fence, settle: 100 } }
-  const deps = { db, queue, fenced, target, isDead: () => false, verification: NO_VERIFICATION, times }
+  const deps = { db, queue, fenced, target, isDead: () => false, ...NO_VERIFICATION, times }
   await expect(applyRun(deps, new AbortController().signal)).rejects.toMatchObject({
     code: 'internal',
     message: expect.stringContaining('no_299'),
@@ -702,7 +703,7 @@ test('a worker sends nothing of a plan that was made for another directory, and 
   }
   await startWorker('older configuration', 'https://access.example.com/directories/999')
   const queue = opened.backend.createQueue<Ticket>(changesQueueName(sync))
-  const deps = { db, queue, fenced, target, isDead: () => false, verification: NO_VERIFICATION, times: QUICK }
+  const deps = { db, queue, fenced, target, isDead: () => false, ...NO_VERIFICATION, times: QUICK }
   const drained = applyRun(deps, new AbortController().signal)
   await expect.poll(() => lines.length).toBe(1)
   expect(JSON.parse(lines[0]!)).toMatchObject({ level: 'warn', run: fenced.run, sync })
@@ -729,7 +730,7 @@ function shared(ids: readonly string[], outcome: Outcome | undefined): SharedOut
 }
 
 /** Batches end as `settle` says; what goes alone is applied. */
-function batchesTo(settle: CreateBatch, batchSize = 4) {
+function batchesTo(settle: Senders['createBatch'], batchSize = 4) {
   const sent: string[] = []
   const note = (ids: readonly string[], check: boolean) => {
     sent.push(ids.join(' ') + (check ? ', looked up' : ''))

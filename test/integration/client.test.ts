@@ -207,13 +207,13 @@ test('changes make the directory what they say, and again change nothing', async
     ]
     for (const change of changes) {
       expect(await applyChange(client, READ, change, { check: false }, never)).toMatchObject({
-        outcome: 'applied',
+        result: 'applied',
       })
     }
     const before = service.requests().length
     for (const change of changes.slice(4)) {
       expect(await applyChange(client, READ, change, { check: true }, never)).toMatchObject({
-        outcome: 'found',
+        result: 'found',
       })
     }
     expect(

@@ -14,9 +14,7 @@ import {
   test,
   vi,
 } from 'vitest'
-import type { Lease } from '../../src/store/lease.ts'
-import { freeDeadLeases } from '../../src/store/lease.ts'
-import { findHeld, takeRow } from '../../src/store/lease-rows.ts'
+import { findHeld, freeDeadLeases, type Lease, takeRow } from '../../src/store/lease.ts'
 import { openStore, type Store } from '../../src/store/open.ts'
 import { allBackends, backendNamed, type OpenBackend } from '../support/backends.ts'
 import { createDatabase, STORE_TEMPLATE } from '../support/databases.ts'

@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
-import type { Lease, LeaseTimes } from '../../src/store/lease.ts'
-import { findHeld } from '../../src/store/lease-rows.ts'
+import { findHeld, type Lease, type LeaseTimes } from '../../src/store/lease.ts'
 import type { Store } from '../../src/store/open.ts'
 import { eventually } from '../support/eventually.ts'
 

@@ -169,8 +169,64 @@ describe('a rejection', () => {
     const again = await harness.sync()
     await harness.approve(again.run, { code: 'max-deletes-users' })
     expect(await there()).toBe('af')
-    await harness.approve(held.run, { only: ['deletes'] })
+    // A command that is repeated overrules no rejection.
+    const parts: readonly Partial<DecisionRequest>[] = [
+      { only: ['deletes'] },
+      { code: 'max-deletes-users' },
+      { isAll: true },
+    ]
+    for (const part of parts)
+      await expect(harness.control.approve({ run: held.run, by: 'eve', ...part })).rejects.toThrow(
+        'approved by --id, or all of it with --code rejected',
+      )
+    await harness.sync()
+    expect(await there()).toBe('af')
+    await harness.approve(held.run, { code: 'rejected' })
     expect(await there()).toBe('f')
+  })
+
+  test('of what a run made, or of what is not wanted any more, is refused', async () => {
+    fire('a', 'b', 'c')
+    const held = await harness.sync()
+    await harness.approve(held.run, { ids: ['a'] })
+    hire('b')
+    await harness.sync()
+    for (const ids of [['a'], ['b']])
+      await expect(reject(held.run, { ids })).rejects.toThrow(`shows no such change of "${ids[0]}"`)
+    await expect(reject(held.run, { only: ['deletes'] })).resolves.toMatchObject({ decision: { keys: 1 } })
+  })
+
+  test('ends the run that makes what was approved, and what is not sent yet is not sent', async () => {
+    const many = Array.from({ length: 30 }, (_, index) => `z${index}`)
+    hire(...many)
+    await harness.sync()
+    fire(...many)
+    const held = await harness.sync()
+    const heartbeats = async () =>
+      (await bed.db.selectFrom('dirsyncd.chunks').select('heartbeats').execute()).reduce(
+        (sum, chunk) => sum + chunk.heartbeats,
+        0,
+      )
+    let known: Promise<void> | undefined
+    const rejectAndWait = async () => {
+      await reject(held.run, { only: ['deletes'] })
+      const before = await heartbeats()
+      await expect.poll(heartbeats, { timeout: 20_000 }).toBeGreaterThan(before + 1)
+    }
+    let deletes = 0
+    bed.proxy.intercept = async ({ method }) => {
+      if (method !== 'DELETE') return undefined
+      deletes += 1
+      await (known ??= rejectAndWait())
+      return { status: 503, answer: { title: 'Service Unavailable' } }
+    }
+    const left = await there()
+    expect(await harness.approve(held.run)).toMatchObject({ state: 'failed', error_code: 'rejected' })
+    // Those in flight, each once: the client would send them again.
+    expect(deletes).toBeLessThanOrEqual(4)
+    bed.proxy.intercept = () => undefined
+    expect(await harness.sync()).toMatchObject({ state: 'done', counts: { planned: {} } })
+    expect(await there()).toBe(left)
   })
 
   test('is not lifted by a plain approval of another operator who comes later', async () => {
@@ -258,13 +314,13 @@ describe('an approval', () => {
     const kept = await harness.sync()
     expect([kept.state, await there()]).toEqual(['done', 'abcdef'])
     failAfterTwo()
-    await harness.approve(held.run, { only: ['deletes'] })
+    await harness.approve(held.run, { code: 'rejected' })
     bed.proxy.intercept = () => undefined
     expect(await there()).toHaveLength(4)
     await reject(held.run, { only: ['deletes'] })
     await harness.sync()
     expect(await there()).toHaveLength(4)
-    await harness.approve(held.run, { only: ['deletes'] })
+    await harness.approve(held.run, { code: 'rejected' })
     expect(await there()).toBe('def')
   })
 
@@ -379,7 +435,7 @@ describe('an approval of a part', () => {
     const askFor = (run: number, more: Partial<DecisionRequest>) =>
       harness.control.approve({ run, by: 'ana', ...more })
     await expect(askFor(held.run, { only: ['creates'] })).rejects.toThrow(
-      `Run ${held.run} shows no creates to decide about; its reasons are max-deletes-users.`,
+      `Run ${held.run} has no creates left to decide about.`,
     )
     await expect(askFor(held.run, { code: 'first-contact' })).rejects.toThrow('nothing called first-contact')
     await expect(askFor(held.run, { ids: ['a', 'typo', ' b'] })).rejects.toThrow(

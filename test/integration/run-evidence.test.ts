@@ -3,7 +3,7 @@ import { absentFor, changeStates } from '../support/check-states.ts'
 import { blockText } from '../../src/ui/messages/blocks.ts'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { ServerEvidence } from '../../src/core/entries/evidence.ts'
+import type { ServerEvidence } from '../../src/core/entries/position.ts'
 import { forEachInSteps } from '../../src/base/steps.ts'
 import type { Sighting } from '../../src/core/entries/recheck.ts'
 import type { Places, SourceSnapshot } from '../../src/core/entries/snapshot.ts'
@@ -509,7 +509,7 @@ describe('reasons of opposite danger in one run', () => {
     expect((await seen()).users).toEqual(everybody.toSorted())
     await harness.approve(held.run, { code: 'recently-deleted' })
     expect((await seen()).users).toEqual(['o1', ...everybody].toSorted())
-    await harness.approve(held.run, { only: ['deletes'] })
+    await harness.approve(held.run, { code: 'rejected' })
     expect((await seen()).users).toEqual(['o1', 'o2', 'o3'])
   })
 })
@@ -538,7 +538,7 @@ test('a command that only plans leaves an interrupted run alone, and the next sy
   const [left] = await listRuns(bed.db, { sync: bed.sync, limit: 1 })
   const { run: number, epoch, target: its } = (await findRun(bed.db, left?.run ?? 0))!
   const fenced = new FencedRun(bed.db, { run: number, epoch: Number(epoch) })
-  const claimer = { worker: 'a worker', target: its, leaseMs: 60_000, onOtherTarget: () => undefined }
+  const claimer = { worker: 'a worker', target: its, leaseMs: 60_000 }
   expect(await claim(fenced, { most: 2 }, claimer)).toBeUndefined()
   const harness = await start()
   const plan = await harness.control.requestRun({ sync: bed.sync, mode: 'plan' })

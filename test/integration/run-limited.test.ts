@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { enqueueTickets, type Ticket } from '../../src/sync/apply/job.ts'
+import type { Ticket } from '../../src/sync/apply/job.ts'
 import { ReadPause } from '../../src/sync/apply/read-pause.ts'
 import { createLocalControl } from '../../src/operations/local.ts'
 import { silentLog } from '../../src/base/log/log.ts'
@@ -77,7 +77,7 @@ describe('a service that answers 429 and asks for a pause of a day', () => {
     await other.startWorker()
     const { epoch } = await other.getRun(run)
     const queue = bed.opened.backend.createQueue<Ticket>(`changes-${sync}`)
-    await enqueueTickets(queue, { run, epoch: epoch!, most: 4 }, 1)
+    await queue.add('ticket', { run, epoch: epoch!, most: 4 })
     await eventually(async () => expect(await queue.getJobCountByTypes('waiting', 'active')).toBe(0))
     const looks = outlastOutage()
     // A turn of the run looks twice at most.

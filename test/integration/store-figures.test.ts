@@ -126,7 +126,7 @@ test('what an operator rejected is told at once, and by each later run', async (
     newRejection: null,
     planned: { state: 'done', counts },
   })
-  await harness.approve(run, { isAll: undefined, code: 'max-deletes-users' })
+  await harness.approve(run, { isAll: undefined, code: 'rejected' })
   expect(await figures()).toMatchObject({ asking: null, planned: { counts: { rejected: {} } } })
 })
 
@@ -286,7 +286,8 @@ test('a sync is not late while it asks, nor soon after a decision, and never loo
     request: vi.fn<() => Promise<number>>().mockResolvedValue(0),
   }
   for (const does of ['reject', 'approve'] as const) {
-    await decide(decided, does, { run, by: 'ana', code: 'max-deletes-users' })
+    const code = does === 'reject' ? 'max-deletes-users' : 'rejected'
+    await decide(decided, does, { run, by: 'ana', code })
     // Until the run that an approval starts.
     expect([await whyNot(600), await stateInOverview()]).toEqual([undefined, 'rejected'])
     await sql`UPDATE dirsyncd.decisions SET decided_at = now() - interval '40 min' WHERE run = ${run}`.execute(

@@ -41,7 +41,8 @@ async function save(db: Db, ledger: Ledger, folded: number): Promise<void> {
 }
 
 async function openIn(db: Db): Promise<number | undefined> {
-  return (await db.selectFrom('dirsyncd.ledgers').select('open').executeTakeFirst())?.open
+  const { rows } = await sql<{ open: number }>`SELECT open FROM dirsyncd.ledgers`.execute(db)
+  return rows[0]?.open
 }
 
 const leave = (id: string): Key => ['user', id, 'leave']
@@ -95,7 +96,11 @@ test('a plan that is held again each 15 minutes is stored once', async () => {
     await saveShown(db, await newRun(), await packShown(shownAs('max-deletes-users', ['a'], [create])))
   const { rows } = await sql`SELECT digest FROM dirsyncd.key_sets`.execute(db)
   expect(rows).toHaveLength(1)
-  expect(await shownIn(db, 3)).toEqual({ ...shownAs('max-deletes-users', ['a']), waiting: [create] })
+  expect(await shownIn(db, 3)).toEqual({
+    ...shownAs('max-deletes-users', ['a']),
+    waiting: [create],
+    isDry: false,
+  })
 })
 
 test('states of checks come back as they were, those of the configuration for each directory', async () => {

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 import { EMPTY_LEDGER } from '../../src/core/decisions.ts'
-import { deleteOf, keyText } from '../../src/core/keys.ts'
+import { keyText } from '../../src/core/keys.ts'
 import { createLocalControl } from '../../src/operations/local.ts'
 import type { Op } from '../../src/core/plan/change.ts'
 import { deletedLastDay } from '../../src/store/journal.ts'
@@ -39,7 +39,7 @@ function ask(target = TARGET): Promise<number> {
 async function asking(questions: Readonly<Record<string, string>>): Promise<number> {
   const run = await ask()
   const codes = new Map(
-    Object.entries(questions).map(([id, code]) => [keyText(deleteOf('group', id)), new Set([code])]),
+    Object.entries(questions).map(([id, code]) => [keyText(['group', id, 'delete']), new Set([code])]),
   )
   const of = { sync, target: TARGET, origin: 'sync' }
   await db.transaction().execute(async (trx) => {
@@ -66,7 +66,7 @@ test('a change that the API refused is tried again a day later', async () => {
       db,
     )
   }
-  expect(await quarantined(db, sync, TARGET)).toEqual([
+  expect(await quarantined(db, { sync, target: TARGET })).toEqual([
     { digest: 'fresh', op: 'create-user', id: 'u', code: 'quarantine', params: { answer: 'refused' } },
   ])
 })
@@ -76,19 +76,19 @@ test('the deletes of the last day are counted, but for those that an operator ap
   async function journal(
     op: Op,
     removes: number,
-    more: { approved?: boolean; hours?: number; target?: string; outcome?: string; print?: string } = {},
+    more: { approvedBy?: string; hours?: number; target?: string; outcome?: string; print?: string } = {},
   ) {
-    const { approved = false, hours = 1, target = TARGET, outcome = 'applied', print = 'f' } = more
+    const { approvedBy = null, hours = 1, target = TARGET, outcome = 'applied', print = 'f' } = more
     await sql`INSERT INTO dirsyncd.journal
-      (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, removes, outcome, approved, intent_at)
+      (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, removes, outcome, approved_by, intent_at)
       VALUES (${usual}, 1, ${sync}, ${target}, ${op}, 'u1', ${print}, 1, 'w', ${removes}, ${outcome},
-        ${approved}, now() - make_interval(hours => ${hours}))`.execute(db)
+        ${approvedBy}, now() - make_interval(hours => ${hours}))`.execute(db)
   }
   await journal('delete-user', 1)
   await journal('delete-user', 1, { hours: 23 })
   await journal('delete-group', 1)
   await journal('delete-user', 1, { hours: 25 })
-  await journal('delete-user', 1, { approved: true })
+  await journal('delete-user', 1, { approvedBy: 'ada' })
   await journal('delete-user', 1, { outcome: 'found' })
   await journal('delete-user', 1, { target: 'https://elsewhere.example' })
   await journal('delete-user', 1, { outcome: 'already' })

@@ -6,8 +6,6 @@ import {
   claimDelivery,
   forgetNotifications,
   lookAndStore,
-  type Outcome,
-  type Seen,
   settleDelivery,
   waitingDeliveries,
 } from '../../src/store/notifications.ts'
@@ -18,7 +16,9 @@ const bed = useTestStore()
 const MINUTE = 60_000
 
 /** Tells once that something goes on, as `evaluate` does. */
-async function once(_trx: unknown, { conditions, now }: Seen): Promise<Outcome> {
+type Evaluate = Parameters<typeof lookAndStore>[3]
+
+async function once(_trx: unknown, { conditions, now }: Parameters<Evaluate>[1]): ReturnType<Evaluate> {
   const condition = { sync: bed.sync, event: 'asking', since: now, amount: 4, toldAt: now, endsAt: now }
   return {
     conditions: [condition],

@@ -5,9 +5,10 @@ import { deletedIdsLastDay } from '../../src/store/journal.ts'
 import { countChanges as countShown } from '../../src/store/change-list.ts'
 import { countNotices, storeAllNotices, storeBlocked, storePlan } from '../../src/store/plans.ts'
 import { prune, type Retention } from '../../src/store/retention.ts'
-import { addRun, findRun, finishRun, listRuns, setBlocked } from '../../src/store/runs.ts'
+import type { RunState } from '../../src/store/run-types.ts'
+import { addRun, findRun, finishRun, listRuns, setRunState } from '../../src/store/runs.ts'
 import type { Store } from '../../src/store/open.ts'
-import type { RunsTable, Tables } from '../../src/store/tables.ts'
+import type { Tables } from '../../src/store/tables.ts'
 import { beginFenced } from '../support/fenced.ts'
 import { TARGET, useTestStore } from '../support/test-store.ts'
 
@@ -27,7 +28,7 @@ interface NewRun {
   readonly of?: string
   /** How long ago it was asked for and ended. */
   readonly days?: number
-  readonly state?: RunsTable['state']
+  readonly state?: RunState
   readonly changes?: number
   readonly blocked?: number
 }
@@ -60,7 +61,9 @@ async function ended({
   if (blocked > 0) {
     const blockedRows = rows.slice(changes).map((row) => ({ ...row, reasons }))
     await storeBlocked(fenced, blockedRows, blocked)
-    await fenced.write((trx) => setBlocked(trx, run, { run, digest: `digest ${run}` }))
+    await fenced.write((trx) =>
+      setRunState(trx, run, 'planning', { blocked_in: run, blocked_digest: `digest ${run}` }),
+    )
   }
   await storeAllNotices(fenced, [
     { kind: 'user', id: 'u', code: 'disabled', params: { from: 'row 2', isGone: false } },

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Absence, States } from '../../src/core/checks/states.ts'
+import type { Absence, States } from '../../src/core/checks/check.ts'
 import { encodeStates, loadStates, saveStates } from '../../src/store/check-states.ts'
 import type { SyncTarget } from '../../src/store/run-types.ts'
 import type { Tables } from '../../src/store/tables.ts'

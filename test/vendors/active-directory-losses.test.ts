@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { LossLook } from '../../src/core/entries/evidence.ts'
+import type { LossLook } from '../../src/core/entries/recheck.ts'
 import type { SourceSnapshot } from '../../src/core/entries/snapshot.ts'
 import { silentLog } from '../../src/base/log/log.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'

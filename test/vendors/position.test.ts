@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ServerEvidence } from '../../src/core/entries/evidence.ts'
+import type { ServerEvidence } from '../../src/core/entries/position.ts'
 import { silentLog } from '../../src/base/log/log.ts'
 import { judgeServer } from '../../src/core/plan/server.ts'
 import { createLdapSource } from '../../src/source/ldap/ldap-source.ts'

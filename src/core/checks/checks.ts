@@ -18,14 +18,13 @@ import { quarantine } from './quarantine.ts'
 import { recentlyDeleted } from './recently-deleted.ts'
 import { rejected } from './rejected.ts'
 import { removalsNotConfirmed } from './removals-not-confirmed.ts'
-import type { RunFacts } from './run-facts.ts'
 import { seenAgain } from './seen-again.ts'
 import { serverNotNewer } from './server-not-newer.ts'
 import { sourceShrunk } from './source-shrunk.ts'
 import { undoDeletes } from './undo-deletes.ts'
 import { unreadable } from './unreadable.ts'
 
-type Checks = readonly Check<RunFacts>[]
+type Checks = readonly Check[]
 
 /** A change may be made at all. */
 export const RULES: Checks = [rejected, policy, protect, unreadable, grace]

@@ -2,16 +2,13 @@ import { union } from '../keys.ts'
 import { changeSince } from '../plan/configuration.ts'
 import type { Check } from './check.ts'
 import type { Block } from '../block.ts'
-import { directorySizes } from './directory-sizes.ts'
-import { exceeds, MIN_MASS_UPDATES } from './limits.ts'
-import type { RunFacts } from './run-facts.ts'
-import { deletesIn, GUARDED, laterIn, updatesIn } from './tally.ts'
+import { GUARDED, MIN_MASS_UPDATES, deletesIn, directorySizes, exceeds, laterIn, updatesIn } from './tally.ts'
 
 /** The share of a kind that may be removed or updated after a change of the configuration, in percent. */
 const MOST_PERCENT = 20
 
 /** A changed filter or mapping often does to many entries what its author did not intend. */
-export const configurationChanged: Check<RunFacts> = {
+export const configurationChanged: Check = {
   name: 'configuration-changed',
   *next({ run, options }, moment) {
     return moment.at === 'end' && moment.end === 'applied' ? { configuration: { run, options } } : {}

@@ -1,18 +1,22 @@
 import { filterInSteps, forEachInSteps, type Steps } from '../../base/steps.ts'
 import type { Kind } from '../entries/entry.ts'
 import type { Sighting } from '../entries/recheck.ts'
-import { deleteOf, KeySet, wholeOf } from '../keys.ts'
-import { type Baseline, type EmptiedContainer, findEmptied, takeBaseline } from '../plan/baseline.ts'
-import type { Check } from './check.ts'
+import { KeySet, wholeOf } from '../keys.ts'
+import {
+  type Baseline,
+  type EmptiedContainer,
+  containersAsked,
+  findEmptied,
+  takeBaseline,
+} from '../plan/baseline.ts'
+import type { Check, RunFacts } from './check.ts'
 import type { Block } from '../block.ts'
-import { containersAsked } from './containers-asked.ts'
-import type { RunFacts } from './run-facts.ts'
 
 /** An unreadable entry looks gone, or outside of a filter whose attributes are hidden. */
 const ABSENT: ReadonlySet<Sighting | undefined> = new Set(['absent', 'out-of-scope'])
 
 /** Absent entries of a container that lost all its entries: a read right that was lost looks the same. */
-export const containerEmptied: Check<RunFacts> = {
+export const containerEmptied: Check = {
   name: 'container-emptied',
   *next({ wanted, states }, moment) {
     const { places } = wanted.snapshots.source
@@ -53,7 +57,7 @@ function* blockOf(
   let leftFilter = 0
   yield* forEachInSteps(ids, (id) => {
     if (rechecks.entries[kind].get(id) === 'out-of-scope') leftFilter += 1
-    const key = wholeOf(deleteOf(kind, id))
+    const key = wholeOf([kind, id, 'delete'])
     if (left.has(key)) keys.add(key)
   })
   const params = { kind, container, absent: ids.length, leftFilter }

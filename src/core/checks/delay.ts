@@ -1,7 +1,6 @@
 import type { Delay } from '../block.ts'
 import type { Kind } from '../entries/entry.ts'
-import type { GraceRule } from './run-facts.ts'
-import type { Absence } from './states.ts'
+import type { Absence, GraceRule } from './check.ts'
 
 /** `undefined` where enough reads lacked the entry. */
 export function untilConfirmed(

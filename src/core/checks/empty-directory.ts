@@ -1,9 +1,8 @@
 import { all, isEmpty, KeySet } from '../keys.ts'
 import type { Check } from './check.ts'
-import type { RunFacts } from './run-facts.ts'
 
 /** After a complete run, an empty list without a total is more likely a broken answer than an emptied directory. */
-export const emptyDirectory: Check<RunFacts> = {
+export const emptyDirectory: Check = {
   name: 'empty-directory',
   *judge({ wanted, left, states }) {
     const { unprovedEmpty } = wanted.snapshots.directory

@@ -1,13 +1,11 @@
 import { filterInSteps } from '../../base/steps.ts'
 import type { Kind } from '../entries/entry.ts'
-import { isDeletedLater } from './deleted-later.ts'
+import { deletesIn, isDeletedLater, laterIn } from './tally.ts'
 import { union } from '../keys.ts'
 import type { Check } from './check.ts'
-import type { RunFacts } from './run-facts.ts'
-import { deletesIn, laterIn } from './tally.ts'
 
 /** Deletes from a directory that this sync has not completed a run on: perhaps it is the wrong one. */
-export const firstContact: Check<RunFacts> = {
+export const firstContact: Check = {
   name: 'first-contact',
   *next(facts, moment) {
     if (moment.at === 'begun' || moment.end !== 'applied') return {}

@@ -1,18 +1,16 @@
 import type { Kind } from '../entries/entry.ts'
 import { forEachInSteps, type Steps } from '../../base/steps.ts'
-import { deleteOf, type Key, KeySet, keyText, wholeOf } from '../keys.ts'
-import { isDeletedLater } from './deleted-later.ts'
-import type { Check, Moment } from './check.ts'
+import { type Key, KeySet, keyText, wholeOf } from '../keys.ts'
+import { isDeletedLater } from './tally.ts'
+import type { Absence, Check, Moment, RunFacts, States } from './check.ts'
 import type { Delay } from '../block.ts'
 import { untilConfirmed, untilDue } from './delay.ts'
-import type { RunFacts } from './run-facts.ts'
-import type { Absence, States } from './states.ts'
 
 /**
  * An entry is deleted when it was absent for the grace period; its user leaves the groups at once. Where the server's
  * replication state is unknown, a second read has to lack the entry before anything of it is done.
  */
-export const grace: Check<RunFacts> = {
+export const grace: Check = {
   name: 'grace',
   next: nextAbsences,
   *judge({ wanted, grace: rule, states, now }) {
@@ -22,7 +20,8 @@ export const grace: Check<RunFacts> = {
       yield* forEachInSteps(wanted.absent[kind], (id) => {
         const absence = states.grace?.[kind].get(id) ?? { since: now, reads: 0 }
         const [confirming, waiting] = [untilConfirmed(rule, absence, now), untilDue(rule, kind, absence, now)]
-        const key = confirming === undefined ? deleteOf(kind, id) : wholeOf(deleteOf(kind, id))
+        const ofDelete: Key = [kind, id, 'delete']
+        const key = confirming === undefined ? ofDelete : wholeOf(ofDelete)
         const delay = confirming ?? waiting
         if (delay === undefined) return
         delays.set(keyText(key), delay)

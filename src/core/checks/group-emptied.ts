@@ -1,17 +1,16 @@
 import { forEachInSteps, type Steps } from '../../base/steps.ts'
 import { KeySet } from '../keys.ts'
 import { examplesOf } from '../notice.ts'
-import type { Check } from './check.ts'
-import type { Block } from '../block.ts'
-import { nextContributors } from './next-contributors.ts'
-import type { RunFacts } from './run-facts.ts'
-import { type FoundSuspect, type Suspect, suspectsIn } from './group-suspects.ts'
+import type { Check, RunFacts } from './check.ts'
+import type { Block, SilentHow } from '../block.ts'
+import { nextContributors } from './group-contributors.ts'
+import { type FoundSuspect, suspectsIn } from './group-suspects.ts'
 
 /**
  * Members that a group would lose although they are in the source, where what they came from shows no member any more:
  * the whole group, one of its attributes, or a group within it. A read right that was lost looks the same.
  */
-export const groupEmptied: Check<RunFacts> = {
+export const groupEmptied: Check = {
   name: 'group-emptied',
   *next(facts, moment) {
     const { rules, snapshots } = facts.wanted
@@ -28,9 +27,9 @@ export const groupEmptied: Check<RunFacts> = {
   },
 }
 
-function* blockOf({ wanted }: RunFacts, how: Suspect['how'], some: readonly FoundSuspect[]): Steps<Block> {
+function* blockOf({ wanted }: RunFacts, how: SilentHow, some: readonly FoundSuspect[]): Steps<Block> {
   const keys = new KeySet()
-  const byGroup = new Map<string, Suspect>()
+  const byGroup = new Map<string, FoundSuspect['suspect']>()
   let removals = 0
   for (const { suspect, keys: named } of some)
     yield* forEachInSteps(named, (key) => {

@@ -1,9 +1,8 @@
 import type { Check } from './check.ts'
-import type { RunFacts } from './run-facts.ts'
 import { deletesIn, GUARDED } from './tally.ts'
 
 /** With the deletes that nobody approved in the last 24 hours: many small plans add up. */
-export const maxDeletesPerDay: Check<RunFacts> = {
+export const maxDeletesPerDay: Check = {
   name: 'max-deletes-per-day',
   *judge(facts) {
     const all = yield* deletesIn(facts)

@@ -1,12 +1,9 @@
-import { exceeds } from './limits.ts'
+import { GUARDED, deletesIn, directorySizes, exceeds } from './tally.ts'
 import type { Check } from './check.ts'
 import type { Block } from '../block.ts'
-import { directorySizes } from './directory-sizes.ts'
-import type { RunFacts } from './run-facts.ts'
-import { deletesIn, GUARDED } from './tally.ts'
 
 /** More deletes, or a larger share of the directory, than a plan may delete without approval. */
-export const maxDeletes: Check<RunFacts> = {
+export const maxDeletes: Check = {
   name: 'max-deletes',
   *judge(facts) {
     const all = yield* deletesIn(facts)

@@ -1,12 +1,11 @@
 import { forEachInSteps } from '../../base/steps.ts'
 import { KeySet } from '../keys.ts'
-import { isMovedId } from '../plan/moved.ts'
+import { isMovedId } from '../plan/id-form.ts'
 import { createChanges } from '../order.ts'
 import type { Check } from './check.ts'
-import type { RunFacts } from './run-facts.ts'
 
 /** Where ids were renumbered, users get each other's accounts, although no single update looks wrong. */
-export const maxMovedIds: Check<RunFacts> = {
+export const maxMovedIds: Check = {
   name: 'max-moved-ids',
   *judge({ left, wanted, limits, decisions }) {
     const limit = limits.maxMovedIds

@@ -1,12 +1,9 @@
 import type { Check } from './check.ts'
 import type { Block } from '../block.ts'
-import { directorySizes } from './directory-sizes.ts'
-import { exceeds, MIN_MASS_UPDATES } from './limits.ts'
-import type { RunFacts } from './run-facts.ts'
-import { GUARDED, updatesIn } from './tally.ts'
+import { GUARDED, MIN_MASS_UPDATES, directorySizes, exceeds, updatesIn } from './tally.ts'
 
 /** More entries with other values, or more new members, than a plan may write without approval. */
-export const maxUpdates: Check<RunFacts> = {
+export const maxUpdates: Check = {
   name: 'max-updates',
   *judge(facts) {
     const blocks: Block[] = []

@@ -1,9 +1,8 @@
 import { all, isEmpty, KeySet } from '../keys.ts'
 import type { Check } from './check.ts'
-import type { RunFacts } from './run-facts.ts'
 
 /** A source with fewer users is probably the wrong one, or a broken export. */
-export const minSourceUsers: Check<RunFacts> = {
+export const minSourceUsers: Check = {
   name: 'min-source-users',
   *judge({ wanted, left, limits }) {
     const { size: users } = wanted.snapshots.source.seen.user

@@ -1,13 +1,13 @@
 import { FIELDS, type Field, matching } from '../keys.ts'
 import type { Check } from './check.ts'
-import type { RunFacts } from './run-facts.ts'
 
 const TAKING: readonly Field[] = ['leave', 'delete', '-member']
 
 /** `upsert` deletes nothing and takes nobody out of a group; `create-only` changes no entry that exists. */
-export const policy: Check<RunFacts> = {
+export const policy: Check = {
   name: 'policy',
-  *judge({ wanted, left, policy: of }) {
+  *judge({ wanted, left }) {
+    const { policy: of } = wanted.rules
     if (of === 'mirror') return []
     const keys =
       of === 'upsert'

@@ -1,9 +1,9 @@
 import { forEachInSteps } from '../../base/steps.ts'
 import { KeySet, wholeOf } from '../keys.ts'
-import type { Check } from './check.ts'
+import type { Check, Facts } from './check.ts'
 
 /** Entries that the configuration protects are never deleted, and keep their memberships. */
-export const protect: Check = {
+export const protect: Check<Facts> = {
   name: 'protected',
   *judge({ wanted }) {
     const keys = new KeySet()

@@ -1,9 +1,8 @@
 import { forEachKey, KeySet } from '../keys.ts'
 import type { Check } from './check.ts'
-import type { RunFacts } from './run-facts.ts'
 
 /** A server that lags shows entries that this sync deleted within the last day. */
-export const recentlyDeleted: Check<RunFacts> = {
+export const recentlyDeleted: Check = {
   name: 'recently-deleted',
   *judge({ left, journal }) {
     const keys = new KeySet()

@@ -4,8 +4,7 @@ import { createChanges } from '../order.ts'
 import { fingerprint, kindOf, type Op } from '../plan/change.ts'
 import { type Left, without } from '../without.ts'
 import type { Block } from '../block.ts'
-import type { Refusal, RefusalReason } from './refusals.ts'
-import type { RunFacts } from './run-facts.ts'
+import type { Refusal, RefusalReason, RunFacts } from './check.ts'
 
 /** The block of the changes that the service refused in one way, each as a whole: with another value it is another one. */
 export function* refusedChanges(facts: RunFacts, code: RefusalReason['code']): Steps<readonly Block[]> {

@@ -2,10 +2,10 @@ import { forEachInSteps } from '../../base/steps.ts'
 import type { FactsOf } from '../block.ts'
 import type { Rejection } from '../decisions.ts'
 import { type Key, KeySet, keyText, parseKey, wholeOf } from '../keys.ts'
-import type { Check } from './check.ts'
+import type { Check, Facts } from './check.ts'
 
 /** What an operator rejected; of a delete all of it, so that the user keeps its memberships, too. */
-export const rejected: Check = {
+export const rejected: Check<Facts> = {
   name: 'rejected',
   *judge({ wanted, decisions }) {
     const keys = new KeySet()

@@ -1,9 +1,8 @@
 import { forEachKey, type Key, KeySet } from '../keys.ts'
 import type { Check } from './check.ts'
-import type { RunFacts } from './run-facts.ts'
 
 /** Members of a group that the recheck neither found nor missed for certain: the next run rechecks. */
-export const removalsNotConfirmed: Check<RunFacts> = {
+export const removalsNotConfirmed: Check = {
   name: 'removals-not-confirmed',
   *judge({ left, wanted, rechecks }) {
     const keys = new KeySet()

@@ -2,13 +2,12 @@ import { forEachInSteps } from '../../base/steps.ts'
 import { forEachKey, type Key, KeySet, wholeOf } from '../keys.ts'
 import { isRemoval } from '../order.ts'
 import type { Check } from './check.ts'
-import type { RunFacts } from './run-facts.ts'
 
 /**
  * Entries that the read lacked and the recheck found, and users that it found in a group after all: they were renamed
  * or moved during the read. An absent entry that was not rechecked counts as found.
  */
-export const seenAgain: Check<RunFacts> = {
+export const seenAgain: Check = {
   name: 'seen-again',
   *judge({ left, rechecks }) {
     const keys = new KeySet()

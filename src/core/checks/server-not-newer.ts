@@ -1,8 +1,6 @@
-import type { NotNewer } from '../block.ts'
-import { all, type BlockedKeys, createOf, FIELDS, isEmpty, type Key, KeySet, matching } from '../keys.ts'
+import type { Block, NotNewer } from '../block.ts'
+import { all, type BlockedKeys, FIELDS, isEmpty, type Key, KeySet, matching } from '../keys.ts'
 import type { Check } from './check.ts'
-import type { Block } from '../block.ts'
-import type { RunFacts } from './run-facts.ts'
 
 const CODE = 'server-not-newer'
 
@@ -10,7 +8,7 @@ const CODE = 'server-not-newer'
  * The server may lack what the last complete run read, so a run only adds. An older server shows deleted entries again,
  * so a run changes nothing. After a day, an operator is asked about this server.
  */
-export const serverNotNewer: Check<RunFacts> = {
+export const serverNotNewer: Check = {
   name: CODE,
   *next({ server, left }, moment) {
     if (server === undefined) return {}
@@ -30,7 +28,7 @@ export const serverNotNewer: Check<RunFacts> = {
     if (server?.trouble === undefined || server.state.code !== 'not-newer') return []
     const { scope, state, trouble } = server
     const isNew = ([kind, id, field]: Key): boolean =>
-      field === '+member' || field === 'create' || wanted.has(createOf(kind, id))
+      field === '+member' || field === 'create' || wanted.has([kind, id, 'create'])
     const keys = matching(left, FIELDS, (key) => scope === 'nothing' || !isNew(key))
     return [blockOf(state.params, keys, trouble.needsApproval ? trouble.token : undefined)]
   },

@@ -3,11 +3,10 @@ import type { Kind } from '../entries/entry.ts'
 import { forEachKey, union } from '../keys.ts'
 import type { Check } from './check.ts'
 import type { Block } from '../block.ts'
-import type { RunFacts } from './run-facts.ts'
 import { deletesIn } from './tally.ts'
 
 /** The source lost many entries since the last complete run, so every delete of this plan needs approval. */
-export const sourceShrunk: Check<RunFacts> = {
+export const sourceShrunk: Check = {
   name: 'source-shrunk',
   *judge(facts) {
     const { states, limits, wanted, blocks } = facts

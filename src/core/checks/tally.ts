@@ -1,23 +1,20 @@
-import { forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../base/steps.ts'
+import { type Steps, forEachInSteps, forEachOfSizeInSteps } from '../../base/steps.ts'
 import type { Guarded } from '../block.ts'
-import type { MemberDifference } from '../diff/members.ts'
-import type { Kind } from '../entries/entry.ts'
-import { kindOf, type Op } from '../plan/change.ts'
-import { type BlockedKeys, type Field, forEachKey, type Key, KeySet, matching, wholeOf } from '../keys.ts'
+import type { Kind, MemberDifference } from '../entries/entry.ts'
+import { type Op, kindOf } from '../plan/change.ts'
+import { type BlockedKeys, type Field, type Key, KeySet, forEachKey, matching, wholeOf } from '../keys.ts'
 import { createChanges, isRemoval } from '../order.ts'
 import type { Left } from '../without.ts'
-import type { RunFacts } from './run-facts.ts'
+import type { Facts, RunFacts } from './check.ts'
 
 export const GUARDED: readonly Guarded[] = ['users', 'groups', 'memberships']
 
-/** The limits that a change counts against. */
 export function guardedBy(op: Op): Guarded {
   return op === 'set-members' ? 'memberships' : `${kindOf(op)}s`
 }
 
-export type PerKind<T> = Readonly<Record<Guarded, T>>
+type PerKind<T> = Readonly<Record<Guarded, T>>
 
-/** How many changes count against a limit, and the keys that a guard names for them. */
 interface Count {
   readonly count: number
   readonly keys: BlockedKeys
@@ -49,7 +46,7 @@ export function* deletesIn(facts: RunFacts): Steps<Deletes> {
       memberships: 0,
     },
     newIds: {
-      users: yield* countIn(users, (id) => again.newIdOf(id) !== undefined),
+      users: yield* countIn(users, (id) => again.newIds.get(id) !== undefined),
       groups: 0,
       memberships: 0,
     },
@@ -64,8 +61,19 @@ export function updatesIn(facts: RunFacts, kind: Guarded): Steps<Count> {
 }
 
 /** Absent entries whose delete is not due, or not proved yet: a later run would make it. */
-export function* laterIn(facts: RunFacts, kind: Guarded): Steps<KeySet> {
-  return kind === 'memberships' ? new KeySet() : yield* laterOf(facts, kind === 'users' ? 'user' : 'group')
+export function* laterIn({ blocks, wanted, decisions, outside }: RunFacts, guarded: Guarded): Steps<KeySet> {
+  const later = new KeySet()
+  if (guarded === 'memberships') return later
+  const kind = guarded === 'users' ? 'user' : 'group'
+  for (const { keys: blocked, until } of blocks)
+    if (until === 'time' || until === 'read')
+      yield* forEachKey(blocked, (key) => {
+        const isDelete = key[2] === 'leave' || key[2] === 'delete'
+        if (!isDelete || key[0] !== kind || !wanted.absent[kind].has(key[1])) return
+        if (outside.some((keys) => keys.has(key))) return
+        if (!decisions.isApproved(wholeOf(key))) later.add(wholeOf(key))
+      })
+  return later
 }
 
 function* deletesOf({ left, decisions }: RunFacts, kind: Kind): Steps<Count> {
@@ -127,15 +135,34 @@ function joinsIn([, { added }]: readonly [string, MemberDifference]): number {
   return added.length
 }
 
-function* laterOf({ blocks, wanted, decisions, outside }: RunFacts, kind: Kind): Steps<KeySet> {
-  const later = new KeySet()
-  for (const { keys: blocked, until } of blocks)
-    if (until === 'time' || until === 'read')
-      yield* forEachKey(blocked, (key) => {
-        const isDelete = key[2] === 'leave' || key[2] === 'delete'
-        if (!isDelete || key[0] !== kind || !wanted.absent[kind].has(key[1])) return
-        if (outside.some((keys) => keys.has(key))) return
-        if (!decisions.isApproved(wholeOf(key))) later.add(wholeOf(key))
-      })
-  return later
+export const MIN_MASS_UPDATES = 20
+
+/** Compares in whole numbers, without rounding. An empty directory (`whole` is 0) has no percentage to exceed. */
+export function exceeds(part: number, whole: number, limitPercent: number): boolean {
+  return part > 0 && whole > 0 && part * 100 > whole * limitPercent
+}
+
+export function* directorySizes({ wanted }: Facts): Steps<PerKind<number>> {
+  const { users, groups } = wanted.snapshots.directory
+  let memberships = 0
+  yield* forEachInSteps(groups.values(), ({ members }) => (memberships += members.length))
+  return { users: users.size, groups: groups.size, memberships }
+}
+
+/** Blocks that keep an absent entry for another reason than that its delete is not due, or not proved yet. */
+const KEPT_FOR_ANOTHER_REASON: ReadonlySet<string> = new Set([
+  'policy',
+  'protected',
+  'unreadable',
+  'seen-again',
+  'rejected',
+])
+
+/** Whether an absent entry will be deleted once what blocks it ends. */
+export function isDeletedLater({ blocks }: RunFacts, kind: Kind, id: string): boolean {
+  const key: Key = [kind, id, 'delete']
+  const whole = wholeOf(key)
+  return !blocks.some(
+    ({ code, keys }) => KEPT_FOR_ANOTHER_REASON.has(code) && (keys.has(key) || keys.has(whole)),
+  )
 }

@@ -1,10 +1,9 @@
 import { union } from '../keys.ts'
 import type { Check } from './check.ts'
-import type { RunFacts } from './run-facts.ts'
 import { deletesIn } from './tally.ts'
 
 /** An undo deletes what its run created: people may work with it by now, so an operator is asked each time. */
-export function undoDeletes(run: number): Check<RunFacts> {
+export function undoDeletes(run: number): Check {
   return {
     name: 'undo-deletes',
     *judge(facts) {

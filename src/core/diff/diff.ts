@@ -1,12 +1,20 @@
-import { filterInSteps, forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../base/steps.ts'
-import type { Kind, UserEntry } from '../entries/entry.ts'
-import { isSameEmail } from '../entries/normalize.ts'
+import { differenceInSteps } from '../entries/sorting.ts'
+import { type Steps, filterInSteps, forEachInSteps, forEachOfSizeInSteps } from '../../base/steps.ts'
+import type { DirectoryUser, Kind, MemberDifference, UserEntry } from '../entries/entry.ts'
+import { canonicalEmail, isSameEmail } from '../entries/normalize.ts'
 import { differingIds, differingUsers, sharingEmail } from '../entries/users.ts'
 import { compileSelections } from '../plan/selection.ts'
-import { Differences, isExcluded, type Compared, type Snapshots, wantedUser } from './differences.ts'
+import {
+  type Compared,
+  Differences,
+  type EmailConflict,
+  type Snapshots,
+  isExcluded,
+  wantedUser,
+} from './differences.ts'
 import type { DiffRules } from './rules.ts'
-import { emailConflicts, type EmailConflicts } from './emails.ts'
-import { diffMembers, type MemberDifference } from './members.ts'
+import { listAt } from '../../base/lists.ts'
+import { byCodeUnit } from '../../base/order.ts'
 
 /** A pure function: the same snapshots and rules give the same keys, in whatever order entries were read. */
 export function* diff(snapshots: Snapshots, rules: DiffRules): Steps<Differences> {
@@ -19,9 +27,9 @@ export function* diff(snapshots: Snapshots, rules: DiffRules): Steps<Differences
   const updates: string[] = []
   const found = { ...scope, absent, emails, members, reported, unwritable, updates }
   const values = new Differences(found)
-  const { source, directory } = snapshots
+  const { directory } = snapshots
   const isOther = (id: string, field: 'name' | 'email') => values.valueOf('user', id, field) !== undefined
-  yield* forEachInSteps(differingUsers({ source: source.users, directory: directory.users }), ({ id }) => {
+  yield* forEachInSteps(differingUsers(snapshots), ({ id }) => {
     if (wantedUser(scope, id) === undefined) unwritable.add(id)
     else if (directory.users.has(id) && (isOther(id, 'name') || isOther(id, 'email'))) updates.push(id)
   })
@@ -39,21 +47,17 @@ function* absentEntries(scope: Compared): Steps<Record<Kind, ReadonlySet<string>
     !source.seen[kind].has(id) && !twice[kind].has(id) && !isExcluded(scope, kind, id)
   const users = new Set<string>()
   const isUser = isAbsent('user')
-  yield* forEachInSteps(
-    differingIds({ source: source.users, directory: directory.users }, 'directory'),
-    (id) => {
-      if (isUser(id)) users.add(id)
-    },
-  )
+  yield* forEachInSteps(differingIds(scope.snapshots, 'directory'), (id) => {
+    if (isUser(id)) users.add(id)
+  })
   const groups = source.covers.groups ? [...directory.groups.keys()] : []
   return { user: users, group: new Set(yield* filterInSteps(groups, isAbsent('group'))) }
 }
 
-function* conflictsOf(scope: Compared): Steps<EmailConflicts> {
+function* conflictsOf(scope: Compared): Steps<ReadonlyMap<string, EmailConflict>> {
   const { rules, snapshots } = scope
   if (rules.emails === 'shared') return new Map()
-  const { source, directory } = snapshots
-  const sharing = yield* sharingEmail({ source: source.users, directory: directory.users })
+  const sharing = yield* sharingEmail(snapshots)
   return yield* emailConflicts(claims(scope, sharing.source), sharing.directory)
 }
 
@@ -77,17 +81,18 @@ function* memberDifferences(
   const found = new Map<string, MemberDifference>()
   if (scope.rules.membership === 'off' || !source.covers.members) return found
   const isOut = (id: string): boolean => isExcluded(scope, 'user', id)
-  const tests = {
-    mayJoin: (id: string) => source.users.has(id) && !isOut(id),
-    isLeftAlone: (id: string) => (source.users.has(id) ? isOut(id) : source.seen.user.has(id) || isOut(id)),
-  }
+  const mayJoin = (id: string): boolean => source.users.has(id) && !isOut(id)
+  const mayLeave = (id: string): boolean => !isOut(id) && (source.users.has(id) || !source.seen.user.has(id))
   yield* forEachOfSizeInSteps(
     source.groups.values(),
     ({ members }) => members.length,
     function* (group) {
       if (isExcluded(scope, 'group', group.id)) return
-      const difference = yield* diffMembers(group, directory.groups.get(group.id), tests)
-      if (difference !== undefined) found.set(group.id, difference)
+      const have = directory.groups.get(group.id)?.members ?? []
+      const difference = yield* differenceInSteps(have, group.members)
+      const added = yield* filterInSteps(difference.added, mayJoin)
+      const removed = yield* filterInSteps(difference.removed, mayLeave)
+      if (added.length + removed.length > 0) found.set(group.id, { added, removed })
     },
   )
   for (const id of absent.group) {
@@ -97,4 +102,43 @@ function* memberDifferences(
     if (removed.length > 0) found.set(id, { added: [], removed })
   }
   return found
+}
+
+/**
+ * Each e-mail has one owner: a user that has it and keeps it, so that it does not change hands with every run, otherwise
+ * the one with the smallest id.
+ *
+ * @param claiming users of the source whose e-mail this run may write, or which have it
+ * @param holders at least the directory's users that share an e-mail with one of them
+ */
+function* emailConflicts(
+  claiming: Iterable<UserEntry>,
+  holders: Iterable<DirectoryUser>,
+): Steps<ReadonlyMap<string, EmailConflict>> {
+  const wantedBy = yield* byEmail(claiming)
+  const heldBy = yield* byEmail(holders)
+  const conflicts = new Map<string, EmailConflict>()
+  yield* forEachInSteps(wantedBy, ([email, wanting]) => {
+    const held = heldBy.get(email) ?? []
+    if (wanting.length === 1 && held.every((id) => id === wanting[0])) return
+    const all = new Set(wanting)
+    const having = held.toSorted(byCodeUnit)
+    const keeping = having.filter((id) => all.has(id))
+    conflicts.set(email, { owner: keeping[0] ?? smallest(wanting), holders: having, keeping })
+  })
+  return conflicts
+}
+
+function* byEmail(
+  users: Iterable<{ readonly id: string; readonly email: string | null | undefined }>,
+): Steps<ReadonlyMap<string, readonly string[]>> {
+  const ids = new Map<string, string[]>()
+  yield* forEachInSteps(users, ({ id, email }) => {
+    if (email) listAt(ids, canonicalEmail(email)).push(id)
+  })
+  return ids
+}
+
+function smallest(ids: readonly string[]): string | undefined {
+  return ids.reduce((least, id) => (id < least ? id : least), ids[0]!)
 }

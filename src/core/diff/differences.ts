@@ -1,22 +1,28 @@
-import type { DiffRules } from './rules.ts'
-import type { DirectoryUser, GroupEntry, Kind, UserEntry } from '../entries/entry.ts'
+import type { DirectoryUser, GroupEntry, Kind, MemberDifference, UserEntry } from '../entries/entry.ts'
+import { type DiffRules, mayHaveEmail } from './rules.ts'
 import { canonicalEmail, canonicalName, isSameEmail } from '../entries/normalize.ts'
 import type { DirectorySnapshot, SourceSnapshot } from '../entries/snapshot.ts'
 import { differingIds } from '../entries/users.ts'
-import { createOf, deleteOf, type Field, type Key, type Keys, leaveOf } from '../keys.ts'
+import type { Field, Key, Keys } from '../keys.ts'
 import type { Selection } from '../plan/selection.ts'
-import { mayHaveEmail } from './rules.ts'
-import type { EmailConflicts } from './emails.ts'
-import type { MemberDifference } from './members.ts'
 
 export interface Snapshots {
   readonly source: SourceSnapshot
   readonly directory: DirectorySnapshot
 }
 
+/** An e-mail that more than one user has or wants. */
+export interface EmailConflict {
+  /** The user that gets it, or keeps it; `undefined` where nobody may. */
+  readonly owner: string | undefined
+  /** Who has it in the directory, by code unit. */
+  readonly holders: readonly string[]
+  /** Of these, who wants to keep it. */
+  readonly keeping: readonly string[]
+}
+
 const NO_MEMBERS: MemberDifference = { added: [], removed: [] }
 
-/** An e-mail that changes hands, and what frees it. */
 interface Transfer {
   readonly key: Key
   readonly needs: readonly Key[]
@@ -29,8 +35,8 @@ export class Differences implements Keys {
   readonly selections: Readonly<Record<Kind, Selection>>
   /** Ids of the directory that the source lacks, without excluded ones. */
   readonly absent: Readonly<Record<Kind, ReadonlySet<string>>>
-  readonly emails: EmailConflicts
-  /** Users in both whose values differ. */
+  /** By canonical e-mail, only those with a conflict. */
+  readonly emails: ReadonlyMap<string, EmailConflict>
   readonly updates: readonly string[]
   /** Users of whom nothing is written, because their e-mail may not be. */
   readonly unwritable: ReadonlySet<string>
@@ -70,7 +76,6 @@ export class Differences implements Keys {
     return (kind === 'user' ? directory.users : directory.groups).has(id)
   }
 
-  /** The user of the source as it is to be written. */
   wantedUser(id: string): UserEntry | undefined {
     return wantedUser(this, id)
   }
@@ -129,7 +134,7 @@ export class Differences implements Keys {
         return
       case 'create':
         for (const id of this.#newIds(kind))
-          yield id !== undefined && this.#isWanted(kind, id) ? createOf(kind, id) : undefined
+          yield id !== undefined && this.#isWanted(kind, id) ? [kind, id, 'create'] : undefined
         return
       case 'name':
       case 'email':
@@ -171,24 +176,23 @@ export class Differences implements Keys {
       case 'leave':
         return []
       case 'delete':
-        return kind === 'user' ? [leaveOf(id)] : []
+        return kind === 'user' ? [['user', id, 'leave']] : []
       case 'name':
         return this.ownNeedsOf(key)
       case 'email':
         return [...this.ownNeedsOf(key), ...this.#freeing(id, value!)]
       case '+member':
-        return [...this.ownNeedsOf(key), ...this.#createOf('user', value!)]
+        return [...this.ownNeedsOf(key), ...this.ownNeedsOf(['user', value!, 'create'])]
       case '-member':
-        return this.absent.user.has(value!) ? [leaveOf(value!)] : []
+        return this.absent.user.has(value!) ? [['user', value!, 'leave']] : []
     }
   }
 
   /** The create of an entry, which its values and members need. */
   ownNeedsOf([kind, id]: Key): readonly Key[] {
-    return this.#createOf(kind, id)
+    return this.isThere(kind, id) ? [] : [[kind, id, 'create']]
   }
 
-  /** The e-mails that change hands, with what frees them. */
   *transfers(): Generator<Transfer | undefined, void> {
     for (const [email, { owner }] of this.emails) {
       const key: Key = ['user', owner ?? '', 'email', email]
@@ -203,7 +207,7 @@ export class Differences implements Keys {
     if (conflict === undefined) return []
     const others = conflict.holders.filter((holder) => holder !== id)
     return others.map((holder) => {
-      if (this.absent.user.has(holder)) return deleteOf('user', holder)
+      if (this.absent.user.has(holder)) return ['user', holder, 'delete'] as const
       return ['user', holder, 'email', canonicalEmail(this.wantedUser(holder)?.email ?? email)] as const
     })
   }
@@ -212,10 +216,6 @@ export class Differences implements Keys {
     if (this.isExcluded(kind, id)) return false
     const { users, groups } = this.snapshots.source
     return kind === 'user' ? users.has(id) && !this.unwritable.has(id) : groups.has(id)
-  }
-
-  #createOf(kind: Kind, id: string): readonly Key[] {
-    return this.isThere(kind, id) ? [] : [createOf(kind, id)]
   }
 
   /** The name of a new group is part of its create. */
@@ -233,11 +233,8 @@ export class Differences implements Keys {
   }
 
   *#newIds(kind: Kind): Generator<string | undefined, void> {
-    const { source, directory } = this.snapshots
     const ids =
-      kind === 'group'
-        ? source.groups.keys()
-        : differingIds({ source: source.users, directory: directory.users }, 'source')
+      kind === 'group' ? this.snapshots.source.groups.keys() : differingIds(this.snapshots, 'source')
     for (const id of ids) yield this.isThere(kind, id) ? undefined : id
   }
 }

@@ -5,20 +5,17 @@ import {
   forEachOfSizeInSteps,
   type Steps,
 } from '../../base/steps.ts'
-import { addressFault } from '../entries/address.ts'
-import type { DirectoryUser, Kind, UserEntry } from '../entries/entry.ts'
-import { canonicalEmail } from '../entries/normalize.ts'
+import { addressFault, canonicalEmail } from '../entries/normalize.ts'
+import type { DirectoryUser, Kind, MemberDifference, UserEntry } from '../entries/entry.ts'
 import { sortInSteps } from '../entries/sorting.ts'
 import { differingUsers } from '../entries/users.ts'
-import { createOf, forEachKey } from '../keys.ts'
+import { forEachKey } from '../keys.ts'
 import { compareNotices, type Notice } from '../notice.ts'
 import type { Changes } from '../order.ts'
-import { idsOfOtherForm } from '../plan/id-form.ts'
-import { isMovedId } from '../plan/moved.ts'
+import { idsOfOtherForm, isMovedId } from '../plan/id-form.ts'
+import type { Left } from '../without.ts'
 import type { ScopeIds } from '../within.ts'
 import type { Facts } from '../checks/check.ts'
-import type { Left } from '../without.ts'
-import type { MemberDifference } from './members.ts'
 import { mayHaveEmail } from './rules.ts'
 
 type NoticeOfEntry = Notice & { readonly id: string }
@@ -51,9 +48,7 @@ function* allNotices(left: Left, changes: Changes, isStopped: boolean): Steps<re
     if (want !== undefined) for (const notice of of.user(want)) notices.push(notice)
   }
   const isAll = left.wanted.selections.user.isAll
-  const users = isAll
-    ? differingUsers({ source: source.users, directory: directory.users })
-    : source.users.values()
+  const users = isAll ? differingUsers(left.wanted.snapshots) : source.users.values()
   const seen = new Set<string>()
   yield* forEachInSteps(users, ({ id }) => {
     if (left.wanted.emails.size > 0) seen.add(id)
@@ -69,7 +64,7 @@ function* allNotices(left: Left, changes: Changes, isStopped: boolean): Steps<re
   for (const kind of ['user', 'group'] as const) {
     yield* forEachKey(
       left.of(kind, 'delete'),
-      ([, id]) => changes.transfers.newIdOf(id) ?? ids[kind].push(id),
+      ([, id]) => changes.transfers.newIds.get(id) ?? ids[kind].push(id),
     )
     const entries = kind === 'user' ? source.users : source.groups
     // Where most of them come back under a new id, the form of all ids has changed.
@@ -79,7 +74,6 @@ function* allNotices(left: Left, changes: Changes, isStopped: boolean): Steps<re
   return notices
 }
 
-/** Entries that a list of the sync leaves out. */
 function* excludedEntries({ wanted }: Left): Steps<readonly Notice[]> {
   const { source, directory } = wanted.snapshots
   const notices: Notice[] = []
@@ -112,7 +106,7 @@ function* differingMembers(left: Left): Steps<readonly Notice[]> {
   const { snapshots, absent, rules, reported } = left.wanted
   const { source, directory } = snapshots
   const mayRemove = rules.policy === 'mirror' && source.unreadable === 0
-  const isThere = (kind: Kind, id: string) => left.wanted.isThere(kind, id) || left.has(createOf(kind, id))
+  const isThere = (kind: Kind, id: string) => left.wanted.isThere(kind, id) || left.has([kind, id, 'create'])
   const notices: Notice[] = []
   yield* forEachOfSizeInSteps(reported, sizeOf, function* ([id, { added, removed }]) {
     const have = directory.groups.get(id)
@@ -192,7 +186,6 @@ class NoticesOfUser {
     return { kind: 'user', id, code: 'email-dropped', params: { ...fault, isKept: Boolean(have?.email) } }
   }
 
-  /** Who has or gets the e-mail instead, or beside this user. */
   #conflict({ id, from, email = '' }: UserEntry, have: DirectoryUser | undefined): NoticeOfEntry | undefined {
     const { wanted } = this.#left
     const conflict = wanted.emails.get(canonicalEmail(email))
@@ -236,7 +229,9 @@ class NoticesOfUser {
   *#moved({ id, from }: UserEntry): Generator<NoticeOfEntry, void> {
     const { wanted } = this.#left
     if (!wanted.isThere('user', id)) {
-      const oldId = this.#left.has(['user', id, 'create']) ? this.#changes.transfers.oldIdOf(id) : undefined
+      const oldId = this.#left.has(['user', id, 'create'])
+        ? this.#changes.transfers.oldIds.get(id)
+        : undefined
       const email = wanted.wantedUser(id)?.email ?? ''
       if (oldId !== undefined) yield { kind: 'user', id, code: 'new-id', params: { oldId, email } }
       return

@@ -1,8 +1,6 @@
-import type { Membership, Policy } from '../plan/policy.ts'
 import type { EntryRules } from '../plan/selection.ts'
-import { addressFault } from '../entries/address.ts'
+import { addressFault, isInDomains, isSameEmail } from '../entries/normalize.ts'
 import type { DirectoryUser } from '../entries/entry.ts'
-import { isInDomains, isSameEmail } from '../entries/normalize.ts'
 
 export interface DiffRules {
   /** Decides only which e-mails are claimed: the check `policy` blocks what it forbids. */
@@ -27,3 +25,9 @@ export function mayHaveEmail(
   if (dropBadEmails) return addressFault(email, allowedDomains) === undefined
   return allowedDomains.length === 0 || isInDomains(email, allowedDomains)
 }
+
+/** `mirror` may create, update and delete; `upsert` may create and update; `create-only` may only create. */
+export type Policy = 'mirror' | 'upsert' | 'create-only'
+
+/** Whether a sync ignores the members of groups, reports their differences, or writes them. */
+export type Membership = 'off' | 'report' | 'write'

@@ -2,13 +2,11 @@ import { forEachInSteps, type Steps } from '../../base/steps.ts'
 import { differingIds } from '../entries/users.ts'
 import type { Differences } from './differences.ts'
 
-/** How many entries of the directory differ in nothing from the source's. */
 export function* unchangedIn(wanted: Differences): Steps<number> {
   const { snapshots, selections, updates, members, reported } = wanted
   const { source, directory } = snapshots
   let users = source.users.size - updates.length
-  const sides = { source: source.users, directory: directory.users }
-  yield* forEachInSteps(differingIds(sides, 'source'), (id) => {
+  yield* forEachInSteps(differingIds(snapshots, 'source'), (id) => {
     if (!directory.users.has(id)) users -= 1
   })
   if (!selections.user.isAll)

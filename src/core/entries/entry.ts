@@ -31,3 +31,9 @@ export interface DirectoryGroup {
   readonly name: string
   readonly members: readonly string[]
 }
+
+/** Ids by code unit: the members that a group gets and loses. */
+export interface MemberDifference {
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+}

@@ -1,4 +1,5 @@
-import { forEachInSteps, type Steps } from '../../base/steps.ts'
+import { type Steps, forEachInSteps } from '../../base/steps.ts'
+import { listAt } from '../../base/lists.ts'
 
 /** In place of an attribute, where others tell the members: users name the group, as their primary one too. */
 export const TOLD = { byUsers: 'memberOf', byPrimaryGroup: 'primary group', inChain: 'in chain' } as const
@@ -89,13 +90,15 @@ export function* flatten(groups: ListedGroups, group: ListedGroup): Steps<Iterab
   return users
 }
 
-/** The groups whose lists make up the members of a group, by its id: itself and all groups within it. */
-export function* createWithin(lists: GroupLists | undefined): Steps<(id: string) => readonly ListedGroup[]> {
-  const groups: ListedGroups = lists?.groups ?? new Map()
-  const byId = new Map<string, ListedGroup>()
-  yield* forEachInSteps(groups.values(), (group) => byId.set(group.id, group))
-  return (id) => {
-    const group = id === '' ? undefined : byId.get(id)
-    return group === undefined ? [] : groupsWithin(groups, group)
+/** @param namesOf one step for each record, because it may be long */
+export function* byName<R>(
+  records: Iterable<R>,
+  namesOf: (record: R) => readonly string[],
+): Steps<ReadonlyMap<string, readonly R[]>> {
+  const named = new Map<string, R[]>()
+  for (const record of records) {
+    yield
+    for (const name of namesOf(record)) listAt(named, name).push(record)
   }
+  return named
 }

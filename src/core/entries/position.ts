@@ -1,16 +1,33 @@
-import type { Position, ServerEvidence } from './evidence.ts'
+import type { Difference } from '../block.ts'
+/**
+ * How new the data of a server is: the newest change of each origin (a server id, an invocation id, a replica id, each
+ * behind its naming context). Values of one origin are digits or texts of fixed length: the longer one is newer, and of
+ * equally long ones the one that sorts last.
+ */
+export type Position = Readonly<Record<string, string>>
+
+export interface ServerEvidence {
+  /** As configured: scheme, host and port. */
+  readonly url: string
+  readonly address: string
+  /** Addresses behind the configured URLs; with more than one, the next read may reach another server. */
+  readonly addresses: number
+  /** `dc=example,dc=org ID` per naming context, joined by `; `. Positions are comparable within one database only. */
+  readonly database: string | undefined
+  /** At the end of the read, so the read has no later change; `undefined` where this account cannot read it. */
+  readonly position: Position | undefined
+  /** Before the first entry, if it has changed since: only changes up to here are certainly in the read. */
+  readonly positionAtStart?: Position | undefined
+  /** For a server without a position: another value means another or a newly filled server. */
+  readonly hints: Readonly<Record<string, string>>
+}
+
+/** The server of the last good read, which is asked first. */
+export type PreferredServer = Pick<ServerEvidence, 'url' | 'address'>
 
 interface DatabasePosition {
   readonly database?: string | undefined
   readonly position: Position
-}
-
-/** A difference of two reads; a value is `undefined` where that read does not show it. */
-export interface Difference {
-  /** A key of the position, the name of a hint, or `database`. */
-  readonly key: string
-  readonly known: string | undefined
-  readonly seen: string | undefined
 }
 
 /**
@@ -32,7 +49,7 @@ export function comparePositions(known: DatabasePosition, seen: DatabasePosition
     .filter(isRead)
     .find((part) => !databases.includes(part))
   if (other !== undefined)
-    return { order: 'incomparable', lacks: { key: 'database', known: other, seen: seen.database } }
+    return { order: 'incomparable', lacks: { key: 'database', known: other, seen: seen.database ?? null } }
   const still = Object.fromEntries(Object.entries(known.position).filter(([key]) => isRead(key)))
   const lacks = firstLack(still, seen.position)
   const hasMore = firstLack(seen.position, still) !== undefined
@@ -40,7 +57,6 @@ export function comparePositions(known: DatabasePosition, seen: DatabasePosition
   return { order: hasMore ? 'incomparable' : 'older', lacks }
 }
 
-/** Leaves out naming contexts that are no longer read. */
 function readContexts(known: DatabasePosition, seen: DatabasePosition): (key: string) => boolean {
   const now = new Set(partsOf(seen.database).map(contextOf))
   const before = new Set(partsOf(known.database).map(contextOf))
@@ -57,10 +73,16 @@ function contextOf(key: string): string {
   return key.slice(0, Math.max(0, key.lastIndexOf(' ')))
 }
 
-function firstLack(known: Position, seen: Position): Difference | undefined {
+/** The first value that the other lacks, or that is not as it should be. */
+function firstLack(
+  known: Readonly<Record<string, string>>,
+  seen: Readonly<Record<string, string>>,
+  isEnough: (key: string, value: string, other: string) => boolean = (_, value, other) =>
+    !isSmaller(other, value),
+): Difference | undefined {
   for (const [key, value] of Object.entries(known).toSorted(byKey)) {
-    const other = Object.hasOwn(seen, key) ? seen[key] : undefined
-    if (other === undefined || isSmaller(other, value)) return { key, known: value, seen: other }
+    const other = Object.hasOwn(seen, key) ? (seen[key] ?? null) : null
+    if (other === null || !isEnough(key, value, other)) return { key, known: value, seen: other }
   }
   return undefined
 }
@@ -77,11 +99,7 @@ export function changedHint(
   known: ServerEvidence['hints'],
   seen: ServerEvidence['hints'],
 ): Difference | undefined {
-  for (const [key, value] of Object.entries(known).toSorted(byKey)) {
-    const other = Object.hasOwn(seen, key) ? seen[key] : undefined
-    if (other === undefined || !fits(key, value, other)) return { key, known: value, seen: other }
-  }
-  return undefined
+  return firstLack(known, seen, fits)
 }
 
 function fits(key: string, known: string, seen: string): boolean {

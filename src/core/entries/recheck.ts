@@ -1,6 +1,6 @@
+import type { UnconfirmedRemoval } from '../notice.ts'
 import type { Kind } from './entry.ts'
 
-/** What a second read shows of an id. */
 export interface Recheck {
   readonly state: Sighting
   /** Only where groups list members by name: all entries with the id; groups only within the sync's filter. */
@@ -46,6 +46,16 @@ export interface ListNow {
   readonly isShown: boolean
   /** Whether it lists names of users, and not only DNs. */
   readonly isOfNames: boolean
-  /** As the group spells them. */
   readonly members: readonly string[]
+}
+
+export interface LossLook {
+  /** Members after all, of those that the group would lose: they were renamed during the read. */
+  readonly stillMembers: readonly string[]
+  /** Why the other removals are not confirmed; `undefined` where they are. */
+  readonly unproved?: UnconfirmedRemoval | undefined
+  /** The members whose removal is not proved, where it is not all of them. */
+  readonly unprovedMembers?: readonly string[] | undefined
+  /** The group has no member left, and a source other than its own list confirms it. */
+  readonly provedEmpty?: boolean | undefined
 }

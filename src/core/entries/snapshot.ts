@@ -1,4 +1,4 @@
-import type { ServerEvidence } from './evidence.ts'
+import type { ServerEvidence } from './position.ts'
 import type { DirectoryGroup, DirectoryUser, GroupEntry, Kind, UserEntry } from './entry.ts'
 import type { GroupLists, MemberNames } from './groups.ts'
 import type { Notice } from '../notice.ts'
@@ -31,7 +31,6 @@ export interface SourceSnapshot {
   /** Entries whose id could not be read. If it is not 0, the run deletes nothing. */
   readonly unreadable: number
   readonly notices: readonly Notice[]
-  /** Where each entry is. */
   readonly places?: Readonly<Record<Kind, Places>> | undefined
   /** Where the source covers members, the lists that they come from. */
   readonly lists?: GroupLists | undefined

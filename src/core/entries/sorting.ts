@@ -1,3 +1,4 @@
+import type { MemberDifference } from './entry.ts'
 import { byCodeUnit } from '../../base/order.ts'
 import { forEachInSteps, PART, type Steps } from '../../base/steps.ts'
 
@@ -59,4 +60,20 @@ export function* unionInSteps(some: readonly string[], others: readonly string[]
     if (union.length % PART === 0) yield
   }
   return union
+}
+
+/** What the wanted list has besides the other, and lacks of it. Both are sorted by code unit, without duplicates. */
+export function* differenceInSteps(
+  have: readonly string[],
+  want: readonly string[],
+): Steps<MemberDifference> {
+  const [added, removed]: [string[], string[]] = [[], []]
+  let at = 0
+  yield* forEachInSteps(want, (id) => {
+    while (at < have.length && have[at]! < id) removed.push(have[at++]!)
+    if (have[at] === id) at += 1
+    else added.push(id)
+  })
+  yield* forEachInSteps(have.slice(at), (id) => removed.push(id))
+  return { added, removed }
 }

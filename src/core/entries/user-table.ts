@@ -1,7 +1,6 @@
 import { canonicalEmail } from './normalize.ts'
 import { PART, type Steps } from '../../base/steps.ts'
-import { TextArena } from './text-arena.ts'
-import { textHash } from './text-hash.ts'
+import { TextArena, textHash } from './text-arena.ts'
 
 export const SOURCE = 1
 export const DIRECTORY = 2
@@ -34,7 +33,6 @@ export class UserTable {
   readonly #sharedNumbers = new Map([['', 0]])
   readonly #sizes = { [SOURCE]: 0, [DIRECTORY]: 0 }
 
-  /** Rows are numbered from 0. */
   get rows(): number {
     return this.#count
   }
@@ -79,7 +77,6 @@ export class UserTable {
     }
   }
 
-  /** Returns -1 where the side does not have the id. */
   find(id: string, side: Side): number {
     const hash = textHash(id)
     for (let slot = this.#slotOf(hash); ; slot = this.#next(slot)) {
@@ -168,7 +165,6 @@ export class UserTable {
     this.#sizes[side] = 0
   }
 
-  /** For the source only. */
   setOrigin(row: number, from: string, employeeId: string | undefined): void {
     const { shared, own } = partsOf(from)
     const number = this.#numberOf(shared)

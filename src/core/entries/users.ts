@@ -57,7 +57,6 @@ abstract class UsersOfSide<E> implements ReadonlyMap<string, E> {
   }
 }
 
-/** A new read drops the users of an earlier one. */
 export class SourceUsers extends UsersOfSide<UserEntry> {
   constructor(table: UserTable) {
     super(table, SOURCE)
@@ -109,28 +108,33 @@ export class DirectoryUsers extends UsersOfSide<DirectoryUser> {
 
 /** In one table, users are compared by row; otherwise nothing is known beforehand. */
 interface BothSides {
-  readonly source: ReadonlyMap<string, UserEntry>
-  readonly directory: ReadonlyMap<string, DirectoryUser>
+  readonly source: { readonly users: ReadonlyMap<string, UserEntry> }
+  readonly directory: { readonly users: ReadonlyMap<string, DirectoryUser> }
 }
 
-function tableOf({ source, directory }: BothSides): UserTable | undefined {
+function inOneTable(
+  source: BothSides['source']['users'],
+  directory: BothSides['directory']['users'],
+): { readonly source: SourceUsers; readonly directory: DirectoryUsers } | undefined {
   if (!(source instanceof SourceUsers) || !(directory instanceof DirectoryUsers)) return undefined
-  return source.table === directory.table ? source.table : undefined
+  return source.table === directory.table ? { source, directory } : undefined
 }
 
 /** The users of the source without those known to be equal on both sides. */
-export function* differingUsers(sides: BothSides): Generator<UserEntry, void> {
-  const { source } = sides
-  if (!(source instanceof SourceUsers) || tableOf(sides) === undefined) return yield* source.values()
-  for (const row of differingRows(source)) yield source.entryOf(row)
+export function* differingUsers({ source, directory }: BothSides): Generator<UserEntry, void> {
+  const sides = inOneTable(source.users, directory.users)
+  if (sides === undefined) yield* source.users.values()
+  else for (const row of differingRows(sides.source)) yield sides.source.entryOf(row)
 }
 
 /** The ids of one side without users known to be equal on both. */
-export function* differingIds(sides: BothSides, side: 'source' | 'directory'): Generator<string, void> {
-  const users = sides[side]
-  const isTable = users instanceof SourceUsers || users instanceof DirectoryUsers
-  if (!isTable || tableOf(sides) === undefined) return yield* users.keys()
-  for (const row of differingRows(users)) yield users.table.idOf(row)
+export function* differingIds(
+  { source, directory }: BothSides,
+  side: 'source' | 'directory',
+): Generator<string, void> {
+  const users = inOneTable(source.users, directory.users)?.[side]
+  if (users === undefined) yield* (side === 'source' ? source : directory).users.keys()
+  else for (const row of differingRows(users)) yield users.table.idOf(row)
 }
 
 function* differingRows(users: UsersOfSide<unknown>): Generator<number, void> {
@@ -139,18 +143,15 @@ function* differingRows(users: UsersOfSide<unknown>): Generator<number, void> {
 }
 
 /** Includes all users whose e-mail another user of either side has; a few others may be among them. */
-export function* sharingEmail(sides: BothSides): Steps<{
+export function* sharingEmail({ source, directory }: BothSides): Steps<{
   readonly source: readonly UserEntry[]
   readonly directory: readonly DirectoryUser[]
 }> {
-  const table = tableOf(sides)
-  if (table === undefined)
-    return { source: [...sides.source.values()], directory: [...sides.directory.values()] }
-  const rows = yield* table.rowsSharingEmail()
-  return {
-    source: yield* entriesOf(rows, sides.source as SourceUsers),
-    directory: yield* entriesOf(rows, sides.directory as DirectoryUsers),
-  }
+  const sides = inOneTable(source.users, directory.users)
+  if (sides === undefined)
+    return { source: [...source.users.values()], directory: [...directory.users.values()] }
+  const rows = yield* sides.source.table.rowsSharingEmail()
+  return { source: yield* entriesOf(rows, sides.source), directory: yield* entriesOf(rows, sides.directory) }
 }
 
 function* entriesOf<E>(rows: readonly number[], users: UsersOfSide<E>): Steps<E[]> {

@@ -1,6 +1,9 @@
 import { addAll, listAt } from '../../base/lists.ts'
-import { forEachInSteps, PART, type Steps } from '../../base/steps.ts'
+import { PART, type Steps, forEachInSteps } from '../../base/steps.ts'
+import type { Places } from '../entries/snapshot.ts'
 import { sortedUniqueInSteps } from '../entries/sorting.ts'
+import type { Decisions } from '../decisions.ts'
+import { parseKey } from '../keys.ts'
 
 /** What fits into `CONTAINER_BITS`. */
 const MOST_CONTAINERS = 2000
@@ -9,14 +12,10 @@ const CONTAINER_MASK = (1n << 11n) - 1n
 /** Where the halves of a number of 64 bits are in this machine's memory. */
 const [LOW, HIGH] = new Uint32Array(BigUint64Array.of(1n).buffer)[0] === 1 ? [0, 1] : [1, 0]
 
-/** Calls `visit` with the id of every entry and its normal parent DN. */
-export type EachPlace = (visit: (id: string, container: string) => void) => Steps<void>
-
 /** The containers of the last good read, 8 bytes per entry. An empty one may have become unreadable. */
 export interface Baseline {
   /** A container is named by so many parts of a DN, from its end. Deeper containers count as their parent. */
   readonly depth: number
-  /** Normal DNs, sorted. */
   readonly containers: readonly string[]
   /** For each entry a hash of its id (53 bits) and the number of its container (11 bits), sorted. */
   readonly entries: BigUint64Array
@@ -24,18 +23,18 @@ export interface Baseline {
 
 /** Absent entries that were not deleted count in their old container, so that it does not look smaller than it was. */
 export function* takeBaseline(
-  eachPlace: EachPlace,
+  eachPlace: Places['each'],
   kept?: {
     readonly absent: readonly string[]
     readonly before: Baseline | undefined
   },
 ): Steps<Baseline> {
   const numbers = new Map<string, number>()
-  const places = new Places()
+  const rows = new Rows()
   const visit = (id: string, container: string): void => {
     let number = numbers.get(container)
     if (number === undefined) numbers.set(container, (number = numbers.size))
-    places.add(hashOf(id), number)
+    rows.add(hashOf(id), number)
   }
   yield* eachPlace(visit)
   yield* forEachInSteps(kept?.absent ?? [], (id) => {
@@ -47,11 +46,11 @@ export function* takeBaseline(
   const containers = [...new Set(all.map((container) => cut(container, depth)))].toSorted()
   const numberOf = new Map(containers.map((container, index) => [container, index]))
   const renumbered = all.map((container) => numberOf.get(cut(container, depth)) ?? 0)
-  const entries = yield* places.sorted(renumbered)
+  const entries = yield* rows.sorted(renumbered)
   return { depth, containers, entries }
 }
 
-class Places {
+class Rows {
   #count = 0
   /** Whole numbers of 32 bits, because a million BigInts would take a second. */
   #low = new Uint32Array(PART)
@@ -138,7 +137,7 @@ const MIN_ABSENT = 5
  */
 export function* findEmptied(
   before: Baseline,
-  eachPlace: EachPlace,
+  eachPlace: Places['each'],
   absent: readonly string[],
 ): Steps<EmptiedContainer[]> {
   const absentIn = new Map<string, string[]>()
@@ -192,7 +191,7 @@ function topEmptied(container: string, { left, absent, before }: Branches): stri
   return top
 }
 
-function* containersOf({ depth }: Baseline, eachPlace: EachPlace): Steps<ReadonlySet<string>> {
+function* containersOf({ depth }: Baseline, eachPlace: Places['each']): Steps<ReadonlySet<string>> {
   const containers = new Set<string>()
   yield* eachPlace((_id, container) => containers.add(container))
   return new Set([...containers].map((container) => cut(container, depth)))
@@ -228,7 +227,6 @@ function countByBranch(
   return sums
 }
 
-/** A container and its ancestors, the innermost first. */
 function branchesOf(container: string): string[] {
   const parts = partsOf(container)
   return parts.map((_, index) => parts.slice(index).join(','))
@@ -268,4 +266,26 @@ function hashOf(id: string): number {
   a = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909)
   b = Math.imul(b ^ (b >>> 16), 2_246_822_507) ^ Math.imul(a ^ (a >>> 13), 3_266_489_909)
   return 2 ** 32 * (b & 0x1fffff) + (a >>> 0)
+}
+
+/** A container that a run asked about stays in doubt, also where some of it is shown again. */
+export function* containersAsked(
+  decisions: Decisions,
+  before: Baseline,
+  found: readonly EmptiedContainer[],
+  absent: readonly string[],
+): Steps<readonly EmptiedContainer[]> {
+  const asked = new Set<string | undefined>()
+  yield* forEachInSteps(decisions.open(), (text) => {
+    if (text !== undefined && decisions.ledger.questions.get(text)?.has('container-emptied') === true)
+      asked.add(containerOf(before, parseKey(text)?.[1] ?? ''))
+  })
+  if (asked.size === 0) return []
+  const others = new Map<string, string[]>()
+  const known = new Set(found.flatMap(({ ids }) => ids))
+  yield* forEachInSteps(absent, (id) => {
+    const container = known.has(id) ? undefined : containerOf(before, id)
+    if (container !== undefined && asked.has(container)) listAt(others, container).push(id)
+  })
+  return [...others].map(([container, ids]) => ({ container, ids }))
 }

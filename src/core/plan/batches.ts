@@ -1,7 +1,7 @@
 import { canonicalEmail } from '../entries/normalize.ts'
-import type { Change, CreateGroup, CreateUser } from './change.ts'
+import type { Change, ChangeOf } from './change.ts'
 
-export type Create = CreateUser | CreateGroup
+export type Create = ChangeOf<'create-user' | 'create-group'>
 
 /**
  * Bytes of entries in one request, at most. Services accept bodies of 100 kB and forms of 1,000 fields by default; 100
@@ -55,7 +55,7 @@ function mayShare(change: Change): change is Create {
   return change.op === 'create-group' || (change.op === 'create-user' && change.takes === undefined)
 }
 
-export function shapeOf({ op, want }: Create): string {
+function shapeOf({ op, want }: Create): string {
   const fields = Object.entries(want).filter(([, value]) => value !== undefined)
   return [op, ...fields.map(([name]) => name).toSorted()].join(' ')
 }
@@ -82,7 +82,6 @@ function emailOf({ want }: Create): string | undefined {
   return 'email' in want && want.email !== undefined ? canonicalEmail(want.email) : undefined
 }
 
-/** An estimate for a form. */
 function bytesOf({ id, want }: Create): number {
   let bytes = FIELD_BYTES + encodedLength(id)
   for (const value of Object.values(want)) bytes += FIELD_BYTES + encodedLength(value ?? '')

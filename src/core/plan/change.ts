@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
-import type { Kind } from '../entries/entry.ts'
+import { atOnce } from '../../base/steps.ts'
+import { differenceInSteps } from '../entries/sorting.ts'
+import type { Kind, MemberDifference } from '../entries/entry.ts'
 import { canonicalEmail, canonicalName } from '../entries/normalize.ts'
 
 /** Why the plan deletes an entry; `undone`: the run that the plan undoes has created it. */
@@ -17,7 +19,7 @@ export interface Takes {
   readonly after: number | null
 }
 
-export interface CreateUser {
+interface CreateUser {
   readonly op: 'create-user'
   readonly id: string
   readonly want: { readonly email?: string; readonly name?: string; readonly employeeId?: string }
@@ -26,16 +28,15 @@ export interface CreateUser {
   readonly oldId?: string
 }
 
-export interface UpdateUser {
+interface UpdateUser {
   readonly op: 'update-user'
   readonly id: string
   readonly have: UserValues
-  /** Only the fields that differ. */
   readonly want: { readonly email?: string; readonly name?: string }
   readonly takes?: Takes
 }
 
-export interface DeleteUser {
+interface DeleteUser {
   readonly op: 'delete-user'
   readonly id: string
   readonly have: UserValues & {
@@ -47,27 +48,27 @@ export interface DeleteUser {
   readonly newId?: string
 }
 
-export interface CreateGroup {
+interface CreateGroup {
   readonly op: 'create-group'
   readonly id: string
   readonly want: { readonly name: string }
 }
 
-export interface UpdateGroup {
+interface UpdateGroup {
   readonly op: 'update-group'
   readonly id: string
   readonly have: { readonly name: string }
   readonly want: { readonly name: string }
 }
 
-export interface DeleteGroup {
+interface DeleteGroup {
   readonly op: 'delete-group'
   readonly id: string
   readonly have: { readonly name: string; readonly members: readonly string[] }
   readonly why: DeleteReason
 }
 
-export interface SetMembers {
+interface SetMembers {
   readonly op: 'set-members'
   readonly id: string
   /** The group's name when the members are sent: the API requires it. */
@@ -78,19 +79,8 @@ export interface SetMembers {
 }
 
 /** Both lists are sorted. */
-export function membersDifference({ have, want }: Pick<SetMembers, 'have' | 'want'>): {
-  readonly added: readonly string[]
-  readonly removed: readonly string[]
-} {
-  const [added, removed]: [string[], string[]] = [[], []]
-  let at = 0
-  for (const id of want) {
-    while (at < have.length && have[at]! < id) removed.push(have[at++]!)
-    if (have[at] === id) at += 1
-    else added.push(id)
-  }
-  while (at < have.length) removed.push(have[at++]!)
-  return { added, removed }
+export function membersDifference({ have, want }: Pick<SetMembers, 'have' | 'want'>): MemberDifference {
+  return atOnce(differenceInSteps(have, want))
 }
 
 export type Change =
@@ -103,6 +93,8 @@ export type Change =
   | SetMembers
 
 export type Op = Change['op']
+
+export type ChangeOf<O extends Op> = Extract<Change, { readonly op: O }>
 
 export const OPS: readonly Op[] = [
   'create-user',

@@ -25,10 +25,9 @@ export interface PlannedChange {
 }
 
 const USER_OPS = ['create-user', 'update-user', 'delete-user'] as const
-export type UserOp = (typeof USER_OPS)[number]
+type UserOp = (typeof USER_OPS)[number]
 const ARE_OF_USERS: ReadonlySet<Op> = new Set(USER_OPS)
 
-/** Builds the change of a user from source and directory, always the same. */
 type MakeAgain = (op: UserOp, id: string) => Change
 
 /** The bytes of a row: the address of the id, and the numbers of the phase and the operation. */
@@ -69,12 +68,10 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     this.#count += 1
   }
 
-  /** By phase, operation and id. */
   *order(): Steps<void> {
     this.#order = yield* sortInSteps(this.#count, (a, b) => this.#compare(a, b))
   }
 
-  /** Those that pass a test, in the same order. */
   *select(test: (change: Change) => boolean): Steps<PlannedChanges> {
     const chosen = new PlannedChanges(this.#makeAgain)
     yield* forEachInSteps(this, (planned) => {

@@ -89,7 +89,7 @@ type Matcher = (text: string) => boolean
  * In a pattern, `*` matches any characters. Each part is searched once, from left to right; the first match leaves the
  * most text for the other parts, so no backtracking is needed.
  */
-export function compileWildcard(pattern: string): Matcher {
+function compileWildcard(pattern: string): Matcher {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
   if (last === undefined) return (text) => text === first

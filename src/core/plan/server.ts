@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Position, ServerEvidence } from '../entries/evidence.ts'
-import { changedHint, comparePositions, type Difference as PositionDifference } from '../entries/position.ts'
+import { type Position, type ServerEvidence, changedHint, comparePositions } from '../entries/position.ts'
 import type { Difference, NoStateReason, NotNewer, ServerState } from '../block.ts'
 
 /** The server of the last good read, stored as JSON. */
@@ -49,7 +48,7 @@ export interface ServerJudgement {
   readonly meanwhile: ServerMemory | undefined
 }
 
-export interface Circumstances {
+interface Circumstances {
   readonly now: Date
   /** The time between the two reads that confirm a delete. */
   readonly confirmAfterMs: number
@@ -81,17 +80,16 @@ function doubtAbout(memory: ServerMemory | undefined, seen: ServerEvidence): Dou
   if (memory?.position === undefined) return undefined
   if (seen.position === undefined) {
     const [key = 'position', known] = Object.entries(memory.position).toSorted()[0] ?? []
-    return { how: 'hidden', difference: differenceOf({ key, known, seen: undefined }) }
+    return { how: 'hidden', difference: { key, known: known ?? null, seen: null } }
   }
   const known = { ...memory, position: memory.position }
   // A server that caught up during the read sent its first entries before that.
   const position = seen.positionAtStart ?? seen.position
   const comparison = comparePositions(known, { ...seen, position })
   if (!('lacks' in comparison)) return doubtAboutAdded(memory, seen, position)
-  const { order, lacks } = comparison
-  const difference = differenceOf(lacks)
+  const { order, lacks: difference } = comparison
   if (order === 'older') return { how: 'older', difference }
-  return { how: lacks.key === 'database' ? 'other-database' : 'diverged', difference }
+  return { how: difference.key === 'database' ? 'other-database' : 'diverged', difference }
 }
 
 /** Users added from another server seem to have left on a server that does not know them yet. */
@@ -102,13 +100,9 @@ function doubtAboutAdded(
 ): Doubt | undefined {
   for (const known of added) {
     const comparison = comparePositions({ database, position: known }, { ...seen, position })
-    if ('lacks' in comparison) return { how: 'lacks-additions', difference: differenceOf(comparison.lacks) }
+    if ('lacks' in comparison) return { how: 'lacks-additions', difference: comparison.lacks }
   }
   return undefined
-}
-
-function differenceOf({ key, known, seen }: PositionDifference): Difference {
-  return { key, known: known ?? null, seen: seen ?? null }
 }
 
 function judgeDoubt(
@@ -120,7 +114,7 @@ function judgeDoubt(
   const token = tokenOf(memory, seen)
   const server = nameOf(seen)
   const start = sinceOf(memory, now)
-  const end = endOfPatience(start)
+  const end = new Date(start.getTime() + ASKS_AFTER_MS)
   const needsApproval = now >= end
   const [since, until] = [start.toISOString(), end.toISOString()]
   const params = { ...doubt, server, last: nameOf(memory), since, until, needsApproval }
@@ -139,10 +133,6 @@ function judgeDoubt(
     withAdditions: doubt.how === 'older' ? undefined : withAdded(kept, seen),
     meanwhile: kept,
   }
-}
-
-function endOfPatience(since: Date): Date {
-  return new Date(since.getTime() + ASKS_AFTER_MS)
 }
 
 /** A position of another database is never reached, and a hidden one cannot be compared. */
@@ -178,7 +168,7 @@ function judgeByHints(
   if (!isRecent && !hidesServers && seen.addresses <= 1) return allowed('only-server', memory, seen)
   const why: NoStateReason =
     change !== undefined
-      ? { how: 'other-server', difference: differenceOf(change) }
+      ? { how: 'other-server', difference: change }
       : isRecent
         ? { how: 'was-other-server', at: changedAt }
         : seen.addresses > 1
@@ -190,10 +180,10 @@ function judgeByHints(
 }
 
 /** The first sign that this is another server than that of the last good read, or in another state. */
-function changeOf(memory: ServerMemory, seen: ServerEvidence): PositionDifference | undefined {
+function changeOf(memory: ServerMemory, seen: ServerEvidence): Difference | undefined {
   if (memory.address !== seen.address) return { key: 'address', known: memory.address, seen: seen.address }
   if (memory.database !== seen.database)
-    return { key: 'database', known: memory.database, seen: seen.database }
+    return { key: 'database', known: memory.database ?? null, seen: seen.database ?? null }
   return changedHint(memory.hints, seen.hints)
 }
 

@@ -1,8 +1,7 @@
-import type { Kind } from '../entries/entry.ts'
 import { canonicalEmail, canonicalName, sortedUnique, foldedName } from '../entries/normalize.ts'
 import type { Notice } from '../notice.ts'
 import { amount, digits } from '../../base/wording.ts'
-import type { Change } from './change.ts'
+import { type Change, kindOf, type UserValues } from './change.ts'
 import type { Phase } from './changes.ts'
 
 /**
@@ -68,9 +67,7 @@ export interface VerificationResult {
 export function isAsSent(readBack: ReadBack): boolean {
   const { shown, change } = readBack
   if (shown === undefined || shown.id !== change.id) return false
-  return fieldsOf(change, shown).every(
-    ({ field, sent, shows }) => sent === undefined || isSame(field, sent, shows),
-  )
+  return !fieldsOf(change, shown).some(isOther)
 }
 
 export function judgeVerification(
@@ -95,8 +92,11 @@ export function judgeVerification(
     return { failure: failureOf(faults, others), passed: false, notices: rewritten }
   }
   const passed = mayPass && readBacks.length >= FEWEST_TO_PASS && ignored.length < readBacks.length
-  const notices = passed ? [passedNotice(readBacks), ...rewritten] : rewritten
-  return { failure: undefined, passed, notices }
+  if (!passed) return { failure: undefined, passed, notices: rewritten }
+  const { op } = readBacks[0]!.change
+  const params = { op, changes: readBacks.length }
+  const notice: Notice = { kind: kindOf(op), id: undefined, code: 'read-back', params }
+  return { failure: undefined, passed, notices: [notice, ...rewritten] }
 }
 
 /**
@@ -133,33 +133,16 @@ interface FieldValues {
 }
 
 function fieldsOf(change: VerifiedChange, shown: Shown): readonly FieldValues[] {
-  switch (change.op) {
-    case 'create-user':
-    case 'update-user': {
-      const { want } = change
-      const have = change.op === 'update-user' ? change.have : { email: null, name: null }
-      return [
-        {
-          field: 'email',
-          sent: maybe(want.email),
-          before: listOf(have.email),
-          shows: listOf(shown.email),
-        },
-        { field: 'name', sent: maybe(want.name), before: listOf(have.name), shows: listOf(shown.name) },
-      ]
-    }
-    case 'create-group':
-    case 'update-group': {
-      const before = change.op === 'update-group' ? listOf(change.have.name) : []
-      return [{ field: 'name', sent: [change.want.name], before, shows: listOf(shown.name) }]
-    }
-    case 'set-members':
-      return [{ field: 'members', sent: change.want, before: change.have, shows: shown.members }]
-  }
-}
-
-function maybe(value: string | undefined): readonly string[] | undefined {
-  return value === undefined ? undefined : [value]
+  if (change.op === 'set-members')
+    return [{ field: 'members', sent: change.want, before: change.have, shows: shown.members }]
+  const want: { readonly email?: string; readonly name?: string } = change.want
+  const have: Partial<UserValues> = 'have' in change ? change.have : {}
+  const fields = kindOf(change.op) === 'user' ? (['email', 'name'] as const) : (['name'] as const)
+  return fields.map((field) => {
+    const sent = want[field]
+    const [before, shows] = [listOf(have[field] ?? null), listOf(shown[field])]
+    return { field, sent: sent === undefined ? undefined : [sent], before, shows }
+  })
 }
 
 function listOf(value: string | null): readonly string[] {
@@ -167,18 +150,8 @@ function listOf(value: string | null): readonly string[] {
 }
 
 function canonical(field: Field, values: readonly string[]): readonly string[] {
-  switch (field) {
-    case 'email':
-      return values.map(canonicalEmail).filter(isNotEmpty)
-    case 'name':
-      return values.map(canonicalName).filter(isNotEmpty)
-    case 'members':
-      return sortedUnique(values)
-  }
-}
-
-function isNotEmpty(value: string): boolean {
-  return value !== ''
+  if (field === 'members') return sortedUnique(values)
+  return values.map(field === 'email' ? canonicalEmail : canonicalName).filter((value) => value !== '')
 }
 
 function isSame(field: Field, a: readonly string[], b: readonly string[]): boolean {
@@ -227,7 +200,7 @@ function faultOf(readBack: ReadBack, senders: Senders): Fault | undefined {
   const { change, shown } = readBack
   const written = writtenIn(readBack)
   if (shown === undefined) {
-    const exclude = `If only this entry is at fault, put its id on the list entries.${kindOf(change)}s.exclude.`
+    const exclude = `If only this entry is at fault, put its id on the list entries.${kindOf(change.op)}s.exclude.`
     return { readBack, text: `${written}, and is not there`, remedy: `${CHECK_ADDRESS} ${exclude}` }
   }
   if (shown.id !== change.id) {
@@ -250,7 +223,7 @@ function valueOfAnother(readBack: ReadBack, shown: Shown, senders: Senders): Fau
   const owner = senders.get(keyOf(field, shows))
   const text =
     `${writtenIn(readBack)} with ${sent === undefined ? `no ${NOUNS[field]}` : inWords(field, sent)}, ` +
-    `and shows ${inWords(field, shows)}, which was sent for ${kindOf(change)} "${owner}"`
+    `and shows ${inWords(field, shows)}, which was sent for ${kindOf(change.op)} "${owner}"`
   return { readBack, text, remedy: REPORT_MIX }
 }
 
@@ -265,16 +238,10 @@ function isOfAnother({ field, sent, before, shows }: FieldValues, senders: Sende
  * unique: another one belongs to another user, unless it only lacks the `+tag`.
  */
 function isFormOf(field: Field, shows: readonly string[], sent: readonly string[]): boolean {
-  switch (field) {
-    case 'email':
-      return keyOf(field, shows) === keyOf(field, sent.map(withoutTag))
-    case 'name': {
-      const [shown, wanted] = [bare(shows), bare(sent)]
-      return shareWords(shown, wanted) || wanted.join('').startsWith(shown.join(''))
-    }
-    case 'members':
-      return shareWords(shows, sent)
-  }
+  if (field === 'email') return keyOf(field, shows) === keyOf(field, sent.map(withoutTag))
+  if (field === 'members') return shareWords(shows, sent)
+  const [shown, wanted] = [bare(shows), bare(sent)]
+  return shareWords(shown, wanted) || wanted.join('').startsWith(shown.join(''))
 }
 
 function shareWords(a: readonly string[], b: readonly string[]): boolean {
@@ -332,7 +299,7 @@ function rewrittenIn(readBack: ReadBack): readonly Notice[] {
   return fieldsOf(change, shown)
     .filter(isOther)
     .map(({ field, sent, shows }) => ({
-      kind: kindOf(change),
+      kind: kindOf(change.op),
       id: change.id,
       code: 'rewritten',
       params: { field, sent: shownAs(field, sent ?? []), shown: shownAs(field, shows) },
@@ -358,17 +325,7 @@ function failureOf(faults: readonly Fault[], all: string): string {
   const { change } = readBack
   const others = faults.length === 1 ? '' : ` So it is with ${all}.`
   return (
-    `The service does not show what was sent to it: ${kindOf(change)} "${change.id}" ${text}.${others} ` +
+    `The service does not show what was sent to it: ${kindOf(change.op)} "${change.id}" ${text}.${others} ` +
     `Nothing more was sent. ${remedy} The next run sends ${FIRST_AFTER_FAILURE} changes of this kind and reads them back before it sends more.`
   )
-}
-
-function passedNotice(readBacks: readonly ReadBack[]): Notice {
-  const { change } = readBacks[0]!
-  const params = { op: change.op, changes: readBacks.length }
-  return { kind: kindOf(change), id: undefined, code: 'read-back', params }
-}
-
-function kindOf({ op }: VerifiedChange): Kind {
-  return op === 'create-user' || op === 'update-user' ? 'user' : 'group'
 }

@@ -1,6 +1,5 @@
-import type { LossLook } from '../entries/evidence.ts'
+import type { EntryNow, GroupNow, LossLook } from '../entries/recheck.ts'
 import { flatten, groupsWithin } from '../entries/groups.ts'
-import type { EntryNow, GroupNow } from '../entries/recheck.ts'
 import { examplesOf, type UnconfirmedRemoval } from '../notice.ts'
 import { filterInSteps, forEachInSteps, type Steps } from '../../base/steps.ts'
 import type { GroupEntryNow, GroupsNow, MembersNow } from './members-now.ts'
@@ -10,11 +9,9 @@ export interface LosingGroup {
   readonly lost: readonly string[]
   /** All with its id now. */
   readonly entries: readonly EntryNow[]
-  /** Whether its DN changed during the recheck. */
   readonly wasRenamed: boolean
 }
 
-/** Judges a group that would lose members by what a second read shows of it and of them. */
 export function* judgeLoss(
   { id, lost, entries, wasRenamed }: LosingGroup,
   now: MembersNow,
@@ -39,9 +36,12 @@ export function* judgeLoss(
     (yield* whyMoving(dn, before?.members ?? [], members)) ??
     whyHidden(dn, within, gone, now)
   if (why !== undefined) return { stillMembers, unproved: why }
+  // Where a group lists uids, a user without a uid may be any of them.
   const nameless = listsNames(within) ? gone.filter((user) => now.isNameless(user)) : []
-  if (nameless.length > 0)
-    return { stillMembers, unproved: whyNameless(dn, nameless), unprovedMembers: nameless }
+  if (nameless.length > 0) {
+    const params = { group: dn, users: examplesOf(nameless) }
+    return { stillMembers, unproved: { code: 'no-uid', params }, unprovedMembers: nameless }
+  }
   return members.size > 0 ? { stillMembers } : { stillMembers, provedEmpty: isProvedEmpty(within, now) }
 }
 
@@ -83,11 +83,6 @@ function listsNames(within: readonly GroupEntryNow[]): boolean {
   return within.some(({ group: { lists } }) =>
     lists.some(({ isOfNames, isShown }) => isOfNames && (isShown || lists.length === 1)),
   )
-}
-
-/** Where a group lists uids, a user without a uid may be any of them. */
-function whyNameless(group: string, nameless: readonly string[]): UnconfirmedRemoval {
-  return { code: 'no-uid', params: { group, users: examplesOf(nameless) } }
 }
 
 /** Why the list of the group, or of one within it, may be hidden: something else shows members. */

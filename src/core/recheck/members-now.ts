@@ -1,24 +1,24 @@
-import { byName } from '../entries/by-name.ts'
-import type { Kind } from '../entries/entry.ts'
 import {
   type GroupLists,
   type ListedGroup,
   type ListedGroups,
-  listOf,
   type MemberList,
   type MemberNames,
   TOLD,
+  byName,
+  listOf,
 } from '../entries/groups.ts'
+import type { Kind } from '../entries/entry.ts'
 import type { EntryNow, GroupNow, ListNow, Recheck } from '../entries/recheck.ts'
 import type { SourceSnapshot } from '../entries/snapshot.ts'
 import { listAt } from '../../base/lists.ts'
 import { filterInSteps, forEachInSteps, type Steps } from '../../base/steps.ts'
 
 /** The most DNs unknown to the first read that are looked up in one run. */
-export const MOST_UNKNOWN = 1000
+const MOST_UNKNOWN = 1000
 
 /** The first read, with the lists of its groups. */
-export interface Before extends Pick<SourceSnapshot, 'groups' | 'seen'> {
+interface Before extends Pick<SourceSnapshot, 'groups' | 'seen'> {
   readonly lists: GroupLists
   readonly names: MemberNames
 }

@@ -165,7 +165,7 @@ async function knownOf(
 ): Promise<Known> {
   const now = new Date()
   const { ledger } = await loadLedger(db, { ...target, origin: 'sync' })
-  const inQuarantine = await quarantined(db, target.sync, target.target)
+  const inQuarantine = await quarantined(db, target)
   return {
     states: await loadStates(db, target),
     decisions: new Decisions(await inTurns(withoutExpired(ledger, now, approvalsExpireAfterMs))),

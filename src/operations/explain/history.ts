@@ -1,6 +1,6 @@
 import type { Decisions } from '../../core/decisions.ts'
 import { canonicalEmail, canonicalName } from '../../core/entries/normalize.ts'
-import { type Key, wholeOf } from '../../core/keys.ts'
+import { type Key, keyText, wholeOf } from '../../core/keys.ts'
 import { type Change, kindOf, membersDifference } from '../../core/plan/change.ts'
 import type { ChangeReason, ChangeRecord } from '../../store/change-list.ts'
 import {
@@ -94,7 +94,7 @@ function isPartOf(some: readonly Key[], all: readonly Key[]): boolean {
 }
 
 function isStill({ code, until }: ChangeReason, keys: readonly Key[], decisions: Decisions): boolean {
-  if (code === 'rejected') return keys.some((key) => decisions.isRejected(key))
+  if (code === 'rejected') return keys.some((key) => decisions.ledger.rejections.has(keyText(key)))
   if (until !== 'decision' && until !== 'time') return true
   return !keys.every((key) =>
     [key, wholeOf(key)].some((each) => decisions.approvalOf(each)?.codes.has(code) === true),

@@ -1,11 +1,8 @@
 import { atOnce } from '../../base/steps.ts'
 import { BlockedChanges } from '../../core/blocked.ts'
 import { REFUSALS, RULES } from '../../core/checks/checks.ts'
-import type { GuardLimits } from '../../core/checks/limits.ts'
+import type { Facts, Grace, GuardLimits, Refusal, RunFacts, States } from '../../core/checks/check.ts'
 import { recentlyDeleted } from '../../core/checks/recently-deleted.ts'
-import type { Grace, RunFacts } from '../../core/checks/run-facts.ts'
-import type { Refusal } from '../../core/checks/refusals.ts'
-import type { States } from '../../core/checks/states.ts'
 import type { Decisions } from '../../core/decisions.ts'
 import { diff } from '../../core/diff/diff.ts'
 import type { Snapshots } from '../../core/diff/differences.ts'
@@ -15,7 +12,6 @@ import type { DirectoryGroup, DirectoryUser, Kind } from '../../core/entries/ent
 import type { Sighting } from '../../core/entries/recheck.ts'
 import type { SourceSnapshot } from '../../core/entries/snapshot.ts'
 import { firstFacts, judge } from '../../core/judge.ts'
-import type { Facts } from '../../core/checks/check.ts'
 import type { Key } from '../../core/keys.ts'
 import { isNotice, type Notice } from '../../core/notice.ts'
 import { createChanges } from '../../core/order.ts'
@@ -83,11 +79,10 @@ export function judgeEntry(entry: EntryFacts): Judged {
 }
 
 function seenBy(entry: EntryFacts): Omit<RunFacts, keyof Facts> {
-  const { rules, limits, grace, options, states, refusals, now, deletedLastDay } = entry
+  const { limits, grace, options, states, refusals, now, deletedLastDay } = entry
   return {
     run: 0,
     now,
-    policy: rules.policy,
     limits,
     grace: { deleteAfter: grace.deleteAfter, confirmAfterMs: undefined },
     states,

@@ -1,4 +1,4 @@
-/** What the columns hold: `tables.ts`. */
+/** What the columns hold that are not explained here: `tables.ts`. */
 export const initial = `
 -- Who runs a sync. A free lease keeps its row, so that an epoch is never used twice.
 CREATE TABLE dirsyncd.leases (sync text PRIMARY KEY, epoch bigint NOT NULL, owner text, renewed_at timestamptz);
@@ -40,13 +40,14 @@ CREATE TABLE dirsyncd.changes (
   attempts smallint NOT NULL DEFAULT 0, refusals smallint NOT NULL DEFAULT 0,
   unsure boolean NOT NULL DEFAULT false, chunk bigint, next_at timestamptz,
   detail text, status smallint, was_there boolean NOT NULL DEFAULT false,
-  approved boolean NOT NULL DEFAULT false, approved_by text,
+  approved_by text,
   reasons jsonb, verifies boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 50);
 CREATE INDEX changes_pending ON dirsyncd.changes (run, phase, retry, number) WHERE state = 'pending';
 CREATE INDEX changes_others ON dirsyncd.changes (run, number) WHERE state NOT IN ('pending', 'applied');
 CREATE INDEX changes_of_emails ON dirsyncd.changes (run, entry_id) WHERE phase IN ('free-emails', 'take-emails');
 
+-- What is searched in the changes from first to last; see change-texts.ts.
 CREATE TABLE dirsyncd.change_texts (
   run integer REFERENCES dirsyncd.runs ON DELETE CASCADE, first integer, PRIMARY KEY (run, first),
   last integer NOT NULL, ops text[] NOT NULL, texts text NOT NULL
@@ -60,6 +61,7 @@ CREATE TABLE dirsyncd.notices (
 );
 -- What operators were asked, and what they decided. A key set is packed, and equal ones are stored once.
 CREATE TABLE dirsyncd.key_sets (digest text PRIMARY KEY, packed bytea NOT NULL);
+-- Up to which decision they are folded in, how many questions no operator has decided, and the newest run that asked.
 CREATE TABLE dirsyncd.ledgers (
   sync text, target text, origin text, PRIMARY KEY (sync, target, origin),
   folded bigint NOT NULL DEFAULT 0, key_set text REFERENCES dirsyncd.key_sets,
@@ -105,8 +107,11 @@ CREATE TABLE dirsyncd.journal (
   op text NOT NULL, entry_id text NOT NULL, fingerprint text NOT NULL, before jsonb, removes integer NOT NULL,
   attempt smallint NOT NULL, worker text NOT NULL, intent_at timestamptz NOT NULL DEFAULT now(),
   outcome text NOT NULL, status smallint, requests smallint, detail text,
-  settled boolean NOT NULL DEFAULT false, missed boolean NOT NULL DEFAULT false,
-  approved boolean NOT NULL DEFAULT false, approved_by text
+  -- A later run saw it in the directory, or it was put into quarantine: it counts no more for convergence.
+  settled boolean NOT NULL DEFAULT false,
+  -- A create whose entry the next run did not see in the directory.
+  missed boolean NOT NULL DEFAULT false,
+  approved_by text
 );
 CREATE INDEX journal_by_time ON dirsyncd.journal (sync, intent_at);
 CREATE INDEX journal_missed ON dirsyncd.journal (sync, target, entry_id) WHERE missed;
@@ -117,16 +122,20 @@ CREATE TABLE dirsyncd.quarantine (
   code text NOT NULL DEFAULT 'quarantine', params jsonb NOT NULL,
   since timestamptz NOT NULL DEFAULT now(), tried_at timestamptz NOT NULL DEFAULT now()
 );
+-- What came of reading back the first changes of an operation; in batches: several went out in one request.
 CREATE TABLE dirsyncd.verifications (
   sync text, target text, op text, in_batches boolean, PRIMARY KEY (sync, target, op, in_batches),
   verdict text NOT NULL, run integer NOT NULL, judged_at timestamptz NOT NULL DEFAULT now()
 );
+-- No request of a change is sent before this time, because the service asked for it with 429 ('limited') or does not
+-- answer ('outage'). Outages are counted since its last answer.
 CREATE TABLE dirsyncd.targets (
   target text PRIMARY KEY,
   not_before timestamptz NOT NULL, why text NOT NULL, outages integer NOT NULL DEFAULT 0
 );
 -- When the next request may be sent, in milliseconds of the server's clock, for each API origin and token.
 CREATE TABLE dirsyncd.request_budgets (key text PRIMARY KEY, next_at double precision NOT NULL) WITH (fillfactor = 10);
+-- The longest remaining life that a service ever reported for the access token of a place.
 CREATE TABLE dirsyncd.token_lives (
   origin text, place text, PRIMARY KEY (origin, place),
   longest_seconds double precision NOT NULL, expires_at timestamptz NOT NULL, warned_at timestamptz
@@ -144,7 +153,7 @@ CREATE TABLE dirsyncd.refused_logins (
   times integer NOT NULL, secrets integer NOT NULL, at timestamptz NOT NULL
 );
 
--- What people were told of, and what each channel has not delivered yet.
+-- What was notified, and what each channel has not delivered yet.
 
 CREATE TABLE dirsyncd.conditions (
   sync text, event text, PRIMARY KEY (sync, event),

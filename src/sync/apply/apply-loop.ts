@@ -1,29 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Queue } from 'bullmq'
-import type { Kysely } from 'kysely'
-import { DirsyncdError, type ErrorCode } from '../../base/errors.ts'
+import { DirsyncdError } from '../../base/errors.ts'
 import { PHASES } from '../../core/plan/changes.ts'
-import { type JobTimes, type Times, TIMES } from '../../queue/times.ts'
-import type { FencedRun } from '../../store/fenced-run.ts'
-import type { Tables } from '../../store/tables.ts'
-import { Verification, type VerificationParts } from './verification.ts'
-import { type OpenChunk, openChunks, reclaim } from './claim.ts'
-import { Dispatcher } from './dispatcher.ts'
+import type { Times } from '../../queue/times.ts'
+import { Verification, type VerificationDeps } from './verification.ts'
+import { openChunks, reclaim } from './claim.ts'
 import type { Ticket } from './job.ts'
-import { type Pause, pauseOf } from '../../store/pause.ts'
+import { pauseOf } from '../../store/pause.ts'
 import { lastFailureOf } from '../../store/plans.ts'
 import { prepareMembers, prepareTakers } from './prepare.ts'
 import { decideRefused } from './refused-changes.ts'
-import { countWaiting, enterStage, type Stage } from './stage.ts'
+import { countDue, countWaiting, enterStage, type Stage } from './stage.ts'
 
-interface ApplyDeps {
-  readonly db: Kysely<Tables>
+interface ApplyDeps extends VerificationDeps {
   readonly queue: Queue<Ticket>
-  readonly fenced: FencedRun
   readonly target: string
   readonly isDead: (worker: string) => boolean
-  readonly verification: VerificationParts
-  readonly times?: Times
 }
 
 /**
@@ -49,20 +41,16 @@ export async function applyRun(deps: ApplyDeps, signal: AbortSignal): Promise<vo
 }
 
 class ApplyLoop {
-  readonly #deps: Required<ApplyDeps>
+  readonly #deps: ApplyDeps
   readonly #signal: AbortSignal
   readonly #watch: ChunkWatch
   readonly #verification: Verification
 
   constructor(deps: ApplyDeps, signal: AbortSignal) {
-    this.#deps = { times: TIMES, ...deps }
+    this.#deps = deps
     this.#signal = signal
-    this.#watch = new ChunkWatch(this.#deps)
-    const { db, fenced, times, verification } = this.#deps
-    this.#verification = new Verification(
-      { ...verification, db, fenced, times, apply: (stage) => this.#send(stage) },
-      signal,
-    )
+    this.#watch = new ChunkWatch(deps)
+    this.#verification = new Verification(deps, (stage) => this.#send(stage), signal)
   }
 
   async verify(stage: Stage): Promise<void> {
@@ -74,7 +62,7 @@ class ApplyLoop {
     if (waiting > 0 && (await this.#verification.verify(stage))) waiting = await this.#begin(stage)
     if (waiting > 0) await this.#send(stage)
     if (stage.retry) await decideRefused(this.#deps, stage)
-    await this.#requireNoStop()
+    await this.#pending()
   }
 
   async #send(stage: Stage): Promise<void> {
@@ -85,8 +73,7 @@ class ApplyLoop {
     const pace = new Pace(times.jobs.count)
     for (;;) {
       this.#signal.throwIfAborted()
-      const { stop, pending } = await readProgress(db, fenced.run)
-      if (stop !== undefined) throw stop
+      const pending = await this.#pending()
       if (pending <= 0 && (await this.#enter(stage)) === 0) break
       const pause = await pauseOf(db, target)
       // A service that asks for a pause is not in an outage.
@@ -94,7 +81,8 @@ class ApplyLoop {
       if (idleMs > outageMs) throw outage(outageMs, await lastFailureOf(db, fenced.run))
       if (pause === undefined) await dispatcher.topUp(pending, pace.changesPerMs)
       await this.#watch.look()
-      await sleep(delayOf(pace, pause), undefined, { signal: this.#signal })
+      const leftMs = Math.min(pause?.leftMs ?? 0, 1000)
+      await sleep(Math.max(pace.delayMs, leftMs), undefined, { signal: this.#signal })
     }
   }
 
@@ -113,9 +101,17 @@ class ApplyLoop {
     return fenced.write((trx) => enterStage(trx, fenced.run, stage))
   }
 
-  async #requireNoStop(): Promise<void> {
-    const { stop } = await readProgress(this.#deps.db, this.#deps.fenced.run)
-    if (stop !== undefined) throw stop
+  /** How many changes wait, as workers count them. Throws what a worker stopped the run with. */
+  async #pending(): Promise<number> {
+    const { db, fenced } = this.#deps
+    const row = await db
+      .selectFrom('dirsyncd.runs as r')
+      .leftJoin('dirsyncd.applying as a', 'a.run', 'r.run')
+      .select(['a.pending', 'r.stop_code', 'r.stop_reason'])
+      .where('r.run', '=', fenced.run)
+      .executeTakeFirstOrThrow()
+    if (row.stop_code !== null) throw new DirsyncdError(row.stop_code, row.stop_reason ?? row.stop_code)
+    return row.pending ?? 0
   }
 
   /** Waits until no worker has a request of the run in flight, but not for a worker that hangs. */
@@ -129,17 +125,64 @@ class ApplyLoop {
   }
 }
 
-function delayOf({ delayMs }: Pace, pause: Pause | undefined): number {
-  return pause === undefined ? delayMs : Math.max(delayMs, Math.min(pause.leftMs, 1000))
+/** The most tickets that wait on the queue: enough for four workers until the next look. */
+const MOST_TICKETS = 16
+/** The largest chunk: an embedded store blocks the process while it claims one. */
+const LARGEST = 500
+/** The last changes of a stage are spread over this many chunks, so that every worker has one. */
+const SPREAD = 8
+/** How long a chunk should keep a worker busy, in milliseconds. */
+const BUSY_MS = 1000
+
+/** Keeps as many tickets on the queue as the changes of one stage need. Lost tickets are not counted, so replaced. */
+export class Dispatcher {
+  readonly #deps: Pick<ApplyDeps, 'db' | 'queue' | 'fenced'>
+  readonly #stage: Stage
+
+  constructor(deps: Pick<ApplyDeps, 'db' | 'queue' | 'fenced'>, stage: Stage) {
+    this.#deps = deps
+    this.#stage = stage
+  }
+
+  async topUp(pending: number, changesPerMs: number): Promise<void> {
+    const { queue, fenced } = this.#deps
+    const waiting = await queue.getJobCountByTypes('waiting')
+    if (waiting >= MOST_TICKETS) return
+    const most = this.#chunkSize(pending, changesPerMs)
+    const due = await this.#countDue(MOST_TICKETS * most)
+    const missing = Math.ceil(due / most) - waiting
+    const ticket = { name: 'ticket', data: { run: fenced.run, epoch: fenced.epoch, most } }
+    if (missing > 0) await queue.addBulk(Array.from({ length: missing }, () => ticket))
+  }
+
+  /** About a second of work for all workers. The first changes are one chunk, so their requests have the size of the rest. */
+  #chunkSize(pending: number, changesPerMs: number): number {
+    if (this.#stage.verifies !== undefined) return LARGEST
+    const size = Math.min(LARGEST, Math.max(1, Math.round(changesPerMs * BUSY_MS)))
+    return Math.min(size, Math.max(1, Math.ceil(pending / SPREAD)))
+  }
+
+  /** Before the cursor, changes wait that were given back or were not due. */
+  async #countDue(limit: number): Promise<number> {
+    const { db, fenced } = this.#deps
+    const due = await countDue(db, fenced.run, this.#stage, limit)
+    if (due > 0) return due
+    await fenced.write(async (trx) => {
+      if (this.#stage.phase === 'take-emails')
+        await prepareTakers(trx, fenced.run, { atEnd: this.#stage.retry })
+      await enterStage(trx, fenced.run, this.#stage)
+    })
+    return countDue(db, fenced.run, this.#stage, limit)
+  }
 }
 
 /** Finds chunks of dead workers and gives their changes to other workers. */
 class ChunkWatch {
-  readonly #deps: Required<ApplyDeps>
+  readonly #deps: ApplyDeps
   #seen = new Map<string, { readonly heartbeats: number; readonly since: number }>()
   #lookedAt = 0
 
-  constructor(deps: Required<ApplyDeps>) {
+  constructor(deps: ApplyDeps) {
     this.#deps = deps
   }
 
@@ -154,49 +197,28 @@ class ChunkWatch {
       const before = this.#seen.get(chunk.chunk)
       const since = before?.heartbeats === chunk.heartbeats ? before.since : now
       seen.set(chunk.chunk, { heartbeats: chunk.heartbeats, since })
-      if (this.#isOver(chunk, now - since)) await fenced.write((trx) => reclaim(trx, fenced.run, chunk.chunk))
+      if (this.#isOver(chunk.worker, now - since))
+        await fenced.write((trx) => reclaim(trx, fenced.run, chunk.chunk))
     }
     this.#seen = seen
   }
 
   /** A live worker adds heartbeats, or stopped sending long before. Measured by this process's own clock. */
-  #isOver({ worker }: OpenChunk, silentMs: number): boolean {
+  #isOver(worker: string, silentMs: number): boolean {
     const { settle, settleDead } = this.#deps.times.fence
     return silentMs > settle || (silentMs > settleDead && this.#deps.isDead(worker))
   }
 }
 
-interface Progress {
-  readonly pending: number
-  readonly stop: DirsyncdError | undefined
-}
-
-async function readProgress(db: Kysely<Tables>, run: number): Promise<Progress> {
-  const row = await db
-    .selectFrom('dirsyncd.runs as r')
-    .leftJoin('dirsyncd.applying as a', 'a.run', 'r.run')
-    .select(['a.pending', 'r.stop_code', 'r.stop_reason'])
-    .where('r.run', '=', run)
-    .executeTakeFirstOrThrow()
-  return {
-    pending: row.pending ?? 0,
-    stop: row.stop_code === null ? undefined : stopError(row.stop_code, row.stop_reason),
-  }
-}
-
-function stopError(code: ErrorCode, reason: string | null): DirsyncdError {
-  return new DirsyncdError(code, reason ?? code)
-}
-
 class Pace {
-  readonly #longest: JobTimes['count']
+  readonly #longest: Times['jobs']['count']
   #pending = Number.POSITIVE_INFINITY
   #seenAt = performance.now()
   #progressAt = performance.now()
   delayMs = 10
   changesPerMs = Number.POSITIVE_INFINITY
 
-  constructor(longest: JobTimes['count']) {
+  constructor(longest: Times['jobs']['count']) {
     this.#longest = longest
   }
 

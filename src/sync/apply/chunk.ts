@@ -10,27 +10,10 @@ import { isAway } from '../../base/database/outage.ts'
 import type { Pause } from '../../store/pause.ts'
 import type { Chunk, Claimed } from './claim.ts'
 import type { Freshness } from './freshness.ts'
-import {
-  cutOff,
-  judge,
-  type Judged,
-  type JudgeDeps,
-  judgeBatch,
-  notTried,
-  type FailureCounters,
-} from './judge.ts'
-import {
-  flush,
-  isPassing,
-  mergeFindings,
-  noFindings,
-  type Orders,
-  Reclaimed,
-  type Settled,
-} from './outcomes.ts'
-import { requestsOf } from './requests.ts'
+import { cutOff, judge, type Judged, notTried, type FailureCounters } from './judge.ts'
+import { type Findings, flush, isPassing, Reclaimed, type Settled } from './outcomes.ts'
 import type { RunInProcess } from './run-in-process.ts'
-import type { Senders } from './senders.ts'
+import { requestsOf, type Senders } from './senders.ts'
 import type { Throttle } from './throttle.ts'
 
 interface ChunkDeps {
@@ -52,7 +35,7 @@ interface ChunkDeps {
   readonly times: Times
   readonly log: Log
   readonly onPause: (pause: Pause) => void
-  readonly onOutcome: OnOutcome
+  readonly onOutcome?: OnOutcome | undefined
 }
 
 /** Called when the store has the outcome; `pending` where the change is retried. */
@@ -62,8 +45,7 @@ const GROUP = 500
 
 /** Sends the changes of a chunk and writes their outcomes in groups. Returns when the store has all outcomes. */
 export async function applyChunk(deps: ChunkDeps): Promise<void> {
-  const sending = new Sending(deps)
-  await sending.run()
+  await new Sending(deps).run()
 }
 
 class StaleRun extends Error {
@@ -75,9 +57,11 @@ class Sending {
   readonly #changes: ReadonlyMap<number, Change>
   #settled: Settled[] = []
   #left: number
-  #findings = noFindings()
+  #findings: Findings = {}
   #quarantined: Promise<ReadonlySet<string>> | undefined
   #isStopped = false
+  /** The run has ended: nothing is sent again, not even what was sent without an answer. */
+  #hasEnded = false
   #isUrgent = false
   /** Aborted when another worker has taken over the chunk. */
   readonly #reclaimed = new AbortController()
@@ -133,11 +117,10 @@ class Sending {
     try {
       const how = { check: this.#isUnsure(change), beforeRequest: () => this.#requireFresh() }
       const outcome = await senders.applyChange(change.change, how, this.#cut)
-      this.#logTried(change, outcome)
-      this.#seeRefusal(outcome)
-      throttle.answered()
       const quarantined = outcome.result === 'forbidden' ? await this.#inQuarantine() : undefined
-      return this.#follow(judge(this.#judging(quarantined), change, outcome))
+      const [settled] = this.#judge([change], outcome, quarantined)
+      throttle.answered()
+      return settled!
     } catch (error) {
       this.#stopFor(error, [change])
       return cutOff(change)
@@ -173,36 +156,30 @@ class Sending {
     this.#add([...open.values()].map(cutOff))
   }
 
-  #seeRefusal(outcome: Outcome): void {
-    if ('retryAfterMs' in outcome && outcome.retryAfterMs !== undefined)
-      this.#deps.throttle.refused(this.#pausesBefore)
-  }
-
   #isUnsure({ unsure, change: { op } }: Claimed): boolean {
     const { directory_moved: isMoved, look_first: kinds } = this.#deps.chunk.run
     return unsure || isMoved || kinds.some((kind) => op === `create-${kind}`)
   }
 
   /** One 403 for several changes does not show which change is refused, so each is sent alone. */
-  #judge(changes: readonly Claimed[], outcome: Outcome): readonly Settled[] {
-    this.#seeRefusal(outcome)
-    return judgeBatch(this.#judging(undefined), changes, outcome).map((judged, index) => {
-      const change = changes[index]!
-      this.#logTried(change, outcome)
-      return this.#follow(judged)
-    })
-  }
-
-  #judging(quarantined: ReadonlySet<string> | undefined): JudgeDeps {
-    const { chunk, fenced, counters, times } = this.#deps
-    return {
+  #judge(
+    changes: readonly Claimed[],
+    outcome: Outcome,
+    quarantined?: ReadonlySet<string>,
+  ): readonly Settled[] {
+    const { chunk, fenced, counters, times, throttle, log } = this.#deps
+    if ('retryAfterMs' in outcome && outcome.retryAfterMs !== undefined) throttle.refused(this.#pausesBefore)
+    for (const { number, change } of changes)
+      log.debug({ run: fenced.run, change: number, op: change.op, ...outcome }, 'tried a change')
+    const deps = {
       run: fenced.run,
       counters,
       findings: this.#findings,
       retry: times.retry,
       outages: chunk.outages,
-      isQuarantined: (fingerprint) => quarantined?.has(fingerprint) ?? false,
+      isQuarantined: (fingerprint: string) => quarantined?.has(fingerprint) ?? false,
     }
+    return judge(deps, changes, outcome).map((judged) => this.#follow(judged))
   }
 
   #follow({ settled, stops }: Judged): Settled {
@@ -225,11 +202,6 @@ class Sending {
     log.warn({ run: fenced.run }, 'the rest of the run sends each entry alone')
   }
 
-  #logTried({ number, change: { op } }: Claimed, outcome: Outcome): void {
-    const { log, fenced } = this.#deps
-    log.debug({ run: fenced.run, change: number, op, ...outcome }, 'tried a change')
-  }
-
   #tell({ number, state, detail, status, attempts }: Settled): void {
     const { fenced, log, onOutcome } = this.#deps
     const { op, id } = this.#changes.get(number)!
@@ -238,7 +210,7 @@ class Sending {
         { run: fenced.run, change: number, op, id, outcome: state, status, attempts },
         'a change has its outcome',
       )
-    if (state !== 'pending' || detail !== undefined) onOutcome(op, state)
+    if (state !== 'pending' || detail !== undefined) onOutcome?.(op, state)
   }
 
   #stopFor(error: unknown, [first]: readonly Claimed[]): void {
@@ -261,6 +233,7 @@ class Sending {
   }
 
   #requireFresh(): void {
+    if (this.#hasEnded) throw new StaleRun('the run has ended')
     if (!this.#deps.freshness.isFresh()) throw new StaleRun('the store has not answered for too long')
   }
 
@@ -294,9 +267,8 @@ class Sending {
     const settled = this.#settled
     const findings = this.#findings
     this.#settled = []
-    this.#findings = noFindings()
+    this.#findings = {}
     this.#isUrgent = false
-    const { firstProbe: firstMs, lastProbe: lastMs } = times.outage
     try {
       const orders = await freshness.renew(() =>
         flush(fenced, {
@@ -306,8 +278,7 @@ class Sending {
           settled,
           findings,
           isLast,
-          outagePause: { firstMs, lastMs },
-          longestPauseMs: times.limited.longest,
+          times,
         }),
       )
       this.#obey(orders)
@@ -315,14 +286,16 @@ class Sending {
       if (error instanceof Overtaken) this.#deps.run.overtaken.abort(error)
       if (error instanceof Reclaimed) this.#reclaimed.abort(error)
       this.#settled = [...settled, ...this.#settled]
-      this.#findings = mergeFindings(findings, this.#findings)
+      const { pause = findings.pause } = this.#findings
+      this.#findings = { ...this.#findings, ...findings, pause }
       throw error
     }
   }
 
-  #obey({ isStopped, refusedInRow, written, pause }: Orders): void {
+  #obey({ isStopped, refusedInRow, written, pause }: Awaited<ReturnType<typeof flush>>): void {
     for (const each of written) this.#tell(each)
     const isLimited = pause?.why === 'limited'
+    if (isStopped) this.#hasEnded = true
     if (isStopped || isLimited) this.#isStopped = true
     if (isLimited) {
       this.#deps.throttle.pause(this.#pausesBefore)

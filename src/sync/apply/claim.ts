@@ -1,10 +1,10 @@
-import { type Kysely, type Selectable, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Change } from '../../core/plan/change.ts'
 import type { Fenced, FencedRun, LockedRun } from '../../store/fenced-run.ts'
-import type { ApplyingTable, Tables } from '../../store/tables.ts'
+import type { Db } from '../../store/tables.ts'
 import { isInForce } from '../../store/pause.ts'
 import type { Ticket } from './job.ts'
-import { moveCursor, nextDue, type Stage } from './stage.ts'
+import { nextDue, type Stage } from './stage.ts'
 
 export interface Claimed {
   readonly number: number
@@ -33,43 +33,36 @@ interface Claimer {
   readonly target: string
   /** A lease older than this is free, in milliseconds. */
   readonly leaseMs: number
-  /** Called where the run writes to another directory: the worker's configuration is older or newer. */
-  readonly onOtherTarget: () => void
 }
 
 /**
  * Claims the next changes of the run's current stage. Returns nothing where none is due, no process works on the run,
- * the run must stop, the target is paused, or the plan is for another directory than the worker's. After an outage, one
- * change alone tests the target.
+ * the run must stop, or the target is paused; `other-target` where the plan is for another directory than the worker's,
+ * whose configuration is older or newer. After an outage, one change alone tests the target.
  */
 export async function claim(
   fenced: FencedRun,
   { most }: Pick<Ticket, 'most'>,
   claimer: Claimer,
-): Promise<Chunk | undefined> {
+): Promise<Chunk | 'other-target' | undefined> {
   return fenced.write(async (trx, run) => {
     if (run.state !== 'applying' || run.stop_code !== null) return undefined
-    if (run.target !== claimer.target) {
-      claimer.onOtherTarget()
-      return undefined
-    }
+    if (run.target !== claimer.target) return 'other-target'
     const { isLeased, isPaused, isClaimed, outages, stage } = await lookAround(trx, run, fenced, claimer)
     if (!isLeased || isPaused || (outages > 0 && isClaimed) || stage === null) return undefined
     const limit = outages > 0 ? 1 : most
-    const numbers = await nextDue(trx, fenced.run, asStage(stage), { after: stage.cursor, limit })
+    const numbers = await nextDue(trx, fenced.run, stage, { after: stage.cursor, limit })
     const [first, last] = [numbers[0], numbers.at(-1)]
     if (first === undefined || last === undefined) return undefined
-    await moveCursor(trx, fenced.run, last)
-    const id = await openChunk(trx, { run: fenced.run, first, last, worker: claimer.worker })
+    await trx.updateTable('dirsyncd.applying').set({ cursor: last }).where('run', '=', fenced.run).execute()
+    const { chunk: id } = await trx
+      .insertInto('dirsyncd.chunks')
+      .values({ run: fenced.run, first, last, worker: claimer.worker })
+      .returning('chunk')
+      .executeTakeFirstOrThrow()
     return { id, run, retry: stage.retry, changes: await claimChanges(trx, fenced.run, id, numbers), outages }
   })
 }
-
-function asStage({ phase, retry, verifies }: CurrentStage): Stage {
-  return verifies === null ? { phase, retry } : { phase, retry, verifies }
-}
-
-type CurrentStage = Pick<Selectable<ApplyingTable>, 'phase' | 'retry' | 'verifies' | 'cursor'>
 
 interface Surroundings {
   /** Checked with the epoch: another process may have taken a free lease since the fence looked. */
@@ -78,7 +71,7 @@ interface Surroundings {
   readonly isClaimed: boolean
   readonly outages: number
   /** Read after the run was locked, because another claim may have moved the cursor meanwhile. */
-  readonly stage: CurrentStage | null
+  readonly stage: (Stage & { readonly cursor: number }) | null
 }
 
 async function lookAround(
@@ -98,18 +91,6 @@ async function lookAround(
   return rows[0]!
 }
 
-async function openChunk(
-  trx: Fenced,
-  chunk: { readonly run: number; readonly first: number; readonly last: number; readonly worker: string },
-): Promise<string> {
-  const row = await trx
-    .insertInto('dirsyncd.chunks')
-    .values(chunk)
-    .returning('chunk')
-    .executeTakeFirstOrThrow()
-  return row.chunk
-}
-
 async function claimChanges(
   trx: Fenced,
   run: number,
@@ -122,13 +103,13 @@ async function claimChanges(
   return rows.toSorted((a, b) => a.number - b.number)
 }
 
-export interface OpenChunk {
+interface OpenChunk {
   readonly chunk: string
   readonly worker: string
   readonly heartbeats: number
 }
 
-export async function openChunks(db: Kysely<Tables>, run: number): Promise<readonly OpenChunk[]> {
+export async function openChunks(db: Db, run: number): Promise<readonly OpenChunk[]> {
   return db
     .selectFrom('dirsyncd.chunks')
     .select(['chunk', 'worker', 'heartbeats'])
@@ -148,14 +129,14 @@ export async function reclaim(trx: Fenced, run: number, chunk: string): Promise<
 }
 
 /** The workers that have open chunks of ended runs of the sync: their requests may still be in flight. */
-export async function workersOfEndedRuns(db: Kysely<Tables>, sync: string): Promise<readonly string[]> {
+export async function workersOfEndedRuns(db: Db, sync: string): Promise<readonly string[]> {
   const { rows } = await sql<{ worker: string }>`SELECT DISTINCT c.worker FROM dirsyncd.chunks c
     JOIN dirsyncd.runs r ON r.run = c.run WHERE r.sync = ${sync} AND r.finished_at IS NOT NULL`.execute(db)
   return rows.map(({ worker }) => worker)
 }
 
 /** Closes the chunks of ended runs. Their changes get the outcome `unknown`; the next plan looks the entries up. */
-export async function closeChunksOfEndedRuns(db: Kysely<Tables>, sync: string): Promise<void> {
+export async function closeChunksOfEndedRuns(db: Db, sync: string): Promise<void> {
   await sql`WITH closed AS (
       DELETE FROM dirsyncd.chunks AS k USING dirsyncd.runs AS r
       WHERE r.run = k.run AND r.sync = ${sync} AND r.finished_at IS NOT NULL
@@ -166,8 +147,8 @@ export async function closeChunksOfEndedRuns(db: Kysely<Tables>, sync: string): 
       RETURNING c.*, k.worker, k.intent_at, k.target
     )
     INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, before,
-      removes, intent_at, outcome, approved, approved_by)
+      removes, intent_at, outcome, approved_by)
     SELECT run, number, ${sync}, target, op, entry_id, fingerprint, attempts, worker, change -> 'have',
-      removes, intent_at, 'unknown', approved, approved_by
+      removes, intent_at, 'unknown', approved_by
     FROM changed`.execute(db)
 }

@@ -1,9 +1,12 @@
 import type { Outcome } from '../../core/plan/outcome.ts'
-import type { RetryTimes } from '../../queue/times.ts'
+import type { Times } from '../../queue/times.ts'
 import type { Claimed } from './claim.ts'
-import { ATTEMPTS, PHASE_ATTEMPTS } from './job.ts'
 import type { Findings, Settled } from './outcomes.ts'
 
+/** Attempts before a change goes to the retry stage. */
+const PHASE_ATTEMPTS = 2
+/** Attempts in all before a change fails. */
+const ATTEMPTS = 5
 /** After so many failures in a row without an answer, there is an outage. */
 const OUTAGE_AFTER = 5
 /** After more different changes than these fail in a row, treat it as an outage. */
@@ -57,24 +60,18 @@ export interface JudgeDeps {
   readonly run: number
   readonly counters: FailureCounters
   readonly findings: Findings
-  readonly retry: RetryTimes
+  readonly retry: Times['retry']
   /** Outages of the target before the claim: this change tests whether it answers again. */
   readonly outages: number
   /** A quarantined change needs no decision about its 403. */
   readonly isQuarantined: (fingerprint: string) => boolean
 }
 
-/** Decides the outcome of a change, and notes in `findings` what it means for the run and the target. */
-export function judge(deps: JudgeDeps, change: Claimed, outcome: Outcome): Judged {
-  return judgeOne(deps, change, outcome, seeOutage(deps, change, outcome))
-}
-
-/** One answer to several changes counts once in a row of failures. */
-export function judgeBatch(
-  deps: JudgeDeps,
-  changes: readonly Claimed[],
-  outcome: Outcome,
-): readonly Judged[] {
+/**
+ * Decides the outcomes of the changes of one request, and notes in `findings` what they mean for the run and the target.
+ * One answer counts once in a row of failures.
+ */
+export function judge(deps: JudgeDeps, changes: readonly Claimed[], outcome: Outcome): readonly Judged[] {
   const [first] = changes
   if (first === undefined) return []
   const isOut = seeOutage(deps, first, outcome)
@@ -170,17 +167,9 @@ function refused(change: Claimed, { status, detail }: Answer): Settled {
 
 /** A 403 may be about the token, so one retry follows in the retry stage. */
 function forbidden({ retry }: JudgeDeps, change: Claimed, { status, detail }: Answer): Settled {
-  const refusals = change.refusals + 1
   // A service that forbids everything for some seconds may have recovered by then.
-  return {
-    ...again(change, true),
-    retry: true,
-    refusals,
-    isRefusal: true,
-    waitMs: retry.stage,
-    status,
-    detail,
-  }
+  const later = { retry: true, waitMs: retry.stage, isRefusal: true, refusals: change.refusals + 1 }
+  return { ...again(change, true), ...later, status, detail }
 }
 
 /** The target does not answer: sending pauses, and the attempt does not count against the change. */

@@ -3,6 +3,7 @@ import { isAway } from '../../base/database/outage.ts'
 import type { ErrorCode } from '../../base/errors.ts'
 import type { VerificationResult } from '../../core/plan/verification.ts'
 import type { Op } from '../../core/plan/change.ts'
+import type { Times } from '../../queue/times.ts'
 import { storeVerdict } from '../../store/verifications.ts'
 import { type Fenced, type FencedRun, type LockedRun, Overtaken } from '../../store/fenced-run.ts'
 import type { ChangeState } from '../../store/run-types.ts'
@@ -10,8 +11,8 @@ import { storeBatchNotice } from '../../store/plans.ts'
 import { NAME_OF_CHANGE } from '../../store/quarantine.ts'
 import { stopRun } from '../../store/runs.ts'
 import { storable, storableJson } from '../../store/storable.ts'
-import { forgetOutages, type Pause, pauseFor, pauseForOutage, pauseOf } from '../../store/pause.ts'
-import { manyRefused, REFUSED_IN_ROW } from './refusals.ts'
+import { forgetOutages, pauseFor, pauseForOutage, pauseOf } from '../../store/pause.ts'
+import { manyRefused, REFUSED_IN_ROW } from './refused-changes.ts'
 import { MOST_REFUSALS } from './stage.ts'
 
 export interface Settled {
@@ -41,24 +42,12 @@ interface Stop {
   readonly failed?: Op
 }
 
+/** What the answers to changes mean for the run and the target. */
 export interface Findings {
-  stop: Stop | undefined
-  pause: { readonly why: 'limited'; readonly ms: number } | { readonly why: 'outage' } | undefined
-  answers: boolean
-  notice: VerificationResult['notices'][number] | undefined
-}
-
-export function noFindings(): Findings {
-  return { stop: undefined, pause: undefined, answers: false, notice: undefined }
-}
-
-export function mergeFindings(earlier: Findings, later: Findings): Findings {
-  return {
-    stop: earlier.stop ?? later.stop,
-    pause: later.pause ?? earlier.pause,
-    answers: earlier.answers || later.answers,
-    notice: earlier.notice ?? later.notice,
-  }
+  stop?: Stop | undefined
+  pause?: { readonly why: 'limited'; readonly ms: number } | { readonly why: 'outage' } | undefined
+  answers?: true
+  notice?: VerificationResult['notices'][number]
 }
 
 interface Flush {
@@ -69,9 +58,7 @@ interface Flush {
   readonly findings: Findings
   /** No request of the chunk is in flight any more. */
   readonly isLast: boolean
-  readonly outagePause: { readonly firstMs: number; readonly lastMs: number }
-  /** The longest pause, in milliseconds, whatever the service asks for. */
-  readonly longestPauseMs: number
+  readonly times: Pick<Times, 'outage' | 'limited'>
 }
 
 /** Another process took the worker for dead and gave its changes to other workers, which find out the outcomes. */
@@ -84,19 +71,11 @@ export function isPassing(error: unknown): boolean {
   return error instanceof Overtaken || error instanceof Reclaimed || isAway(error)
 }
 
-export interface Orders {
-  readonly isStopped: boolean
-  readonly refusedInRow: number
-  /** Without the changes whose outcomes the store already had. */
-  readonly written: readonly Settled[]
-  readonly pause: Pause | undefined
-}
-
 /**
- * Writes a group of outcomes in one transaction: states, journal, quarantine, counters. Returns the state after it.
- * Throws `Overtaken` or `Reclaimed` without having written anything.
+ * Writes a group of outcomes in one transaction: states, journal, quarantine, counters. Returns the state after it;
+ * `written` lacks the changes whose outcomes the store already had. Throws `Overtaken` or `Reclaimed` without having written anything.
  */
-export async function flush(fenced: FencedRun, group: Flush): Promise<Orders> {
+export async function flush(fenced: FencedRun, group: Flush) {
   return fenced.write(async (trx, run) => {
     const intentAt = await beat(trx, group.chunk)
     const written = await journal(trx, fenced.run, run, { ...group, intentAt })
@@ -159,9 +138,9 @@ async function journal(
       SET code = 'quarantined', name = EXCLUDED.name, params = EXCLUDED.params, tried_at = now()
     ), journaled AS (
       INSERT INTO dirsyncd.journal (run, number, sync, target, op, entry_id, fingerprint, attempt, worker, before,
-        removes, intent_at, outcome, status, requests, detail, approved, approved_by)
+        removes, intent_at, outcome, status, requests, detail, approved_by)
       SELECT ${run}, number, ${sync}, ${target}, op, entry_id, fingerprint, attempts, ${worker}, change -> 'have',
-        removes, ${intentAt}, state, status, requests, detail, approved, approved_by
+        removes, ${intentAt}, state, status, requests, detail, approved_by
       FROM done WHERE state <> 'pending'
     )
     SELECT number,
@@ -232,13 +211,14 @@ async function report(
   trx: Fenced,
   number: number,
   { sync, target }: LockedRun,
-  { findings: { stop, pause, answers, notice }, outagePause, longestPauseMs }: Flush,
+  { findings: { stop, pause, answers, notice }, times }: Flush,
 ): Promise<void> {
   if (stop !== undefined) await stopRun(trx, number, stop.code, stop.detail)
   if (stop?.failed !== undefined)
     await storeVerdict(trx, { sync, target, run: number }, { op: stop.failed, inBatches: true }, 'failed')
   if (notice !== undefined) await storeBatchNotice(trx, number, notice)
-  if (answers) await forgetOutages(trx, target)
-  if (pause?.why === 'limited') await pauseFor(trx, target, Math.min(pause.ms, longestPauseMs))
-  if (pause?.why === 'outage') await pauseForOutage(trx, target, outagePause)
+  if (answers === true) await forgetOutages(trx, target)
+  if (pause?.why === 'limited') await pauseFor(trx, target, Math.min(pause.ms, times.limited.longest))
+  const { firstProbe: firstMs, lastProbe: lastMs } = times.outage
+  if (pause?.why === 'outage') await pauseForOutage(trx, target, { firstMs, lastMs })
 }

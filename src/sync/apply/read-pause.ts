@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Kysely } from 'kysely'
 import type { Log } from '../../base/log/log.ts'
 import { isAway } from '../../base/database/outage.ts'
 import { createPauseLog, pauseFor, pauseOf } from '../../store/pause.ts'
-import type { Tables } from '../../store/tables.ts'
+import type { Db } from '../../store/tables.ts'
 
 interface ReadPauseDeps {
-  readonly db: Kysely<Tables>
+  readonly db: Db
   readonly target: string
   readonly longestMs: number
   readonly log: Log

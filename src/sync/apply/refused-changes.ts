@@ -1,19 +1,51 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Op } from '../../core/plan/change.ts'
 import type { Fenced, FencedRun } from '../../store/fenced-run.ts'
 import { NAME_OF_CHANGE } from '../../store/quarantine.ts'
 import { stopRun } from '../../store/runs.ts'
-import type { Tables } from '../../store/tables.ts'
-import { neverAccepted, type RefusedOp } from './refusals.ts'
+import type { Db } from '../../store/tables.ts'
 import { allWaitingIn, MOST_REFUSALS, type Stage } from './stage.ts'
 
-type Db = Kysely<Tables>
+/** Answers 403 in a row, with no success between them, that are about the token or its rights, and stop the run. */
+export const REFUSED_IN_ROW = 20
+
+const TRIED_AGAIN = 'These changes were not put into quarantine; the next run tries them again.'
+const ONE_TRIED_AGAIN = 'This change was not put into quarantine; the next run tries it again.'
+
+/** `answer` is that of the service to the last refused change. */
+export function manyRefused(inRow: number, answer: string): string {
+  return (
+    `The service refused ${inRow} changes in a row with 403 and accepted none between them, so the token or its rights ` +
+    `are wrong, or a proxy refuses, and it is not about the entries. ${answer} ${TRIED_AGAIN}`
+  )
+}
+
+export function neverAccepted(
+  { op, changes, id, answer }: Awaited<ReturnType<typeof refusedOp>>,
+  { acceptedOthers }: { readonly acceptedOthers: boolean },
+): string {
+  const isOne = changes === 1
+  const what = isOne ? `${op} of "${id}"` : `${changes} changes of the kind ${op}`
+  const others = acceptedOthers
+    ? ', although it accepted other changes in this run'
+    : ', nor any other change in this run'
+  const list = `entries.${op.endsWith('-user') ? 'users' : 'groups'}.${op.startsWith('delete-') ? 'protected' : 'exclude'}`
+  return (
+    `The service refused ${what} with 403 and accepted ${isOne ? 'no other' : 'none'} of this kind${others}. The ` +
+    `token may not do this, or a proxy does not let it through, or the service protects ` +
+    `${isOne ? 'the entry' : 'the entries'}: then put ${isOne ? 'the id' : 'the ids'} on the list ${list} of the sync. ` +
+    `${answer} ${isOne ? ONE_TRIED_AGAIN : TRIED_AGAIN}`
+  )
+}
 
 /**
  * Decides about the changes that were refused in both stages. Where the service accepted others of the operation, the
  * refusal is about the content. Otherwise it is about the token, and the run stops.
  */
-export async function decideRefused({ db, fenced }: DecideDeps, stage: Stage): Promise<void> {
+export async function decideRefused(
+  { db, fenced }: { readonly db: Db; readonly fenced: FencedRun },
+  stage: Stage,
+): Promise<void> {
   const { run } = fenced
   for (const op of await undecidedOps(db, run, stage)) {
     if (await hasSucceeded(db, run, op)) {
@@ -26,12 +58,7 @@ export async function decideRefused({ db, fenced }: DecideDeps, stage: Stage): P
   }
 }
 
-interface DecideDeps {
-  readonly db: Db
-  readonly fenced: FencedRun
-}
-
-async function refusedOp(db: Db, run: number, op: Op): Promise<RefusedOp> {
+async function refusedOp(db: Db, run: number, op: Op) {
   const row = await db
     .selectFrom('dirsyncd.changes')
     .where('run', '=', run)
@@ -46,14 +73,9 @@ async function refusedOp(db: Db, run: number, op: Op): Promise<RefusedOp> {
 }
 
 async function hasSucceeded(db: Db, run: number, op?: Op): Promise<boolean> {
-  let query = db
-    .selectFrom('dirsyncd.changes')
-    .select('number')
-    .where('run', '=', run)
-    .where('state', '=', 'applied')
-  if (op !== undefined) query = query.where('op', '=', op)
-  const row = await query.limit(1).executeTakeFirst()
-  return row !== undefined
+  const applied = db.selectFrom('dirsyncd.changes').where('run', '=', run).where('state', '=', 'applied')
+  const query = op === undefined ? applied : applied.where('op', '=', op)
+  return (await query.select('number').limit(1).executeTakeFirst()) !== undefined
 }
 
 /** The operations with changes that were refused twice and wait for the decision. */

@@ -1,4 +1,4 @@
-import { REFUSED_IN_ROW } from './refusals.ts'
+import { REFUSED_IN_ROW } from './refused-changes.ts'
 
 /** After so many batches in a row that were not created as sent, the rest of the run goes singly. */
 const MOST_BATCH_FAULTS = 3

@@ -1,10 +1,8 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Op } from '../../core/plan/change.ts'
 import type { Phase } from '../../core/plan/changes.ts'
 import type { Fenced } from '../../store/fenced-run.ts'
-import type { Tables } from '../../store/tables.ts'
-
-type Db = Kysely<Tables>
+import type { Db } from '../../store/tables.ts'
 
 /** A change that was refused with 403 so often is not retried before the decision about it. */
 export const MOST_REFUSALS = 2
@@ -14,7 +12,7 @@ export interface Stage {
   readonly phase: Phase
   readonly retry: boolean
   /** Only the changes of this operation that are marked for write verification. */
-  readonly verifies?: Op
+  readonly verifies?: Op | null
 }
 
 /** No retry waits longer: a later time comes from a clock that was set back since. */
@@ -69,10 +67,6 @@ export async function enterStage(trx: Fenced, run: number, stage: Stage): Promis
   return pending
 }
 
-export async function moveCursor(trx: Fenced, run: number, cursor: number): Promise<void> {
-  await trx.updateTable('dirsyncd.applying').set({ cursor }).where('run', '=', run).execute()
-}
-
 export async function countWaiting(db: Db, run: number, stage: Stage): Promise<number> {
   const { count } = await waitingIn(db, run, stage)
     .select(({ fn }) => fn.countAll<string>().as('count'))
@@ -123,5 +117,5 @@ export function allWaitingIn(db: Db, run: number, { phase, retry, verifies }: St
     .where('state', '=', 'pending')
     .where('phase', '=', phase)
     .where('retry', '=', retry)
-  return verifies === undefined ? changes : changes.where('verifies', '=', true).where('op', '=', verifies)
+  return verifies ? changes.where('verifies', '=', true).where('op', '=', verifies) : changes
 }

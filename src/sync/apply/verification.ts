@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Kysely } from 'kysely'
 import { DirsyncdError } from '../../base/errors.ts'
 import type { Log } from '../../base/log/log.ts'
 import {
@@ -16,31 +15,20 @@ import {
 } from '../../core/plan/verification.ts'
 import type { Op } from '../../core/plan/change.ts'
 import type { Times } from '../../queue/times.ts'
-import {
-  type VerificationKind,
-  lastVerdict,
-  type SentChange,
-  firstSent,
-  storeVerdict,
-  type Verdict,
-} from '../../store/verifications.ts'
+import { lastVerdict, type SentChange, firstSent, storeVerdict } from '../../store/verifications.ts'
 import type { FencedRun } from '../../store/fenced-run.ts'
 import { forgetOutages, pauseForOutage, pauseOf } from '../../store/pause.ts'
-import type { Tables } from '../../store/tables.ts'
+import type { Db } from '../../store/tables.ts'
 import { markFirst, type Stage } from './stage.ts'
 
-export interface VerificationParts {
+export interface VerificationDeps {
+  readonly db: Db
+  readonly fenced: FencedRun
+  readonly times: Times
+  readonly log: Log
   readonly lookBack: (change: VerifiedChange, signal: AbortSignal) => Promise<Look>
   readonly inBatches: boolean
   readonly onNotices: (notices: VerificationResult['notices']) => void
-  readonly log: Log
-}
-
-interface VerificationDeps extends VerificationParts {
-  readonly db: Kysely<Tables>
-  readonly fenced: FencedRun
-  readonly times: Times
-  readonly apply: (stage: Stage) => Promise<void>
 }
 
 type Sizes = Map<Op, number>
@@ -50,12 +38,14 @@ type Sent = Omit<ReadBack, 'shown'> & Partial<Pick<ReadBack, 'shown'>>
 /** Blocks changes until the first ones of their operation were read back as sent; once per directory. */
 export class Verification {
   readonly #deps: VerificationDeps
+  readonly #apply: (stage: Stage) => Promise<void>
   readonly #signal: AbortSignal
   /** Whether the entry of a refused change exists, by change number: one lookup each. */
   readonly #isThere = new Map<number, boolean>()
 
-  constructor(deps: VerificationDeps, signal: AbortSignal) {
+  constructor(deps: VerificationDeps, apply: (stage: Stage) => Promise<void>, signal: AbortSignal) {
     this.#deps = deps
+    this.#apply = apply
     this.#signal = signal
   }
 
@@ -92,16 +82,16 @@ export class Verification {
     })
   }
 
-  #kindOf(op: Op): VerificationKind {
+  #kindOf(op: Op) {
     const isCreate = op === 'create-user' || op === 'create-group'
     return { op, inBatches: isCreate && this.#deps.inBatches }
   }
 
   async #send(stage: Stage & { readonly verifies: Op }, most: number): Promise<boolean> {
-    const { fenced, apply } = this.#deps
+    const { fenced } = this.#deps
     const marked = await fenced.write((trx) => markFirst(trx, fenced.run, stage, most))
     if (marked === 0) return false
-    await apply(stage)
+    await this.#apply(stage)
     return true
   }
 
@@ -129,7 +119,7 @@ export class Verification {
     )
   }
 
-  #store(op: Op, verdict: Verdict): Promise<void> {
+  #store(op: Op, verdict: 'passed' | 'failed'): Promise<void> {
     const { fenced } = this.#deps
     return fenced.write((trx, { sync, target }) =>
       storeVerdict(trx, { sync, target, run: fenced.run }, this.#kindOf(op), verdict),

@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'bullmq'
-import type { Kysely } from 'kysely'
 import { sentence } from '../../base/errors.ts'
 import type { Log } from '../../base/log/log.ts'
 import type { QueueBackend } from '../../queue/backend.ts'
-import { type Times, TIMES } from '../../queue/times.ts'
+import type { Times } from '../../queue/times.ts'
 import { FencedRun } from '../../store/fenced-run.ts'
 import { createPauseLog, type Pause } from '../../store/pause.ts'
 import { quarantinedOf } from '../../store/quarantine.ts'
 import { stopRun } from '../../store/runs.ts'
-import type { Tables } from '../../store/tables.ts'
+import type { Db } from '../../store/tables.ts'
 import { applyChunk, type OnOutcome } from './chunk.ts'
 import { claim } from './claim.ts'
 import { Freshness } from './freshness.ts'
@@ -21,7 +20,7 @@ import type { Senders } from './senders.ts'
 import { Throttle } from './throttle.ts'
 
 export interface ChangeWorkerDeps {
-  readonly db: Kysely<Tables>
+  readonly db: Db
   readonly backend: QueueBackend
   readonly sync: string
   readonly target: string
@@ -31,8 +30,8 @@ export interface ChangeWorkerDeps {
   /** Aborted when the grace time of the shutdown is over: ends the requests in flight. */
   readonly signal: AbortSignal
   readonly log: Log
-  readonly times?: Times
-  readonly onOutcome?: OnOutcome
+  readonly times: Times
+  readonly onOutcome?: OnOutcome | undefined
 }
 
 /** Claimed chunks at once: while one is claimed or written, another is sent. */
@@ -41,7 +40,6 @@ const CHUNKS = 4
 /** Takes the tickets of one sync's queue and applies the changes until it is closed. */
 export class ChangeWorker {
   readonly #deps: ChangeWorkerDeps
-  readonly #times: Times
   readonly #log: Log
   readonly #throttle: Throttle
   readonly #onPause: (pause: Pause) => void
@@ -55,7 +53,6 @@ export class ChangeWorker {
 
   constructor(deps: ChangeWorkerDeps) {
     this.#deps = deps
-    this.#times = deps.times ?? TIMES
     this.#log = deps.log.child({ sync: deps.sync })
     this.#throttle = new Throttle(deps.concurrency)
     this.#onPause = createPauseLog(this.#log)
@@ -83,32 +80,18 @@ export class ChangeWorker {
       // The queue need not know: the remaining changes come back from the store.
       if (isPassing(error)) return
       this.#log.error({ run: job.run, error: sentence(error) }, 'a chunk was left')
-      await this.#stopRun(job, sentence(error))
+      const fenced = new FencedRun(this.#deps.db, job)
+      // Otherwise the changes would be claimed, sent and left again and again.
+      await fenced.write((trx) => stopRun(trx, job.run, 'internal', sentence(error))).catch(() => undefined)
     }
-  }
-
-  /** Otherwise the changes would be claimed, sent and left again and again. */
-  async #stopRun(job: Ticket, reason: string): Promise<void> {
-    const fenced = new FencedRun(this.#deps.db, job)
-    await fenced.write((trx) => stopRun(trx, job.run, 'internal', reason)).catch(() => undefined)
   }
 
   async #applyJob(job: Ticket): Promise<void> {
-    const { db, name, target, senders, signal } = this.#deps
-    const times = this.#times
+    const { db, name, target, senders, signal, times } = this.#deps
     const fenced = new FencedRun(db, job)
     const freshness = new Freshness(times.fence.blind)
-    let isOther = false
-    const onOtherTarget = () => {
-      isOther = true
-    }
-    const chunk = await claim(fenced, job, {
-      worker: name,
-      target,
-      leaseMs: times.lease.expiry,
-      onOtherTarget,
-    })
-    if (isOther) return this.#leaveToOthers(job)
+    const chunk = await claim(fenced, job, { worker: name, target, leaseMs: times.lease.expiry })
+    if (chunk === 'other-target') return this.#leaveToOthers(job)
     if (chunk === undefined) return
     await applyChunk({
       fenced,
@@ -125,7 +108,7 @@ export class ChangeWorker {
       times,
       log: this.#log,
       onPause: this.#onPause,
-      onOutcome: this.#deps.onOutcome ?? (() => undefined),
+      onOutcome: this.#deps.onOutcome,
     })
     this.#sayOutage()
   }
@@ -138,7 +121,7 @@ export class ChangeWorker {
         'the run writes to another directory than this process: their configurations differ',
       )
     this.#otherRun = run
-    await sleep(this.#times.jobs.askAgain, undefined, { signal: this.#stopping.signal }).catch(
+    await sleep(this.#deps.times.jobs.askAgain, undefined, { signal: this.#stopping.signal }).catch(
       () => undefined,
     )
   }

@@ -1,16 +1,20 @@
 import { type ApiError, asMaybeDone, isApiError } from '../../api/client/api-error.ts'
 import type { AccessManagementClient } from '../../api/client/client.ts'
-import type { Written } from '../../api/client/methods.ts'
 import type { Create } from '../../core/plan/batches.ts'
-import { isStored, whyMixedUp } from '../../core/plan/verification.ts'
+import { isStored, type Shown, whyMixedUp } from '../../core/plan/verification.ts'
 import type { BatchFault, Outcome, SharedOutcome } from '../../core/plan/outcome.ts'
-import type { HowToApply } from '../apply-change.ts'
-import { type Creations, groupCreations, userCreations } from '../creations.ts'
-import { type Identified, isEntryOf } from '../entries.ts'
-import { complete, type FoundEntry, type TargetDirectory, type WriteContext } from '../idempotent.ts'
+import {
+  complete,
+  contextOf,
+  findOf,
+  type HowToApply,
+  type TargetDirectory,
+  type WriteContext,
+} from '../apply-change.ts'
+import { isEntryOf, sendCreates } from '../entries.ts'
 import { outcomeOf, tryChange } from '../try-change.ts'
 
-interface HowToCreate extends HowToApply {
+export interface HowToCreate extends HowToApply {
   /** Called before each write; on `false`, the rest is not sent. */
   readonly maySend: () => boolean
   /** Called where the service did something else than to create the batch as sent. */
@@ -39,74 +43,45 @@ export function createBatch(
   how: HowToCreate,
   signal: AbortSignal,
 ): Outcomes {
-  const requests = { count: 0 }
-  const onRequest = (): void => {
-    how.beforeRequest?.()
-    requests.count += 1
-  }
-  const context = { client, directoryId: target.directoryId, signal, onRequest, target, check: how.check }
-  return changes[0]?.op === 'create-group'
-    ? new Batch(context, groupCreations(context), how, requests).run(changes)
-    : new Batch(context, userCreations(context), how, requests).run(changes)
+  return new Batch(contextOf(client, target, how, signal), how).run(changes)
 }
 
-interface Looked<Found> {
-  readonly found: readonly { readonly change: Create; readonly found: Found }[]
+interface Looked {
+  readonly found: readonly { readonly change: Create; readonly found: Shown }[]
   readonly missing: readonly Create[]
   /** The failed lookup, and the entries that were not looked up because of it. */
   readonly failed: SharedOutcome | undefined
 }
 
-class Batch<Found extends Identified> {
+class Batch {
   readonly #context: WriteContext
-  readonly #creations: Creations<Found>
   readonly #how: HowToCreate
-  readonly #requests: { count: number }
 
-  constructor(
-    context: WriteContext,
-    creations: Creations<Found>,
-    how: HowToCreate,
-    requests: { count: number },
-  ) {
+  constructor(context: WriteContext, how: HowToCreate) {
     this.#context = context
-    this.#creations = creations
     this.#how = how
-    this.#requests = requests
   }
 
   async *run(all: readonly Create[]): Outcomes {
     const changes = this.#how.check ? yield* this.#thoseMissing(all) : all
     if (changes.length < 2) return yield* this.#sendAlone(changes)
     if (!this.#how.maySend()) return yield { changes, outcome: undefined }
-    let answer: Written<readonly Found[]>
+    let answer: Awaited<ReturnType<typeof sendCreates>>
     try {
-      answer = await this.#creations.send(changes)
+      answer = await sendCreates(this.#context, changes)
     } catch (error) {
       if (!isApiError(error)) throw error
       return yield* this.#afterFailure(changes, error)
     }
-    if (!this.#isAsSent(changes, answer)) return yield* this.#afterOtherAnswer(changes, answer.status ?? 200)
+    if (!isAsSent(changes, answer.shown)) return yield* this.#afterOtherAnswer(changes, answer.status ?? 200)
     for (const change of changes) yield this.#applied(change, answer.status)
-  }
-
-  #isAsSent(changes: readonly Create[], { value = [] }: Written<readonly Found[]>): boolean {
-    const byId = Map.groupBy(value, ({ external_id: id }) => id ?? '')
-    return changes.every((change) => {
-      const [shown, ...others] = byId.get(change.id) ?? []
-      return shown !== undefined && others.length === 0 && this.#isStored(change, shown)
-    })
-  }
-
-  #isStored(change: Create, found: Found): boolean {
-    return isEntryOf(change.id, found) && isStored(change, this.#creations.shown(found))
   }
 
   /** A service may show an entry late, so a missing one is not sent again at once. */
   async *#afterOtherAnswer(changes: readonly Create[], status: number): Outcomes {
     const looked = await this.#lookUp(changes)
     const other =
-      looked.missing[0] ?? looked.found.find((each) => !this.#isStored(each.change, each.found))?.change
+      looked.missing[0] ?? looked.found.find((each) => !isCreated(each.change, each.found))?.change
     const detail = `The service answered ${status} to the creation of ${changes.length} entries with one request, and does not show each as sent`
     this.#how.onFault({ id: other?.id, detail })
     const outcome: Outcome = {
@@ -129,10 +104,9 @@ class Batch<Found extends Identified> {
     if (error.maybeDone)
       return yield* this.#settle(changes, looked, { status: undefined, missing: outcomeOf(error) })
     // A refused batch may conflict with entries that are older; where they were looked up, there are none.
-    if (this.#how.check && this.#whyMixedUp(changes, looked, undefined) !== undefined)
+    if (this.#how.check && mixedUpIn(changes, looked, null) !== undefined)
       return yield* this.#settle(changes, looked, { status: undefined, missing: undefined })
-    for (const { change, found } of looked.found)
-      yield await this.#complete(change, { found, wasThere: false })
+    for (const { change, found } of looked.found) yield await this.#complete(change, found, false)
     if (looked.failed !== undefined)
       return yield { ...looked.failed, changes: [...looked.missing, ...looked.failed.changes] }
     yield* this.#sendAlone(looked.missing)
@@ -141,10 +115,10 @@ class Batch<Found extends Identified> {
   /** Ends a batch that may have been created. */
   async *#settle(
     changes: readonly Create[],
-    looked: Looked<Found>,
+    looked: Looked,
     { status, missing }: { readonly status: number | undefined; readonly missing: Outcome | undefined },
   ): Outcomes {
-    const mixedUp = this.#whyMixedUp(changes, looked, status)
+    const mixedUp = mixedUpIn(changes, looked, status ?? null)
     for (const { change, found } of looked.found)
       yield mixedUp === undefined
         ? await this.#correct(change, found, status)
@@ -156,7 +130,7 @@ class Batch<Found extends Identified> {
   /** Completes entries that existed before. Returns the others; none where a lookup fails. */
   async *#thoseMissing(changes: readonly Create[]): Outcomes<readonly Create[]> {
     const { found: there, missing, failed } = await this.#lookUp(changes, 'unsent')
-    for (const { change, found } of there) yield await this.#complete(change, { found, wasThere: true })
+    for (const { change, found } of there) yield await this.#complete(change, found, true)
     if (failed === undefined) return missing
     yield { ...failed, changes: [...missing, ...failed.changes] }
     return []
@@ -164,8 +138,8 @@ class Batch<Found extends Identified> {
 
   async *#sendAlone(changes: readonly Create[]): Outcomes {
     const { client, target, signal } = this.#context
-    const { beforeRequest, maySend } = this.#how
-    const how = { check: false, ...(beforeRequest !== undefined && { beforeRequest }) }
+    const { maySend } = this.#how
+    const how = { ...this.#how, check: false }
     for (const [index, change] of changes.entries()) {
       if (!maySend()) return yield { changes: changes.slice(index), outcome: undefined }
       yield { changes: [change], outcome: await tryChange(client, target, change, how, signal) }
@@ -173,12 +147,12 @@ class Batch<Found extends Identified> {
   }
 
   /** Looks entries up until one lookup fails. `lost`: the failure of the request that may have created them. */
-  async #lookUp(changes: readonly Create[], lost?: ApiError | 'unsent'): Promise<Looked<Found>> {
-    const there: Looked<Found>['found'][number][] = []
+  async #lookUp(changes: readonly Create[], lost?: ApiError | 'unsent'): Promise<Looked> {
+    const there: Looked['found'][number][] = []
     const missing: Create[] = []
     for (const [index, change] of changes.entries()) {
       try {
-        const found = await this.#creations.of(change).find()
+        const found = await findOf(this.#context, change)
         if (found === undefined) missing.push(change)
         else there.push({ change, found })
       } catch (error) {
@@ -190,41 +164,27 @@ class Batch<Found extends Identified> {
     return { found: there, missing, failed: undefined }
   }
 
-  #whyMixedUp(
-    batch: readonly Create[],
-    { found }: Looked<Found>,
-    status: number | undefined,
-  ): string | undefined {
-    const theirs = found.filter((each) => isEntryOf(each.change.id, each.found))
-    const readBacks = theirs.map((each) => ({
-      change: each.change,
-      status: status ?? null,
-      shown: this.#creations.shown(each.found),
-    }))
-    return whyMixedUp(batch, readBacks)
-  }
-
   /** Also where the service refuses the correction, the entry counts as created: the next run plans an update. */
-  async #correct(change: Create, found: Found, status: number | undefined): Promise<SharedOutcome> {
-    if (status !== undefined && this.#isStored(change, found)) return this.#applied(change, status)
-    const settled = await this.#complete(change, { found, wasThere: false })
+  async #correct(change: Create, found: Shown, status: number | undefined): Promise<SharedOutcome> {
+    if (status !== undefined && isCreated(change, found)) return this.#applied(change, status)
+    const settled = await this.#complete(change, found, false)
     const isRefused = settled.outcome?.result === 'refused' || settled.outcome?.result === 'forbidden'
     return isRefused ? this.#applied(change, status) : settled
   }
 
-  async #complete(change: Create, { found, wasThere }: FoundEntry<Found>): Promise<SharedOutcome> {
+  async #complete(change: Create, found: Shown, wasThere: boolean): Promise<SharedOutcome> {
     const changes = [change]
     try {
-      const creation = this.#creations.of(change)
-      const { outcome, ...answer } = await complete(this.#context, creation, { found, wasThere })
-      return { changes, outcome: { result: outcome, ...answer, requests: this.#takeRequests() } }
+      const done = await complete(this.#context, change, { found, wasThere })
+      return { changes, outcome: { ...done, requests: this.#context.takeRequests() } }
     } catch (error) {
       return { changes, outcome: outcomeOf(error) }
     }
   }
 
   #applied(change: Create, status: number | undefined, mixedUp?: string): SharedOutcome {
-    const requests = this.#takeRequests()
+    // A request of several entries counts for the first of them that ends.
+    const requests = this.#context.takeRequests()
     const outcome = {
       result: 'applied',
       status,
@@ -233,11 +193,24 @@ class Batch<Found extends Identified> {
     } as const
     return { changes: [change], outcome }
   }
+}
 
-  /** A request of several entries counts for the first of them that ends. */
-  #takeRequests(): number {
-    const { count } = this.#requests
-    this.#requests.count = 0
-    return count
-  }
+function isAsSent(changes: readonly Create[], all: readonly Shown[]): boolean {
+  const byId = Map.groupBy(all, ({ id }) => id ?? '')
+  return changes.every((change) => {
+    const [shown, ...others] = byId.get(change.id) ?? []
+    return shown !== undefined && others.length === 0 && isCreated(change, shown)
+  })
+}
+
+function isCreated(change: Create, shown: Shown): boolean {
+  return isEntryOf(change.id, shown) && isStored(change, shown)
+}
+
+function mixedUpIn(batch: readonly Create[], { found }: Looked, status: number | null): string | undefined {
+  const theirs = found.filter((each) => isEntryOf(each.change.id, each.found))
+  return whyMixedUp(
+    batch,
+    theirs.map(({ change, found: shown }) => ({ change, status, shown })),
+  )
 }

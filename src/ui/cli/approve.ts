@@ -9,9 +9,9 @@ is not approved. Where the run asks for more than one reason, choose one with --
 --id and --only approve a part: these changes and what they need, such as the user that a membership is of. They also lift
 the grace period, and release changes that only wait for the decision about others. What is not chosen stays asked.
 
---id overrules an earlier rejection; --only and --code do where nothing else of it is left to decide. An approval that no
-run used ends after guards.approvalsExpireAfter. The approval of server-not-newer accepts the state of this server; all other checks still
-apply.
+--id overrules an earlier rejection, and --code rejected all that RUN showed and somebody rejected; nothing else does. An
+approval that no run used ends after guards.approvalsExpireAfter. The approval of server-not-newer accepts the state of this
+server; all other checks still apply.
 
 Examples:
   dirsyncd runs 12        shows what would be approved

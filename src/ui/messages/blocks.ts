@@ -10,7 +10,7 @@ import type {
   SilentHow,
 } from '../../core/block.ts'
 import { keysText } from '../../core/plan/configuration.ts'
-import type { RefusalReason } from '../../core/checks/refusals.ts'
+import type { RefusalReason } from '../../core/checks/check.ts'
 import type { ChangeReason } from '../../store/change-list.ts'
 import { notNewerText } from './servers.ts'
 import { unconfirmedText } from './unconfirmed.ts'
@@ -47,7 +47,8 @@ const ENTRIES = ['users', 'groups'] as const
 export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
   rejected: {
     meaning: 'rejected by an operator',
-    remedy: 'If they are to be made after all, approve them: dirsyncd approve RUN --id ID.',
+    remedy:
+      'If they are to be made after all, approve them: dirsyncd approve RUN --id ID, or all with --code rejected.',
     text: () => 'an operator rejected the changes',
     one: rejectionText,
   },
@@ -326,7 +327,8 @@ function nowText(how: SilentHow, lists: number): string {
     case 'not-read':
       return 'and groups.map.members of the sync does not name that attribute any more'
     case 'not-shown':
-      return `and ${shows} none there now; ${CANNOT_READ}`
+      // Once in doubt, a list stays so, also where it shows some members again.
+      return `and showed none there in a later run; ${CANNOT_READ}`
     case 'not-shown-by-any-group':
       return `and ${shows} none there now, as no group does any more; ${CANNOT_READ}`
     case 'group-absent':

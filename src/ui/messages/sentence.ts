@@ -1,4 +1,4 @@
-import type { Fact } from '../../core/facts.ts'
+import type { Fact } from '../../core/notice.ts'
 import type { Quote } from './words.ts'
 
 /** A table of the sentences of one kind of fact. It does not compile without a code or with an unknown parameter. */

@@ -4,7 +4,7 @@ import { blockText } from '../messages/blocks.ts'
 import { isAsked } from '../messages/ends.ts'
 import { total } from '../../operations/total.ts'
 import { amount, digits, pointInTime } from '../../base/wording.ts'
-import type { PlannedRun, SyncFigures } from '../../store/figures.ts'
+import type { SyncFigures } from '../../store/figures.ts'
 import type { DecisionOfRun } from '../../store/notifications.ts'
 import type { Condition, Why } from './condition.ts'
 import type { Notification } from './notification.ts'
@@ -20,7 +20,7 @@ function still(condition: Condition, why: Why): string {
   return why === 'new' ? '' : `, since ${timeOf(condition.since)}`
 }
 
-type Blocks = PlannedRun['blocks']
+type Blocks = NonNullable<SyncFigures['planned']>['blocks']
 
 /** Blocks that an operator should know of, although they end without a decision: the read is doubted. */
 export function doubted(blocks: Blocks): Blocks {
@@ -158,7 +158,11 @@ function endOf(sync: string, { event }: Condition): readonly [string, string, st
     case 'asking':
       return ['no question is open any more', `The sync ${sync} asks nothing any more.`, shows]
     case 'blocked':
-      return ['the source confirms its changes again', `The sync ${sync} doubts no change any more.`, shows]
+      return [
+        'no change is in doubt any more',
+        `The sync ${sync} blocks no change any more because of what it read; some may be decided.`,
+        shows,
+      ]
     case 'token':
       return ['it has another access token', `The sync ${sync} has an access token that lives on.`, shows]
     case 'failing':
@@ -185,7 +189,7 @@ export function aboutDecision({ sync, run, does, by, reason, selection }: Decisi
       `${by} ${DID[does]} run ${run} of the sync ${sync}${about}.${why}`,
       '',
       does === 'reject'
-        ? `dirsyncd runs ${run} shows it; dirsyncd approve ${run} --code CODE approves it all the same.`
+        ? `dirsyncd runs ${run} shows it; dirsyncd approve ${run} --code rejected approves it all the same.`
         : `dirsyncd runs ${run} shows it.`,
     ),
   }

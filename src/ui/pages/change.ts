@@ -1,5 +1,5 @@
 import type { ChangeView, RunSummary } from '../../operations/control.ts'
-import { kindOf, membersDifference, type SetMembers } from '../../core/plan/change.ts'
+import { type ChangeOf, kindOf, membersDifference } from '../../core/plan/change.ts'
 import { amount, digits } from '../../base/wording.ts'
 import { changeTable, placeText } from './changes.ts'
 import { html, type Html, path, withQuery } from './html.ts'
@@ -26,7 +26,7 @@ export function changePage(run: RunSummary, view: ChangeView): Page {
   return { title, body }
 }
 
-function membersLists(change: SetMembers): Html {
+function membersLists(change: ChangeOf<'set-members'>): Html {
   const { added, removed } = membersDifference(change)
   return html`${idList('Added', added)}${idList('Removed', removed)}`
 }

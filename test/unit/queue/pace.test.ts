@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createSlotsInHand, type Pace, paceOf, type RequestLimit } from '../../../src/queue/pace.ts'
+import { createClock, type Pace, paceOf, type RequestLimit, SlotsInHand } from '../../../src/queue/pace.ts'
 
 const LIMIT = { requests: 100, perMs: 1000 }
 
@@ -10,14 +10,14 @@ test('the shared line has slots for 98 % of the limit', () => {
 })
 
 test('a slot is not used before its time', () => {
-  const hand = createSlotsInHand(paceOf(LIMIT))
+  const hand = new SlotsInHand(paceOf(LIMIT))
   hand.add([500])
   expect(hand.opensAt(450)).toBe(500)
 })
 
 test('requests that are late within the tolerance do not delay those behind them', () => {
   const pace = paceOf(LIMIT)
-  const hand = createSlotsInHand(pace)
+  const hand = new SlotsInHand(pace)
   hand.add(line(pace, 3))
   hand.use(5)
   expect(hand.opensAt(5)).toBe(pace.interval)
@@ -27,7 +27,7 @@ test('requests that are late within the tolerance do not delay those behind them
 
 test('a process that was frozen gives up old slots, and uses the others one after the other', () => {
   const pace = paceOf(LIMIT)
-  const hand = createSlotsInHand(pace)
+  const hand = new SlotsInHand(pace)
   hand.add(line(pace, 50))
   hand.use(0)
   const frozenUntil = 300
@@ -52,7 +52,7 @@ test('however a process is held up, no stretch of the period has more requests t
   fc.assert(
     fc.property(limits, stalls, (limit, held) => {
       const pace = paceOf(limit)
-      const hand = createSlotsInHand(pace)
+      const hand = new SlotsInHand(pace)
       hand.add(line(pace, limit.requests * 4))
       const times: number[] = []
       let now = 0
@@ -71,7 +71,7 @@ function line({ interval }: Pace, count: number): number[] {
 }
 
 /** Uses at most `count` slots as soon as each may be used, and returns when. */
-function useAll(hand: ReturnType<typeof createSlotsInHand>, from: number, count = Infinity): number[] {
+function useAll(hand: SlotsInHand, from: number, count = Infinity): number[] {
   const times: number[] = []
   let now = from
   while (times.length < count) {
@@ -88,3 +88,19 @@ function useAll(hand: ReturnType<typeof createSlotsInHand>, from: number, count 
 function crowds({ requests, perMs }: RequestLimit, times: readonly number[]): number[] {
   return times.filter((time, index) => time - (times[index - requests] ?? -Infinity) < perMs)
 }
+
+test('the quickest answer of late is believed', () => {
+  const clock = createClock()
+  expect(clock(1000, 1080, 51_070)).toBe(49_990)
+  expect(clock(2000, 2002, 52_001)).toBe(49_999)
+  expect(clock(3000, 3060, 53_010)).toBe(49_999)
+})
+
+test.each([
+  ['forward', 3_600_000],
+  ['back', -3_600_000],
+])('a shared clock that is set %s is believed at once, however slow its answer', (_, change) => {
+  const clock = createClock()
+  clock(1000, 1002, 51_001)
+  expect(clock(2000, 2050, 52_000 + change)).toBe(49_950 + change)
+})

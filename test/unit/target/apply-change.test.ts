@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { applyChange, type Applied } from '../../../src/target/apply-change.ts'
-import type { TargetDirectory } from '../../../src/target/idempotent.ts'
+import { applyChange, type Applied, type TargetDirectory } from '../../../src/target/apply-change.ts'
 import type { Change } from '../../../src/core/plan/change.ts'
 import { clientOf, group, rejection, user } from '../api/client/fixtures.ts'
 import { type DirectoryServer, type Entry, startDirectoryServer } from './directory-server.ts'
@@ -56,7 +55,7 @@ test.each([
     server.users.push(ann({ name: 'An' }))
     server.groups.push(all({ name: 'Al' }))
   }
-  expect(await apply(server, change)).toEqual({ outcome: 'applied', status, requests: 1 })
+  expect(await apply(server, change)).toEqual({ result: 'applied', status, requests: 1 })
   expect(server).toMatchObject(after)
 })
 
@@ -79,7 +78,7 @@ test.each([
     await using server = await startDirectoryServer()
     server.users.push(ann({ email: ' ANN@example.org' }))
     server.groups.push(all({ external_member_ids: ['b', 'a'] }))
-    expect(await apply(server, change, true)).toEqual({ outcome: 'found', wasThere: true, requests: 1 })
+    expect(await apply(server, change, true)).toEqual({ result: 'found', wasThere: true, requests: 1 })
     expect(server.calls()).toEqual([call])
   },
 )
@@ -91,7 +90,7 @@ test.each([
   '$0.op with check: what is gone already is found, in a directory that is there',
   async (change, call) => {
     await using server = await startDirectoryServer()
-    expect(await apply(server, change, true)).toEqual({ outcome: 'found', wasThere: true, requests: 2 })
+    expect(await apply(server, change, true)).toEqual({ result: 'found', wasThere: true, requests: 2 })
     expect(server.calls()).toEqual([call, 'GET directory'])
   },
 )
@@ -104,7 +103,7 @@ test.each([deleteUser, updateUser])(
     await using server = await startDirectoryServer()
     server.users.push(ann({ name: 'An' }))
     server.trouble.push({ reaction: PAGE })
-    expect(await apply(server, change)).toMatchObject({ outcome: 'applied', requests: 3 })
+    expect(await apply(server, change)).toMatchObject({ result: 'applied', requests: 3 })
     expect(server.users).toEqual(change === deleteUser ? [] : [ann()])
   },
 )
@@ -129,14 +128,14 @@ test.each([
 test('a create that finds the entry under its id compares it and is content', async () => {
   await using server = await startDirectoryServer()
   server.users.push(ann())
-  expect(await apply(server, createUser)).toEqual({ outcome: 'found', wasThere: true, requests: 2 })
+  expect(await apply(server, createUser)).toEqual({ result: 'found', wasThere: true, requests: 2 })
   expect(server.calls()).toEqual(['POST users', 'GET users/u1'])
 })
 
 test('a create that finds another value under its id sends only what differs', async () => {
   await using server = await startDirectoryServer()
   server.users.push(ann({ name: 'Anna' }))
-  const applied = { outcome: 'applied', status: 200, wasThere: true, requests: 3 }
+  const applied = { result: 'applied', status: 200, wasThere: true, requests: 3 }
   expect(await apply(server, createUser)).toEqual(applied)
   expect(server.seen.at(-1)).toMatchObject({ method: 'PATCH', body: 'name=Ann' })
 })
@@ -144,7 +143,7 @@ test('a create that finds another value under its id sends only what differs', a
 test('a create with check that finds another value updates it and sends no POST', async () => {
   await using server = await startDirectoryServer()
   server.groups.push(all({ name: 'Old' }))
-  expect(await apply(server, createGroup, true)).toMatchObject({ outcome: 'applied', requests: 2 })
+  expect(await apply(server, createGroup, true)).toMatchObject({ result: 'applied', requests: 2 })
   expect(server.calls()).toEqual(['GET groups/g1', 'PATCH groups/g1'])
 })
 
@@ -169,12 +168,12 @@ test.each([
   [setMembers, true],
 ] satisfies [Change, boolean][])('$0.op finds nothing (check: $1): missing', async (change, check) => {
   await using server = await startDirectoryServer()
-  expect(await apply(server, change, check)).toMatchObject({ outcome: 'missing', status: 404 })
+  expect(await apply(server, change, check)).toMatchObject({ result: 'missing', status: 404 })
 })
 
 test('a delete that finds nothing is done already', async () => {
   await using server = await startDirectoryServer()
-  expect(await apply(server, deleteUser)).toEqual({ outcome: 'already', status: 404, requests: 2 })
+  expect(await apply(server, deleteUser)).toEqual({ result: 'already', status: 404, requests: 2 })
 })
 
 test('whether the directory is there is asked once for many changes', async () => {
@@ -208,7 +207,7 @@ test.each([createUser, updateUser, deleteUser, createGroup, updateGroup, setMemb
       server.groups.push(all({ name: 'Al' }))
     }
     server.trouble.push({ work: true, reaction: 'drop' })
-    expect(await apply(server, change)).toEqual({ outcome: 'found', requests: expect.any(Number) })
+    expect(await apply(server, change)).toEqual({ result: 'found', requests: expect.any(Number) })
     expect(server.seen.filter(({ method }) => method !== 'GET')).toHaveLength(1)
   },
 )
@@ -220,7 +219,7 @@ test.each([createUser, createGroup])(
     server.trouble.push({ reaction: 'drop' })
     expect(await rejection(apply(server, change))).toMatchObject({ kind: 'unreachable', maybeDone: true })
     expect(server.seen.map(({ method }) => method)).toEqual(['POST', 'GET'])
-    expect(await apply(server, change, true)).toMatchObject({ outcome: 'applied' })
+    expect(await apply(server, change, true)).toMatchObject({ result: 'applied' })
   },
 )
 
@@ -231,7 +230,7 @@ test.each([updateUser, deleteUser, updateGroup, setMembers, deleteGroup])(
     server.users.push(ann({ name: 'An' }))
     server.groups.push(all({ name: 'Al' }))
     server.trouble.push({ reaction: 'drop' })
-    expect(await apply(server, change)).toMatchObject({ outcome: 'applied' })
+    expect(await apply(server, change)).toMatchObject({ result: 'applied' })
   },
 )
 
@@ -241,7 +240,7 @@ test('a create whose answer is lost while somebody else creates it differently e
     reaction: 'drop',
     meanwhile: () => server.users.push(ann({ email: 'x@example.org' })),
   })
-  expect(await apply(server, createUser)).toMatchObject({ outcome: 'applied' })
+  expect(await apply(server, createUser)).toMatchObject({ result: 'applied' })
   expect(server.users).toEqual([ann()])
 })
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { CreateUser } from '../../../src/core/plan/change.ts'
+import type { ChangeOf } from '../../../src/core/plan/change.ts'
 import type { BatchFault, Outcome } from '../../../src/core/plan/outcome.ts'
 import { createBatch } from '../../../src/target/batch/create-batch.ts'
 import { tryChange } from '../../../src/target/try-change.ts'
@@ -14,7 +14,7 @@ import {
   WAYS,
 } from './list-service.ts'
 
-function create(id: string): CreateUser {
+function create(id: string): ChangeOf<'create-user'> {
   return { op: 'create-user', id, want: { email: `${id}@example.org`, name: `User ${id}` } }
 }
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { findLeftBehind, leftBehindText, TRIAL_NAME } from '../../../src/target/left-behind.ts'
+import { findLeftBehind, leftBehindText, TRIAL } from '../../../src/target/left-behind.ts'
 import { deleteLeftBehind } from '../../../src/target/try-out.ts'
 import { clientOf, user } from '../api/client/fixtures.ts'
 import { type DirectoryServer, startDirectoryServer } from './directory-server.ts'
 
 const trial = (number: number) => `dirsyncd-check-00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
 const ofCompany = (number: number) => ({ ...user(number), external_id: `u${number}` })
-const group = (id: string, name = TRIAL_NAME) => ({ external_id: id, name, external_member_ids: [] })
+const group = (id: string, name = TRIAL.name) => ({ external_id: id, name, external_member_ids: [] })
 
 /** Has such an id by chance, and a name of its own. */
 const OF_COMPANY = group(trial(9), 'Checkers')
@@ -14,9 +14,9 @@ const OF_COMPANY = group(trial(9), 'Checkers')
 async function startWith(people: number): Promise<DirectoryServer> {
   const server = await startDirectoryServer()
   server.users.push(
-    { ...user(0), external_id: trial(0), name: TRIAL_NAME },
+    { ...user(0), external_id: trial(0), name: TRIAL.name },
     ...Array.from({ length: people }, (_, index) => ofCompany(index + 1)),
-    { ...user(people + 1), external_id: trial(1), name: TRIAL_NAME },
+    { ...user(people + 1), external_id: trial(1), name: TRIAL.name },
   )
   server.groups.push(group('dirsyncd-check-list'), OF_COMPANY, group(trial(0)))
   return server

@@ -32,15 +32,10 @@ export class LaterAttempts {
 
   #add(attempt: LaterAttempt): void {
     const { kind, id, does, undoes } = attempt
-    const standing = this.#byKind[kind].get(id)
-    if (standing === undefined) {
-      this.#byKind[kind].set(id, { attempts: [attempt], last: attempt })
-      return
-    }
-    const { attempts, last } = standing
-    standing.last = attempt
+    const { attempts = [], last } = this.#byKind[kind].get(id) ?? {}
+    this.#byKind[kind].set(id, { attempts, last: attempt })
     // An undo was restarted, because the outcome of the attempt was unknown.
-    if (undoes !== null && last.undoes === undoes && last.does === does) return
+    if (undoes !== null && last?.undoes === undoes && last.does === does) return
     if (undoes !== null && attempts.at(-1)?.run === undoes) attempts.pop()
     else attempts.push(attempt)
   }
@@ -49,5 +44,5 @@ export class LaterAttempts {
 /** The attempts on one entry that were not undone, and the last one of all. */
 interface Standing {
   readonly attempts: LaterAttempt[]
-  last: LaterAttempt
+  readonly last: LaterAttempt
 }

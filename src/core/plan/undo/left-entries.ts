@@ -1,10 +1,9 @@
 import type { Kind } from '../../entries/entry.ts'
 import type { ChangedSince } from '../../notice.ts'
-import { canonicalName } from '../../entries/normalize.ts'
+import { canonicalName, isSameEmail } from '../../entries/normalize.ts'
 import type { DirectorySnapshot } from '../../entries/snapshot.ts'
-import { type Change, kindOf, type UserValues } from '../change.ts'
+import { type Change, type ChangeOf, type UserValues, kindOf } from '../change.ts'
 import type { LaterAttempts } from './later-attempts.ts'
-import { hasValues, isWithoutEmail } from './values.ts'
 
 interface LeftFacts {
   readonly directory: DirectorySnapshot
@@ -100,3 +99,41 @@ export function otherValues(now: UserValues, did: 'wrote' | 'deleted', values: U
 export function valuesOf({ email, name }: UserValues): UserValues {
   return { email, name }
 }
+
+/** On canonical values. */
+export function hasValues(now: UserValues, { email, name }: UserValues): boolean {
+  return isSameEmail(now.email, email) && isSameName(now.name, name)
+}
+
+/** Whether only the e-mail is missing: an undo of a part may have left it with another user. */
+function isWithoutEmail(now: UserValues, before: UserValues): boolean {
+  return !now.email && Boolean(before.email) && isSameName(now.name, before.name)
+}
+
+/**
+ * Fields that still have what the update wrote, and those that were empty before. `undefined` where one has neither that
+ * nor what it had before.
+ */
+export function restoredFields(
+  now: UserValues,
+  have: UserValues,
+  want: ChangeOf<'update-user'>['want'],
+): { readonly restored: Partial<UserValues>; readonly lost: readonly ('email' | 'name')[] } | undefined {
+  const restored: { email?: string; name?: string } = {}
+  const lost: ('email' | 'name')[] = []
+  for (const field of ['email', 'name'] as const) {
+    const written = want[field]
+    if (written === undefined || IS_SAME[field](now[field], have[field])) continue
+    if (!IS_SAME[field](now[field], written)) return undefined
+    const before = have[field]
+    if (before) restored[field] = before
+    else lost.push(field)
+  }
+  return { restored, lost }
+}
+
+function isSameName(name: string | null, other: string | null): boolean {
+  return canonicalName(name ?? '') === canonicalName(other ?? '')
+}
+
+const IS_SAME = { email: isSameEmail, name: isSameName }

@@ -1,28 +1,15 @@
-import type { DirectoryGroup, DirectoryUser, GroupEntry, Kind, UserEntry } from '../../entries/entry.ts'
+import type { DirectoryGroup, DirectoryUser, GroupEntry, Kind } from '../../entries/entry.ts'
 import { canonicalName, sortedUnique } from '../../entries/normalize.ts'
 import type { Sighting } from '../../entries/recheck.ts'
 import type { DirectorySnapshot, Ids, SourceSnapshot } from '../../entries/snapshot.ts'
 import { type ChangedSince, examplesOf, type Notice, type NotRestored } from '../../notice.ts'
 import { filterInSteps, forEachInSteps, forEachOfSizeInSteps, type Steps } from '../../../base/steps.ts'
 import type { SourceUsers } from '../../entries/users.ts'
-import {
-  type Change,
-  type CreateGroup,
-  type CreateUser,
-  type DeleteGroup,
-  type DeleteUser,
-  kindOf,
-  membersDifference,
-  type SetMembers,
-  type UpdateGroup,
-  type UpdateUser,
-} from '../change.ts'
+import { type Change, type ChangeOf, kindOf, membersDifference } from '../change.ts'
 import { isInPart, isMembershipInPart, type Part } from '../part/part.ts'
 import type { Selection } from '../selection.ts'
-import { Memberships } from './memberships.ts'
 import { type LaterAttempts } from './later-attempts.ts'
-import { LeftEntries, otherValues, valuesOf } from './left-entries.ts'
-import { hasValues, restoredFields } from './values.ts'
+import { LeftEntries, hasValues, otherValues, restoredFields, valuesOf } from './left-entries.ts'
 
 export interface UndoFacts {
   readonly run: number
@@ -36,7 +23,7 @@ export interface UndoFacts {
 }
 
 /** The wanted directory in the place of a source. */
-export interface UndoSides {
+interface UndoSides {
   readonly source: SourceSnapshot
   /** Proves the deletes. */
   readonly sightings: Readonly<Record<Kind, ReadonlyMap<string, Sighting>>>
@@ -53,8 +40,9 @@ export class UndoDraft {
   readonly #left: LeftEntries
   readonly #deletes = { user: new Set<string>(), group: new Set<string>() }
   readonly #groups = new Map<string, { name: string; members: readonly string[] }>()
-  readonly #memberChanges = new Map<string, SetMembers>()
-  readonly #memberships = new Memberships()
+  readonly #memberChanges = new Map<string, ChangeOf<'set-members'>>()
+  /** By group, the users to put back into it and to take out. */
+  readonly #memberships = new Map<string, { readonly added: Set<string>; readonly removed: Set<string> }>()
   /** By group, for groups of deleted users. */
   readonly #membersNow = new Map<string, ReadonlySet<string>>()
 
@@ -79,25 +67,27 @@ export class UndoDraft {
   }
 
   /** A delete ended memberships, which may be in a part without it. */
-  #undoEndedMemberships(change: Exclude<Change, SetMembers>): void {
+  #undoEndedMemberships(change: Exclude<Change, ChangeOf<'set-members'>>): void {
     const { part, writesMembers } = this.#facts
     if (!writesMembers) return
     const add = (group: string, user: string) =>
-      isMembershipInPart(part, group, user) && this.#memberships.add(group, user)
+      isMembershipInPart(part, group, user) && this.#membersOf(group).added.add(user)
     if (change.op === 'delete-user') for (const group of change.have.groups) add(group, change.id)
     if (change.op === 'delete-group') for (const user of change.have.members) add(change.id, user)
   }
 
-  #undo(change: Exclude<Change, SetMembers>): void {
+  #undo(change: Exclude<Change, ChangeOf<'set-members'>>): void {
     switch (change.op) {
       case 'create-user':
-        return this.#undoCreatedUser(change)
+        if (this.#userNow(change.id) !== undefined) this.#delete('user', change.id)
+        return undefined
       case 'update-user':
         return this.#undoUpdatedUser(change)
       case 'delete-user':
         return this.#undoDeletedUser(change)
       case 'create-group':
-        return this.#undoCreatedGroup(change)
+        if (this.#groupNow(change.id) !== undefined) this.#delete('group', change.id)
+        return undefined
       case 'update-group':
         return this.#undoUpdatedGroup(change)
       case 'delete-group':
@@ -132,40 +122,27 @@ export class UndoDraft {
     }
   }
 
-  #undoCreatedUser({ id }: CreateUser): void {
-    if (this.#userNow(id) !== undefined) this.#delete('user', id)
-  }
-
-  #undoUpdatedUser({ id, have, want }: UpdateUser): void {
+  #undoUpdatedUser({ id, have, want }: ChangeOf<'update-user'>): void {
     const now = this.#userNow(id)
     if (now === undefined) return this.#noteChanged('user', id, { how: 'missing' })
     const fields = restoredFields(now, have, want)
     if (fields === undefined)
       return this.#noteChanged('user', id, otherValues(now, 'wrote', { ...have, ...want }))
     for (const field of fields.lost) this.#noteNotRestored('user', id, { how: 'field-empty', field })
-    if (fields.email !== undefined || fields.name !== undefined)
-      this.#want({
-        ...now,
-        ...(fields.email && { email: fields.email }),
-        ...(fields.name && { name: fields.name }),
-      })
+    if (Object.keys(fields.restored).length > 0) this.#want({ ...now, ...fields.restored })
   }
 
-  #undoDeletedUser({ id, have }: DeleteUser): void {
+  #undoDeletedUser({ id, have }: ChangeOf<'delete-user'>): void {
     const now = this.#userNow(id)
     if (now === undefined) this.#want({ id, email: have.email, name: have.name })
     else if (!hasValues(now, have)) this.#want({ ...now, email: have.email })
     if (have.groups.length === 0) return
-    if (this.#facts.writesMembers) for (const group of have.groups) this.#memberships.add(group, id)
+    if (this.#facts.writesMembers) for (const group of have.groups) this.#membersOf(group).added.add(id)
     else if (!have.groups.every((group) => this.#isMember(group, id)))
       this.#noteNotRestored('user', id, { how: 'memberships', ...examplesOf(have.groups) })
   }
 
-  #undoCreatedGroup({ id }: CreateGroup): void {
-    if (this.#groupNow(id) !== undefined) this.#delete('group', id)
-  }
-
-  #undoUpdatedGroup({ id, have, want }: UpdateGroup): void {
+  #undoUpdatedGroup({ id, have, want }: ChangeOf<'update-group'>): void {
     const now = this.#groupNow(id)
     if (now === undefined) return this.#noteChanged('group', id, { how: 'missing' })
     const name = canonicalName(now.name)
@@ -174,9 +151,9 @@ export class UndoDraft {
     else this.#noteChanged('group', id, { how: 'name', now: now.name, did: 'wrote', name: want.name })
   }
 
-  #undoDeletedGroup({ id, have: { name, members } }: DeleteGroup): void {
+  #undoDeletedGroup({ id, have: { name, members } }: ChangeOf<'delete-group'>): void {
     if (this.#groupNow(id) === undefined) this.#groups.set(id, { name, members: [] })
-    if (this.#facts.writesMembers) for (const user of members) this.#memberships.add(id, user)
+    if (this.#facts.writesMembers) for (const user of members) this.#membersOf(id).added.add(user)
     else if (members.length > 0)
       this.#noteNotRestored('group', id, { how: 'members', name, members: members.length })
   }
@@ -217,7 +194,7 @@ export class UndoDraft {
     return membersDifference(change).added.filter((user) => !this.#left.has('user', user))
   }
 
-  *#undoMembers(change: SetMembers): Steps<void> {
+  *#undoMembers(change: ChangeOf<'set-members'>): Steps<void> {
     const { part, writesMembers } = this.#facts
     const { id: group } = change
     const now = this.#groupNow(group)
@@ -225,19 +202,17 @@ export class UndoDraft {
     const { added, removed } = membersDifference(change)
     const isWanted = (user: string) => isMembershipInPart(part, group, user)
     const [leaving, coming] = [added.filter(isWanted), removed.filter(isWanted)]
-    if (!writesMembers) {
-      if (leaving.length + coming.length > 0)
-        this.#noteNotRestored('group', group, { how: 'other-members', name: now.name })
-      return undefined
-    }
-    yield* forEachInSteps(leaving, (user) => this.#memberships.remove(group, user))
-    return yield* forEachInSteps(coming, (user) => this.#memberships.add(group, user))
+    if (leaving.length + coming.length === 0) return undefined
+    if (!writesMembers) return this.#noteNotRestored('group', group, { how: 'other-members', name: now.name })
+    const memberships = this.#membersOf(group)
+    yield* forEachInSteps(leaving, (user) => memberships.removed.add(user))
+    return yield* forEachInSteps(coming, (user) => memberships.added.add(user))
   }
 
   *#wantedGroups(): Steps<ReadonlyMap<string, GroupEntry>> {
     const wanted = new Map<string, GroupEntry>()
     const { run } = this.#facts
-    const ids = sortedUnique([...this.#groups.keys(), ...this.#memberships.groups()])
+    const ids = sortedUnique([...this.#groups.keys(), ...this.#memberships.keys()])
     for (const id of ids) {
       if (this.#left.has('group', id)) {
         this.#left.say('group', id)
@@ -260,7 +235,7 @@ export class UndoDraft {
     id: string,
     { members, name }: Pick<DirectoryGroup, 'members' | 'name'>,
   ): Steps<readonly string[]> {
-    const changes = this.#memberships.of(id)
+    const changes = this.#membersOf(id)
     const [added, removed] = [this.#notLeft(changes.added), this.#notLeft(changes.removed)]
     const missing: string[] = []
     const all = new Set(members)
@@ -283,6 +258,12 @@ export class UndoDraft {
     })
   }
 
+  #membersOf(group: string): { readonly added: Set<string>; readonly removed: Set<string> } {
+    const known = this.#memberships.get(group) ?? { added: new Set(), removed: new Set() }
+    this.#memberships.set(group, known)
+    return known
+  }
+
   #willBe(user: string): boolean {
     const { directory, users } = this.#facts
     return users.has(user) || (directory.users.has(user) && !this.#deletes.user.has(user))
@@ -302,14 +283,8 @@ export class UndoDraft {
   }
 
   #want({ id, email, name }: DirectoryUser): void {
-    const entry: UserEntry = {
-      id,
-      email: email ?? undefined,
-      name: name ?? undefined,
-      employeeId: undefined,
-      from: `before run ${this.#facts.run}`,
-    }
-    this.#facts.users.add(entry)
+    const values = { email: email ?? undefined, name: name ?? undefined, employeeId: undefined }
+    this.#facts.users.add({ id, ...values, from: `before run ${this.#facts.run}` })
   }
 
   #delete(kind: Kind, id: string): void {
@@ -353,7 +328,7 @@ export class UndoDraft {
   }
 }
 
-function sizeOfChange({ have, want }: SetMembers): number {
+function sizeOfChange({ have, want }: ChangeOf<'set-members'>): number {
   return have.length + want.length
 }
 

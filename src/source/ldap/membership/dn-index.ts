@@ -1,4 +1,4 @@
-import { textHash } from '../../../core/entries/text-hash.ts'
+import { textHash } from '../../../core/entries/text-arena.ts'
 import { dnKey, normalizeDn } from '../dn.ts'
 import type { UserRecord } from '../image.ts'
 

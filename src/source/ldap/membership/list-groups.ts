@@ -1,5 +1,4 @@
-import { byName } from '../../../core/entries/by-name.ts'
-import { type ListedGroup, listOf, type MemberList, TOLD } from '../../../core/entries/groups.ts'
+import { type ListedGroup, type MemberList, TOLD, byName, listOf } from '../../../core/entries/groups.ts'
 import { forEachOfSizeInSteps, type Steps } from '../../../base/steps.ts'
 import { usableId } from '../../collect.ts'
 import type { GroupPlace } from '../compile.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ServerEvidence } from '../../../core/entries/evidence.ts'
-import { changedHint, comparePositions, type Difference } from '../../../core/entries/position.ts'
+import type { Difference } from '../../../core/block.ts'
+import { type ServerEvidence, changedHint, comparePositions } from '../../../core/entries/position.ts'
 import { DirsyncdError } from '../../../base/errors.ts'
 import type { CompiledOptions } from '../compile.ts'
 import type { OpenServer } from '../connection/servers.ts'
@@ -56,7 +56,7 @@ export async function readServerState(
 /** Why these two states are not of one server that goes forward. */
 function changeBetween(before: ServerState, after: ServerState): Difference | undefined {
   if (before.database !== after.database)
-    return { key: 'database', known: before.database, seen: after.database }
+    return { key: 'database', known: before.database ?? null, seen: after.database ?? null }
   const hint = changedHint(before.hints, after.hints)
   if (hint !== undefined) return hint
   if (before.position === undefined || after.position === undefined) {
@@ -70,16 +70,13 @@ function changeBetween(before: ServerState, after: ServerState): Difference | un
   return 'lacks' in comparison ? comparison.lacks : undefined
 }
 
-function shown({ position }: ServerState): string | undefined {
-  return position === undefined ? undefined : 'shown'
+function shown({ position }: ServerState): string | null {
+  return position === undefined ? null : 'shown'
 }
 
-function changed(
-  { endpoint }: OpenServer,
-  { key, known = 'not shown', seen = 'not shown' }: Difference,
-): DirsyncdError {
+function changed({ endpoint }: OpenServer, { key, known, seen }: Difference): DirsyncdError {
   const what = `${endpoint.url}: another or an older server answered before the read had ended`
-  const proof = `${key} was ${known} at the beginning, and is ${seen} at the end`
+  const proof = `${key} was ${known ?? 'not shown'} at the beginning, and is ${seen ?? 'not shown'} at the end`
   return new DirsyncdError(
     'source-incomplete',
     `${what} (${proof}); the next run reads again from the beginning`,

@@ -1,4 +1,4 @@
-import type { Position, ServerEvidence } from '../../../core/entries/evidence.ts'
+import type { Position, ServerEvidence } from '../../../core/entries/position.ts'
 
 export type ServerState = Pick<ServerEvidence, 'database' | 'position' | 'hints'>
 

@@ -2,14 +2,11 @@ import type { ChangeView } from '../../../operations/control.ts'
 import { DELETE_REASONS } from '../../messages/deletes.ts'
 import {
   type Change,
-  type CreateUser,
-  type DeleteGroup,
-  type DeleteUser,
-  membersDifference,
+  type ChangeOf,
   type Op,
-  type SetMembers,
   type Takes,
   type UserValues,
+  membersDifference,
 } from '../../../core/plan/change.ts'
 import { digits } from '../../../base/wording.ts'
 import { printable } from '../../../base/printable.ts'
@@ -64,16 +61,19 @@ function whatChanges(change: Change, state: ChangeView['state']): string {
 }
 
 /** A blocked delete is listed below its reason, which says more than that the entry is absent. */
-function deleteReason({ why }: DeleteUser | DeleteGroup, state: ChangeView['state']): string {
+function deleteReason(
+  { why }: ChangeOf<'delete-user'> | ChangeOf<'delete-group'>,
+  state: ChangeView['state'],
+): string {
   return state === 'blocked' && why === 'gone' ? '' : ` (${DELETE_REASONS[why]})`
 }
 
 /** A changed id is a delete and a create; each line names the other id. */
-function createReason({ oldId, takes }: CreateUser): string {
+function createReason({ oldId, takes }: ChangeOf<'create-user'>): string {
   return oldId === undefined ? takenFrom({ takes }) : ` (${printable(oldId)} under a new id)`
 }
 
-function createdAgain({ newId }: DeleteUser): string {
+function createdAgain({ newId }: ChangeOf<'delete-user'>): string {
   return newId === undefined ? '' : ` (created again as ${printable(newId)})`
 }
 
@@ -91,7 +91,7 @@ function fieldChange(field: string, have: string | null, want: string | undefine
   return `${field}: ${have === null ? '(none)' : printable(have)} → ${printable(want)}`
 }
 
-function membersChange(change: SetMembers): string {
+function membersChange(change: ChangeOf<'set-members'>): string {
   const { added, removed } = membersDifference(change)
   const parts = [membersPart('added', added), membersPart('removed', removed)]
   return parts.filter((part) => part !== '').join(', ')

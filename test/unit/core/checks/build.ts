@@ -1,9 +1,14 @@
 import { atOnce } from '../../../../src/base/steps.ts'
-import type { Check, Moment } from '../../../../src/core/checks/check.ts'
+import type {
+  Check,
+  Facts,
+  GuardLimits,
+  Moment,
+  Rechecks,
+  RunFacts,
+  States,
+} from '../../../../src/core/checks/check.ts'
 import type { Block } from '../../../../src/core/block.ts'
-import type { GuardLimits } from '../../../../src/core/checks/limits.ts'
-import type { Rechecks, RunFacts } from '../../../../src/core/checks/run-facts.ts'
-import type { States } from '../../../../src/core/checks/states.ts'
 import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
 import { diff } from '../../../../src/core/diff/diff.ts'
 import type { DiffRules } from '../../../../src/core/diff/rules.ts'
@@ -12,7 +17,6 @@ import type { GroupLists, ListedGroup } from '../../../../src/core/entries/group
 import type { Sighting } from '../../../../src/core/entries/recheck.ts'
 import type { DirectorySnapshot, SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
 import { firstFacts, judge } from '../../../../src/core/judge.ts'
-import type { Facts } from '../../../../src/core/checks/check.ts'
 import { all, type FactKey, isEmpty, type Key, keyText, type Sparse } from '../../../../src/core/keys.ts'
 
 /** An id alone stands for a user with its usual name and e-mail. */
@@ -131,15 +135,14 @@ export type Given = Partial<Omit<RunFacts, keyof Facts | 'rechecks'>> & {
   readonly found?: Readonly<Partial<Record<Kind, Readonly<Record<string, Sighting>>>>>
   readonly removals?: Rechecks['removals']
   /** The tiers before. */
-  readonly after?: readonly (readonly Check<RunFacts>[])[]
+  readonly after?: readonly (readonly Check[])[]
 }
 
 /** What a check sees: a mirror of the source with membership written, where the recheck finds no absent entry. */
 export function factsOf(source: SourceSnapshot, directory: DirectorySnapshot, given: Given = {}): RunFacts {
   const { rules, ledger, found, removals = new Map(), after = [], ...more } = given
-  const policy = given.policy ?? 'mirror'
   const wanted = atOnce(
-    diff({ source, directory }, { policy, membership: 'write', allowedDomains: [], ...rules }),
+    diff({ source, directory }, { policy: 'mirror', membership: 'write', allowedDomains: [], ...rules }),
   )
   const decisions = new Decisions({ ...EMPTY_LEDGER, ...ledger })
   const sightings = (kind: Kind) =>
@@ -148,7 +151,6 @@ export function factsOf(source: SourceSnapshot, directory: DirectorySnapshot, gi
     ...atOnce(firstFacts(wanted, decisions)),
     run: 7,
     now: NOW,
-    policy,
     limits: LIMITS,
     grace: { deleteAfter: {}, confirmAfterMs: undefined },
     states: {},
@@ -167,24 +169,24 @@ export function factsOf(source: SourceSnapshot, directory: DirectorySnapshot, gi
 }
 
 /** The blocks of a check that block anything, with their keys as text. */
-export function blocksOf(check: Check<RunFacts>, facts: RunFacts) {
+export function blocksOf(check: Check, facts: RunFacts) {
   const blocks = atOnce(check.judge(facts)).filter(
     ({ asks, keys }) => asks !== undefined || !atOnce(isEmpty(keys)),
   )
   return blocks.map((block) => ({ ...block, keys: textsOf(block.keys) }))
 }
 
-export function codesOf(check: Check<RunFacts>, facts: RunFacts): readonly string[] {
+export function codesOf(check: Check, facts: RunFacts): readonly string[] {
   return blocksOf(check, facts).map(({ code }) => code)
 }
 
 /** All keys that a check blocks. */
-export function blockedBy(check: Check<RunFacts>, facts: RunFacts): readonly string[] {
+export function blockedBy(check: Check, facts: RunFacts): readonly string[] {
   return blocksOf(check, facts).flatMap(({ keys }) => keys)
 }
 
 /** What the plan makes after a check, with approvals. */
-export function leftAfter(check: Check<RunFacts>, facts: RunFacts): readonly string[] {
+export function leftAfter(check: Check, facts: RunFacts): readonly string[] {
   return textsOf(all(atOnce(judge([check], facts)).left))
 }
 
@@ -220,11 +222,11 @@ export function ended(
   return { at: 'end', end, deleted: { user: new Set(deleted.user), group: new Set(deleted.group) } }
 }
 
-export function nextOf(check: Check<RunFacts>, facts: RunFacts, moment: Moment): Partial<States> {
+export function nextOf(check: Check, facts: RunFacts, moment: Moment): Partial<States> {
   return check.next === undefined ? {} : atOnce(check.next(facts, moment))
 }
 
 /** The states after a run that applied, or how it ended. */
-export function statesAfter(check: Check<RunFacts>, facts: RunFacts, end = ended('applied')): States {
+export function statesAfter(check: Check, facts: RunFacts, end = ended('applied')): States {
   return { ...facts.states, ...nextOf(check, facts, BEGUN), ...nextOf(check, facts, end) }
 }

@@ -3,8 +3,7 @@ import { grace } from '../../../../src/core/checks/grace.ts'
 import { policy } from '../../../../src/core/checks/policy.ts'
 import { protect } from '../../../../src/core/checks/protected.ts'
 import { rejected } from '../../../../src/core/checks/rejected.ts'
-import type { GraceRule } from '../../../../src/core/checks/run-facts.ts'
-import type { Absence, States } from '../../../../src/core/checks/states.ts'
+import type { Absence, GraceRule, States } from '../../../../src/core/checks/check.ts'
 import { unreadable } from '../../../../src/core/checks/unreadable.ts'
 import {
   approving,
@@ -145,7 +144,7 @@ describe('the next run knows', () => {
 
   test.each<[string, Given]>([
     ['an unreadable entry', { after: [[unreadable]] }],
-    ['the policy', { policy: 'upsert', after: [[policy]] }],
+    ['the policy', { rules: { policy: 'upsert' }, after: [[policy]] }],
     ['a list', { rules: { entries: { users: { protected: ['ana'] } } }, after: [[protect]] }],
     ['a rejection', { ledger: rejecting(['user', 'ana', 'delete']), after: [[rejected]] }],
   ])('of users that %s keeps what it knew before, without another read', (why, given) => {

@@ -5,10 +5,8 @@ import { policy } from '../../../../src/core/checks/policy.ts'
 import { recentlyDeleted } from '../../../../src/core/checks/recently-deleted.ts'
 import { rejected } from '../../../../src/core/checks/rejected.ts'
 import { removalsNotConfirmed } from '../../../../src/core/checks/removals-not-confirmed.ts'
-import type { RunFacts } from '../../../../src/core/checks/run-facts.ts'
-import type { States } from '../../../../src/core/checks/states.ts'
+import type { Check, RunFacts, States } from '../../../../src/core/checks/check.ts'
 import { unreadable } from '../../../../src/core/checks/unreadable.ts'
-import type { Check } from '../../../../src/core/checks/check.ts'
 import type { Key } from '../../../../src/core/keys.ts'
 import type { SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
 import {
@@ -261,7 +259,7 @@ describe('a group within another one', () => {
   })
 })
 
-const afterTier = (facts: RunFacts, checks: readonly Check<RunFacts>[]): RunFacts => ({
+const afterTier = (facts: RunFacts, checks: readonly Check[]): RunFacts => ({
   ...facts,
   ...factsOf(facts.wanted.snapshots.source, facts.wanted.snapshots.directory, {
     states: facts.states,
@@ -315,7 +313,7 @@ describe('the next run compares with', () => {
 
   test.each<[string, RunFacts]>([
     ['an entry was unreadable', now([], { after: [[unreadable]] }, { unreadable: 1 })],
-    ['nothing is deleted', now([], { policy: 'upsert', after: [[policy]] })],
+    ['nothing is deleted', now([], { rules: { policy: 'upsert' }, after: [[policy]] })],
     [
       'the recheck proved no removal',
       now([], {

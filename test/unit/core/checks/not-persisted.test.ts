@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { notPersisted } from '../../../../src/core/checks/not-persisted.ts'
 import { quarantine } from '../../../../src/core/checks/quarantine.ts'
-import type { Refusal } from '../../../../src/core/checks/refusals.ts'
+import type { Refusal } from '../../../../src/core/checks/check.ts'
 import { type Change, fingerprint } from '../../../../src/core/plan/change.ts'
 import { approving, blocksOf, directoryOf, factsOf, leftAfter, ofKey, sourceOf } from './build.ts'
 

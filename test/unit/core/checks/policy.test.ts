@@ -17,7 +17,7 @@ test('mirror blocks nothing', () => {
 
 test('upsert deletes no entry and removes no member, approved or not', () => {
   const ledger = approving('max-deletes-users', ['user', 'gone', 'leave'])
-  const facts = factsOf(source, directory, { policy: 'upsert', ledger })
+  const facts = factsOf(source, directory, { rules: { policy: 'upsert' }, ledger })
   expect(blocksOf(policy, facts)).toMatchObject([
     {
       code: 'policy',
@@ -44,6 +44,6 @@ test('upsert deletes no entry and removes no member, approved or not', () => {
 })
 
 test('create-only changes no entry that exists: no value, no member', () => {
-  const facts = factsOf(source, directory, { policy: 'create-only' })
+  const facts = factsOf(source, directory, { rules: { policy: 'create-only' } })
   expect(leftAfter(policy, facts).toSorted()).toEqual([...CREATED, 'group fresh +member a'].toSorted())
 })

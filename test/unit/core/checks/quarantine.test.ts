@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { quarantine } from '../../../../src/core/checks/quarantine.ts'
-import type { Refusal } from '../../../../src/core/checks/refusals.ts'
+import type { Refusal } from '../../../../src/core/checks/check.ts'
 import { type Change, fingerprint } from '../../../../src/core/plan/change.ts'
 import { policy } from '../../../../src/core/checks/policy.ts'
 import { rejected } from '../../../../src/core/checks/rejected.ts'
@@ -95,7 +95,7 @@ describe('a change that the service refused', () => {
 
   test('is one that was sent without an e-mail, because another check blocks what frees it', () => {
     const create: Change = { op: 'create-user', id: 'x', want: { name: 'Name x' } }
-    const given = { policy: 'upsert', after: [[policy]], refusals: [refused(create)] } as const
+    const given = { rules: { policy: 'upsert' }, after: [[policy]], refusals: [refused(create)] } as const
     const sides = [
       sourceOf([{ id: 'x', email: 'm@example.org' }]),
       directoryOf([{ id: 'kept', email: 'm@example.org' }]),

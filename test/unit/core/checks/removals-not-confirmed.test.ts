@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { removalsNotConfirmed } from '../../../../src/core/checks/removals-not-confirmed.ts'
-import type { Rechecks } from '../../../../src/core/checks/run-facts.ts'
+import type { Rechecks } from '../../../../src/core/checks/check.ts'
 import { examplesOf } from '../../../../src/core/notice.ts'
 import { approving, blockedBy, blocksOf, directoryOf, factsOf, leftAfter, ofKey, sourceOf } from './build.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { seenAgain } from '../../../../src/core/checks/seen-again.ts'
-import { NO_RECHECKS } from '../../../../src/core/checks/run-facts.ts'
+import { NO_RECHECKS } from '../../../../src/core/checks/check.ts'
 import { grace } from '../../../../src/core/checks/grace.ts'
 import { approving, blockedBy, blocksOf, directoryOf, factsOf, HOUR, leftAfter, sourceOf } from './build.ts'
 

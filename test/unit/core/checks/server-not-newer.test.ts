@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { serverNotNewer } from '../../../../src/core/checks/server-not-newer.ts'
 import { atOnce } from '../../../../src/base/steps.ts'
-import type { ServerEvidence } from '../../../../src/core/entries/evidence.ts'
+import type { ServerEvidence } from '../../../../src/core/entries/position.ts'
 import { judge } from '../../../../src/core/judge.ts'
 import { judgeServer, type ServerMemory } from '../../../../src/core/plan/server.ts'
 import {

@@ -3,8 +3,7 @@ import { grace } from '../../../../src/core/checks/grace.ts'
 import { rejected } from '../../../../src/core/checks/rejected.ts'
 import { seenAgain } from '../../../../src/core/checks/seen-again.ts'
 import { sourceShrunk } from '../../../../src/core/checks/source-shrunk.ts'
-import type { Check } from '../../../../src/core/checks/check.ts'
-import type { RunFacts } from '../../../../src/core/checks/run-facts.ts'
+import type { Check, RunFacts } from '../../../../src/core/checks/check.ts'
 import {
   approving,
   blocksOf,
@@ -72,7 +71,7 @@ test('members that leave a group are blocked, too', () => {
   expect(blocksOf(sourceShrunk, given)).toMatchObject([{ keys: ['group g -member a'] }])
 })
 
-const checkOf = (check: Check<RunFacts>, more: Given): Given => ({ ...more, after: [[check]] })
+const checkOf = (check: Check, more: Given): Given => ({ ...more, after: [[check]] })
 const SOME = ids(30, 'x')
 
 test('absent users that the recheck found, or whose absence is not confirmed, are not lost', () => {

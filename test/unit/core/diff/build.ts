@@ -1,11 +1,9 @@
 import { expect } from 'vitest'
 import { atOnce, type Steps } from '../../../../src/base/steps.ts'
 import { BlockedChanges } from '../../../../src/core/blocked.ts'
-import type { Check } from '../../../../src/core/checks/check.ts'
+import type { Check, Refusal, RunFacts } from '../../../../src/core/checks/check.ts'
 import { REFUSALS, RULES as RULE_CHECKS } from '../../../../src/core/checks/checks.ts'
-import type { Refusal } from '../../../../src/core/checks/refusals.ts'
 import { removalsNotConfirmed } from '../../../../src/core/checks/removals-not-confirmed.ts'
-import type { RunFacts } from '../../../../src/core/checks/run-facts.ts'
 import { seenAgain } from '../../../../src/core/checks/seen-again.ts'
 import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
 import { diff } from '../../../../src/core/diff/diff.ts'
@@ -98,9 +96,9 @@ export interface Given extends Partial<Pick<RunFacts, 'grace' | 'refusals' | 'st
   readonly removals?: RunFacts['rechecks']['removals']
   readonly scope?: ScopeIds
   /** Default: what a recheck shows of single entries. */
-  readonly anomalies?: readonly Check<RunFacts>[]
+  readonly anomalies?: readonly Check[]
   /** Default: none. */
-  readonly guards?: readonly Check<RunFacts>[]
+  readonly guards?: readonly Check[]
 }
 
 /** What a run would do. */
@@ -126,7 +124,6 @@ export function* planInSteps(snapshots: Snapshots, given: Given = {}): Steps<Pla
     ...(yield* firstFacts(wanted, decisions)),
     run: 7,
     now: NOW,
-    policy: wanted.rules.policy,
     limits: LIMITS,
     grace: { deleteAfter: {}, confirmAfterMs: undefined },
     states: {},

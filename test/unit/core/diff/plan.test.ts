@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Change, fingerprint } from '../../../../src/core/plan/change.ts'
-import type { Policy } from '../../../../src/core/plan/policy.ts'
+import type { Policy } from '../../../../src/core/diff/rules.ts'
 import { idsOf } from '../../../../src/core/within.ts'
 import {
   blockedOf,

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Position } from '../../../../src/core/entries/evidence.ts'
-import { changedHint, comparePositions } from '../../../../src/core/entries/position.ts'
+import { type Position, changedHint, comparePositions } from '../../../../src/core/entries/position.ts'
 
 function compare(known: Position, seen: Position) {
   return comparePositions({ position: known }, { position: seen })
@@ -33,7 +32,7 @@ describe('positions', () => {
     })
     expect(compare({ a: '1', b: '5' }, { a: '1' })).toEqual({
       order: 'older',
-      lacks: { key: 'b', known: '5', seen: undefined },
+      lacks: { key: 'b', known: '5', seen: null },
     })
   })
 
@@ -108,7 +107,7 @@ test('what it lacks is a key of the known one, with the values of both', () => {
       const result = compare(known, seen)
       if (!('lacks' in result)) return
       const { key } = result.lacks
-      expect(result.lacks).toEqual({ key, known: known[key], seen: seen[key] })
+      expect(result.lacks).toEqual({ key, known: known[key], seen: seen[key] ?? null })
       expect(Number(known[key])).toBeGreaterThan(Number(seen[key] ?? -1))
     }),
   )
@@ -141,6 +140,6 @@ describe('hints', () => {
 
   test('do not fit where one is missing now', () => {
     const { dataversion, ...others } = known
-    expect(changedHint(known, others)).toEqual({ key: 'dataversion', known: dataversion, seen: undefined })
+    expect(changedHint(known, others)).toEqual({ key: 'dataversion', known: dataversion, seen: null })
   })
 })

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { atOnce, forEachInSteps } from '../../../../src/base/steps.ts'
 import * as baselines from '../../../../src/core/plan/baseline.ts'
-import { containerOf, type EachPlace } from '../../../../src/core/plan/baseline.ts'
+import type { Places } from '../../../../src/core/entries/snapshot.ts'
+import { containerOf } from '../../../../src/core/plan/baseline.ts'
 
 function takeBaseline(...inputs: Parameters<typeof baselines.takeBaseline>) {
   return atOnce(baselines.takeBaseline(...inputs))
@@ -13,7 +14,7 @@ function findEmptied(...inputs: Parameters<typeof baselines.findEmptied>) {
 }
 
 /** Entries as lines such as `ou=sales,dc=org: ana bo`. */
-function places(...lines: readonly string[]): EachPlace {
+function places(...lines: readonly string[]): Places['each'] {
   return function* (visit) {
     for (const line of lines) {
       const [container = '', ids = ''] = line.split(': ')
@@ -25,7 +26,7 @@ function places(...lines: readonly string[]): EachPlace {
 }
 
 /** What is found when `gone` are absent and the others are where `now` says. */
-function emptied(before: EachPlace, now: EachPlace, gone: string): string[] {
+function emptied(before: Places['each'], now: Places['each'], gone: string): string[] {
   const found = findEmptied(takeBaseline(before), now, gone.split(' '))
   return found.map(({ container, ids }) => `${container}: ${ids.join(' ')}`)
 }

@@ -1,12 +1,20 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { canonicalEmail } from '../../../../src/core/entries/normalize.ts'
-import { batchesOf, type Create, shapeOf } from '../../../../src/core/plan/batches.ts'
-import type { Change, CreateUser } from '../../../../src/core/plan/change.ts'
+import { batchesOf, type Create } from '../../../../src/core/plan/batches.ts'
+import type { Change, ChangeOf } from '../../../../src/core/plan/change.ts'
 import { encodeForm } from '../../../../src/api/client/form.ts'
 import { endpoints } from '../../../../src/api/contract/endpoints.ts'
 
-function user(id: string, want: CreateUser['want'] = { name: id }): { change: CreateUser } {
+function shapeOf({ op, want }: Create): string {
+  const written = Object.entries(want).filter(([, value]) => value !== undefined)
+  return [op, ...written.map(([name]) => name).toSorted()].join(' ')
+}
+
+function user(
+  id: string,
+  want: ChangeOf<'create-user'>['want'] = { name: id },
+): { change: ChangeOf<'create-user'> } {
   return { change: { op: 'create-user', id, want } }
 }
 

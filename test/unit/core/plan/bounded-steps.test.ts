@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { DirectoryUser, Kind, UserEntry } from '../../../../src/core/entries/entry.ts'
-import type { LossLook } from '../../../../src/core/entries/evidence.ts'
-import type { EntryNow } from '../../../../src/core/entries/recheck.ts'
+import type { EntryNow, LossLook } from '../../../../src/core/entries/recheck.ts'
 import { judgeLoss, type LosingGroup } from '../../../../src/core/recheck/judge-loss.ts'
 import { MembersNow } from '../../../../src/core/recheck/members-now.ts'
 import { atOnce, forEachInSteps, PART, type Steps } from '../../../../src/base/steps.ts'
@@ -10,11 +9,13 @@ import { TextArena } from '../../../../src/core/entries/text-arena.ts'
 import { UserTable } from '../../../../src/core/entries/user-table.ts'
 import { DirectoryUsers, SourceUsers } from '../../../../src/core/entries/users.ts'
 import { listOf } from '../../../../src/core/entries/groups.ts'
-import { type EachPlace, findEmptied, takeBaseline } from '../../../../src/core/plan/baseline.ts'
+import type { Places } from '../../../../src/core/entries/snapshot.ts'
+import { findEmptied, takeBaseline } from '../../../../src/core/plan/baseline.ts'
 import { BlockedChanges } from '../../../../src/core/blocked.ts'
 import { ANOMALIES, GUARDS, REFUSALS, RULES } from '../../../../src/core/checks/checks.ts'
-import type { RunFacts } from '../../../../src/core/checks/run-facts.ts'
+import type { RunFacts } from '../../../../src/core/checks/check.ts'
 import { chosenKeys, decided, shownBy } from '../../../../src/core/decide.ts'
+import { afterApplying, afterCompleteRun, asking, withoutExpired } from '../../../../src/core/ledger.ts'
 import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
 import { diff } from '../../../../src/core/diff/diff.ts'
 import type { Snapshots } from '../../../../src/core/diff/differences.ts'
@@ -22,7 +23,6 @@ import { noticesOf } from '../../../../src/core/diff/notices.ts'
 import { unchangedIn } from '../../../../src/core/diff/unchanged.ts'
 import { firstFacts, judge } from '../../../../src/core/judge.ts'
 import { all as allKeys } from '../../../../src/core/keys.ts'
-import { afterApplying, afterCompleteRun, asking, withoutExpired } from '../../../../src/core/ledger.ts'
 import { createChanges, order } from '../../../../src/core/order.ts'
 import { within } from '../../../../src/core/within.ts'
 import { BEGUN, ended } from '../checks/build.ts'
@@ -138,7 +138,6 @@ function measureRun(snapshots: Snapshots, { ledger = EMPTY_LEDGER, ...given }: G
     ...of(firstFacts(wanted, decisions)),
     run: 7,
     now: NOW,
-    policy: 'mirror',
     limits: LIMITS,
     grace: { deleteAfter: {}, confirmAfterMs: undefined },
     states: { size: { users: 1, groups: 0 } },
@@ -313,8 +312,8 @@ test('the recheck of many groups does not go through all lost users for each of 
   expect(collections.count - before).toBeLessThan(500 * 100 + 5000 * 10)
 })
 
-const eachPlace: EachPlace = (visit) => forEachInSteps(ids, (id) => visit(id, 'ou=all,dc=org'))
-const nobody: EachPlace = () => forEachInSteps([], () => undefined)
+const eachPlace: Places['each'] = (visit) => forEachInSteps(ids, (id) => visit(id, 'ou=all,dc=org'))
+const nobody: Places['each'] = () => forEachInSteps([], () => undefined)
 
 test('no step of a look at the containers of all people handles more than a part of them', () => {
   const before = measure(takeBaseline(eachPlace)).result

@@ -1,14 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Difference } from '../../../../src/core/block.ts'
-import type { ServerEvidence } from '../../../../src/core/entries/evidence.ts'
-import { comparePositions } from '../../../../src/core/entries/position.ts'
-import { type Circumstances, judgeServer, type ServerMemory } from '../../../../src/core/plan/server.ts'
+import { type ServerEvidence, comparePositions } from '../../../../src/core/entries/position.ts'
+import { judgeServer, type ServerMemory } from '../../../../src/core/plan/server.ts'
 
 const HOUR = 3_600_000
 const START = Date.parse('2026-11-22T12:00:00Z')
 
-function at(ms: number, accepted: readonly string[] = []): Circumstances {
+function at(ms: number, accepted: readonly string[] = []): Parameters<typeof judgeServer>[2] {
   return {
     now: new Date(START + ms),
     confirmAfterMs: HOUR,

@@ -2,13 +2,17 @@ import { describe, expect, test } from 'vitest'
 import type { EntryNow, GroupNow, Recheck } from '../../../../src/core/entries/recheck.ts'
 import { atOnce, forEachInSteps } from '../../../../src/base/steps.ts'
 import { judgeLoss } from '../../../../src/core/recheck/judge-loss.ts'
-import { type Before, MembersNow, MOST_UNKNOWN } from '../../../../src/core/recheck/members-now.ts'
+import { MembersNow } from '../../../../src/core/recheck/members-now.ts'
 import { listsOf, sourceOf, wantGroup, wantUser } from '../diff/build.ts'
 
 /** Users by the DNs that they had in the first read, in lower case. */
 const FIRST: Readonly<Record<string, string>> = { 'cn=ann': 'ann', 'cn=bob': 'bob', 'cn=cid': 'cid' }
 
 /** The first read: the group g has these members, and lists these DNs besides. */
+type Before = MembersNow['before']
+
+const MOST_UNKNOWN = 1000
+
 function before(members: readonly string[], unresolved: readonly string[] = []): Before {
   const users = Object.values(FIRST).map((id) => wantUser(id))
   return {

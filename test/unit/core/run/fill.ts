@@ -7,7 +7,6 @@ import { diff } from '../../../../src/core/diff/diff.ts'
 import { UserTable } from '../../../../src/core/entries/user-table.ts'
 import { DirectoryUsers, SourceUsers } from '../../../../src/core/entries/users.ts'
 import { firstFacts, judge } from '../../../../src/core/judge.ts'
-import { createOf } from '../../../../src/core/keys.ts'
 import { order } from '../../../../src/core/order.ts'
 import type { ToyFacts } from './ram.ts'
 import { deletedBefore, emptied, firstContact, grace, maxDeletes, snapshots, unreadable } from './toys.ts'
@@ -49,7 +48,7 @@ export function fill(users: number): void {
     facts = atOnce(judge(tier, facts))
   const plan = atOnce(order(facts.left, () => 'gone'))
   const kept = heapUsed() - before
-  expect([plan.length, facts.left.has(createOf('user', idAt(users - 1)))]).toEqual([users, true])
+  expect([plan.length, facts.left.has(['user', idAt(users - 1), 'create'])]).toEqual([users, true])
   expect(kept / users).toBeLessThan(BYTES_PER_USER)
 }
 

@@ -1,5 +1,5 @@
 import { atOnce } from '../../../../src/base/steps.ts'
-import type { Check } from '../../../../src/core/checks/check.ts'
+import type { Check, Facts } from '../../../../src/core/checks/check.ts'
 import type { Block } from '../../../../src/core/block.ts'
 import { asked } from '../../../../src/core/checks/asked.ts'
 import { rejected } from '../../../../src/core/checks/rejected.ts'
@@ -12,18 +12,17 @@ import {
   type Shown,
   shownBy,
 } from '../../../../src/core/decide.ts'
+import { afterApplying, afterCompleteRun, asking, withoutExpired } from '../../../../src/core/ledger.ts'
 import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
 import { diff } from '../../../../src/core/diff/diff.ts'
 import type { Snapshots } from '../../../../src/core/diff/differences.ts'
 import type { DiffRules } from '../../../../src/core/diff/rules.ts'
 import { firstFacts, judge } from '../../../../src/core/judge.ts'
-import type { Facts } from '../../../../src/core/checks/check.ts'
 import { type FactKey, type Key, keyText } from '../../../../src/core/keys.ts'
-import { afterApplying, afterCompleteRun, asking, withoutExpired } from '../../../../src/core/ledger.ts'
 import { isRemoval, order } from '../../../../src/core/order.ts'
 import type { Change } from '../../../../src/core/plan/change.ts'
-import { isAbout, type ScopeIds, within } from '../../../../src/core/within.ts'
 import type { Left } from '../../../../src/core/without.ts'
+import { type ScopeIds, isAbout, within } from '../../../../src/core/within.ts'
 
 /** A run as `sync/run.ts` makes it, on a store in RAM: toy checks judge toy worlds, the rest is the core. */
 export interface World extends Snapshots {

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
 import type { Claimed } from '../../../../src/sync/apply/claim.ts'
-import { cutOff, judge, type JudgeDeps, notTried, FailureCounters } from '../../../../src/sync/apply/judge.ts'
-import { noFindings } from '../../../../src/sync/apply/outcomes.ts'
+import {
+  cutOff,
+  FailureCounters,
+  judge as judgeAll,
+  type Judged,
+  type JudgeDeps,
+  notTried,
+} from '../../../../src/sync/apply/judge.ts'
 import type { Outcome } from '../../../../src/core/plan/outcome.ts'
 
 const CHANGE: Claimed = {
@@ -22,12 +28,17 @@ function newDeps(more: Partial<JudgeDeps> = {}): JudgeDeps {
   return {
     run: 1,
     counters: new FailureCounters(),
-    findings: noFindings(),
+    findings: {},
     retry: { phase: 5, stage: 10, timedOut: 60 },
     outages: 0,
     isQuarantined: () => false,
     ...more,
   }
+}
+
+function judge(deps: JudgeDeps, change: Claimed, outcome: Outcome): Judged {
+  const [judged] = judgeAll(deps, [change], outcome)
+  return judged!
 }
 
 const done = (result: 'applied' | 'found' | 'already' | 'missing'): Outcome => ({
@@ -203,7 +214,7 @@ test('after an outage the first failure that is no answer is the next one, and a
   const deps = newDeps({ outages: 1 })
   deps.counters.addFailing(1)
   expect(outagesOf(deps, [1], unavailable('proxy'))).toEqual([1])
-  expect(deps.findings.answers).toBe(false)
+  expect(deps.findings.answers).toBeUndefined()
   judge(deps, CHANGE, FORBIDDEN)
   expect(deps.findings.answers).toBe(true)
 })

@@ -382,7 +382,7 @@ test('changes that no operator has to decide are named with what ends it, and re
     '  rejected (2): rejected by ana at 2026-11-20 08:00:00Z in run 5: on leave',
     '    - delete user   e-1  Name of e-1 <e-1@example.org>',
     '    - delete user   e-2  Name of e-2 <e-2@example.org>',
-    '    If they are to be made after all, approve them: dirsyncd approve 12 --id ID.',
+    '    If they are to be made after all, approve them: dirsyncd approve 12 --id ID, or all with --code rejected.',
     '  grace (1): absent, and deleted after the grace period (deleteAfter)',
     '    - delete user   e-3  Name of e-3 <e-3@example.org>: absent since 2026-11-20 00:00:00Z; deleted after 2026-11-27 00:00:00Z',
     `    ${BLOCKS.grace.remedy}`,

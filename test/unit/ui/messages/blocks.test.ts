@@ -70,7 +70,7 @@ const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Cod
     ],
     [
       { how: 'not-shown', attributes: ['member'], ...TWO_GROUPS },
-      '"Labs", "Sales" would lose 5 memberships: "cn=g" listed members in member in the last complete run, and shows none there now; perhaps the bind account cannot read it any more',
+      '"Labs", "Sales" would lose 5 memberships: "cn=g" listed members in member in the last complete run, and showed none there in a later run; perhaps the bind account cannot read it any more',
     ],
     [
       { how: 'not-shown-by-any-group', attributes: ['member'], ...ONE_GROUP },
@@ -329,7 +329,7 @@ const OF_ONE: { readonly [Code in keyof KeyFacts]: readonly (readonly [KeyFacts[
   'group-emptied': [
     [
       { how: 'not-shown', dn: 'cn=g', attribute: 'member', had: 7 },
-      '"cn=g" listed 7 members in member in the last complete run, and shows none there now; perhaps the bind account cannot read it any more',
+      '"cn=g" listed 7 members in member in the last complete run, and showed none there in a later run; perhaps the bind account cannot read it any more',
     ],
     [
       { how: 'group-absent', dn: 'cn=g', attribute: null, had: 1 },

@@ -203,7 +203,7 @@ test('changes that the source does not confirm are notified, without those of a 
     'dirsyncd runs 13 shows them. A later run applies them when the source confirms them.',
   ])
   expect(story.says(1, doubting(41))).toEqual([])
-  expect(story.says(2, {})).toEqual(['recovered: corp: the source confirms its changes again'])
+  expect(story.says(2, {})).toEqual(['recovered: corp: no change is in doubt any more'])
 })
 
 test('of a run that is held, failed or under way it is unknown what stays blocked', () => {
@@ -212,7 +212,7 @@ test('of a run that is held, failed or under way it is unknown what stays blocke
     expect(story.says(0, doubting(40, state))).toEqual([])
     expect(story.says(1, doubting(40))).toHaveLength(1)
     expect(story.says(2, doubting(40, state))).toEqual([])
-    expect(story.says(3, {})).toEqual(['recovered: corp: the source confirms its changes again'])
+    expect(story.says(3, {})).toEqual(['recovered: corp: no change is in doubt any more'])
   }
 })
 

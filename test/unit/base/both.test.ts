@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { bothOrNeither } from '../../../src/sync/both.ts'
+import { bothOrNeither } from '../../../src/base/both.ts'
 
 const NEVER = new AbortController().signal
 

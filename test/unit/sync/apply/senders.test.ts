@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Claimed } from '../../../../src/sync/apply/claim.ts'
-import { requestsOf } from '../../../../src/sync/apply/requests.ts'
+import { requestsOf } from '../../../../src/sync/apply/senders.ts'
 
 function claimed(id: string, more: Partial<Claimed> = {}): Claimed {
   return {

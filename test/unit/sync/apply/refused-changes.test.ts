@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { neverAccepted, manyRefused } from '../../../../src/sync/apply/refusals.ts'
+import { neverAccepted, manyRefused } from '../../../../src/sync/apply/refused-changes.ts'
 
 test('one change that the service refuses while it accepts others is named, with what to do', () => {
   const refused = { op: 'delete-user', changes: 1, id: 'u9', answer: 'DELETE /users/u9: 403.' } as const

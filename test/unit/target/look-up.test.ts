@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lookBack } from '../../../src/target/look-back.ts'
+import { lookBack } from '../../../src/target/look-up.ts'
 import { clientOf, rejection } from '../api/client/fixtures.ts'
 import { startDirectoryServer } from './directory-server.ts'
 
