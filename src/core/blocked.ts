@@ -41,8 +41,10 @@ export class Rest implements PlanKeys {
     }
   }
 
+  /** Not a member who is no user and does not become one either: such needs are in the notices. */
   #isNotMade(key: Key): boolean {
-    return !this.#left.has(key) && !this.#outside.some((keys) => keys.has(key))
+    if (this.#left.has(key) || this.#outside.some((keys) => keys.has(key))) return false
+    return this.wanted.needsOf(key).every((need) => this.wanted.has(need))
   }
 }
 

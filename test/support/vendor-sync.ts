@@ -31,7 +31,7 @@ export interface VendorSync extends AsyncDisposable {
   /** Reads other places from now on, or from another server. */
   readFrom(server: VendorServer, places: Places): Promise<void>
   run(): Promise<Ended>
-  approve(run: number): Promise<number | null>
+  approve(run: number, code?: string): Promise<number | null>
   /** Whether an operator is still asked about what this run showed. */
   asks(run: number): Promise<boolean>
   seen(): Promise<Seen>
@@ -69,7 +69,9 @@ export async function openVendorSync(server: VendorServer, places: Places): Prom
           .toSorted(),
       }
     },
-    approve: async (run) => (await odd.site.run('approve', String(run), '--all')).code,
+    approve: async (run, code) =>
+      (await odd.site.run('approve', String(run), ...(code === undefined ? ['--all'] : ['--code', code])))
+        .code,
     async asks(run) {
       const { lines } = await odd.site.json('runs', String(run))
       return lines[0].questions > 0
