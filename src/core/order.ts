@@ -154,7 +154,7 @@ export class Changes {
     return isLeft ? this.ofEntry(op, id) : undefined
   }
 
-  /** Of an entry whose create or delete is left; `undefined` where no value of an update is. */
+  /** The change of an entry. `undefined`: an update of which no value is left. */
   ofEntry(op: EntryOp, id: string): Change | undefined {
     const { groups } = this.#left.wanted.snapshots.directory
     switch (op) {

@@ -204,7 +204,7 @@ async function freeRow(db: Db, { sync, owner, epoch }: Held): Promise<void> {
     .execute()
 }
 
-/** Who holds the lease of a sync, and the run that it works on, if there is one. */
+/** The process that holds the lease of a sync, with the run that it works on, if any. */
 export async function leaseHolder(
   db: Db,
   sync: string,

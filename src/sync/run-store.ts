@@ -29,7 +29,7 @@ export interface Judged {
   readonly blocked: BlockedChanges
   readonly notices: readonly Notice[]
   readonly end: 'planned' | 'held' | 'done'
-  /** Of a source whose server is not doubted, and of all entries. */
+  /** The run reads all entries, from a source whose server is not doubted. */
   readonly isOfAll: boolean
 }
 

@@ -3,9 +3,9 @@ import { type Key, KeySet, keyText, parseKey } from '../keys.ts'
 import type { Check, Facts } from './check.ts'
 
 /**
- * What was asked stays blocked until it is decided, also where the check that asked would no longer object: of 60
- * deletes over a limit of 50, approving 11 does not release the other 49. It is judged with the guards, so that all
- * other checks judge as if nothing had been asked.
+ * A question blocks its changes until it is decided, even if the check that asked no longer objects. Approving 11 of
+ * 60 deletes, with a limit of 50, does not release the other 49. This check runs with the guards, so that all other
+ * checks judge as if nothing had been asked.
  */
 export const asked: Check<Facts> = {
   name: 'asked',

@@ -38,7 +38,7 @@ export const grace: Check = {
 
 const LONGEST_MS = 90 * 24 * 60 * 60 * 1000
 
-/** Since when entries are absent: with the plan who is there again, at the end of a run who is missing. */
+/** The times since which entries are absent. The plan removes entries that are back; the end of a run adds missing ones. */
 function* nextAbsences(facts: RunFacts, moment: Moment): Steps<Partial<States>> {
   const { wanted, states, rechecks, now } = facts
   const next = { user: new Map<string, Absence>(), group: new Map<string, Absence>() }

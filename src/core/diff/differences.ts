@@ -15,9 +15,9 @@ export interface Snapshots {
 export interface EmailConflict {
   /** The user that gets it, or keeps it; `undefined` where nobody may. */
   readonly owner: string | undefined
-  /** Who has it in the directory, by code unit. */
+  /** The users that have it in the directory, sorted by code unit. */
   readonly holders: readonly string[]
-  /** Of these, who wants to keep it. */
+  /** The holders that want to keep it. */
   readonly keeping: readonly string[]
 }
 

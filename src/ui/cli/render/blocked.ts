@@ -84,7 +84,7 @@ function causesOf({ reasons }: ChangeView): readonly Cause[] {
   return [...causes.values()]
 }
 
-/** Of many changes that were rejected together, who did it is said once. */
+/** Names the operator once for all changes that were rejected together. */
 function textOf(reason: ChangeReason): string {
   return reason.code === 'rejected' ? reasonText(reason) : blockText(reason)
 }
