@@ -202,16 +202,20 @@ describe('a rejection', () => {
     await harness.sync()
     fire(...many)
     const held = await harness.sync()
-    const heartbeats = async () =>
-      (await bed.db.selectFrom('dirsyncd.chunks').select('heartbeats').execute()).reduce(
-        (sum, chunk) => sum + chunk.heartbeats,
-        0,
-      )
+    const chunks = async () => {
+      const rows = await bed.db.selectFrom('dirsyncd.chunks').select(['chunk', 'heartbeats']).execute()
+      return new Map(rows.map(({ chunk, heartbeats }) => [chunk, heartbeats]))
+    }
     let known: Promise<void> | undefined
     const rejectAndWait = async () => {
       await reject(held.run, { only: ['deletes'] })
-      const before = await heartbeats()
-      await expect.poll(heartbeats, { timeout: 20_000 }).toBeGreaterThan(before + 1)
+      const before = await chunks()
+      // Each worker has asked since: one heartbeat may have been under way.
+      const haveAsked = async () => {
+        const now = await chunks()
+        return [...before].every(([chunk, count]) => (now.get(chunk) ?? Number.POSITIVE_INFINITY) > count + 1)
+      }
+      await expect.poll(haveAsked, { timeout: 20_000 }).toBe(true)
     }
     let deletes = 0
     bed.proxy.intercept = async ({ method }) => {
