@@ -2,7 +2,7 @@ import { listAt } from '../base/lists.ts'
 import { byCodeUnit } from '../base/order.ts'
 import { filterInSteps, forEachInSteps, forEachOfSizeInSteps, type Steps } from '../base/steps.ts'
 import type { Kind } from './entries/entry.ts'
-import { unionInSteps } from './entries/sorting.ts'
+import { sortInSteps, unionInSteps } from './entries/sorting.ts'
 import { forEachKey, type Key } from './keys.ts'
 import { type Change, type ChangeOf, type DeleteReason, type Op, type Takes, kindOf } from './plan/change.ts'
 import { type Phase, PlannedChanges } from './plan/changes.ts'
@@ -15,11 +15,15 @@ type WhyDeleted = (kind: Kind, id: string) => DeleteReason
 export function* order(left: PlanKeys, whyDeleted: WhyDeleted): Steps<PlannedChanges> {
   const make = yield* createChanges(left, whyDeleted)
   const changes = new PlannedChanges((op, id) => make.ofEntry(op, id)!)
+  const takers: Taker[] = []
   const add = (op: EntryOp, id: string): void => {
     const change = make.ofEntry(op, id)
     if (change === undefined) return
-    const phase = PHASE_OF[op] ?? phaseOf(change, make.transfers)
-    changes.add({ change, phase, removes: op.startsWith('delete-') ? 1 : 0 })
+    if ('takes' in change) takers.push({ op, id, turn: change.takes?.after ?? Number.POSITIVE_INFINITY })
+    else {
+      const phase = PHASE_OF[op] ?? phaseOf(change, make.transfers)
+      changes.add({ change, phase, removes: op.startsWith('delete-') ? 1 : 0 })
+    }
   }
   yield* forEachKey(left.of('user', 'create'), ([, id]) => add('create-user', id))
   yield* forEachInSteps(left.wanted.updates, (id) => add('update-user', id))
@@ -27,6 +31,7 @@ export function* order(left: PlanKeys, whyDeleted: WhyDeleted): Steps<PlannedCha
   yield* forEachKey(left.of('group', 'create'), ([, id]) => add('create-group', id))
   yield* forEachKey(left.of('group', 'name'), ([, id]) => add('update-group', id))
   yield* forEachKey(left.of('group', 'delete'), ([, id]) => add('delete-group', id))
+  yield* addInTurn(changes, make, takers)
   const sizes = ([id]: readonly [string, unknown]) =>
     left.wanted.snapshots.source.groups.get(id)?.members.length ?? 0
   yield* forEachOfSizeInSteps(left.wanted.members, sizes, function* ([id]) {
@@ -37,6 +42,25 @@ export function* order(left: PlanKeys, whyDeleted: WhyDeleted): Steps<PlannedCha
   return changes
 }
 
+interface Taker {
+  readonly op: EntryOp
+  readonly id: string
+  readonly turn: number
+}
+
+/** A change whose e-mail another one frees comes after that one; circles come last. */
+function* addInTurn(changes: PlannedChanges, make: Changes, takers: readonly Taker[]): Steps<void> {
+  const inTurn = yield* sortInSteps(takers.length, (a, b) => {
+    const [one, other] = [takers[a]!, takers[b]!]
+    if (one.turn !== other.turn) return one.turn - other.turn
+    return byCodeUnit(one.op, other.op) || byCodeUnit(one.id, other.id)
+  })
+  yield* forEachInSteps(inTurn, (row) => {
+    const { op, id } = takers[row]!
+    changes.add({ change: make.ofEntry(op, id)!, phase: 'take-emails', removes: 0 })
+  })
+}
+
 const PHASE_OF: Partial<Record<Op, Phase>> = {
   'create-group': 'groups',
   'update-group': 'groups',
@@ -44,7 +68,6 @@ const PHASE_OF: Partial<Record<Op, Phase>> = {
 }
 
 function phaseOf(change: Change, { freeing }: Transfers): Phase {
-  if ('takes' in change) return 'take-emails'
   if (freeing.has(change.id)) return 'free-emails'
   return change.op === 'delete-user' ? 'delete-users' : 'users'
 }

@@ -402,7 +402,7 @@ test.each(BOTH)(
       await expectDirectory(service, people(first === 'approve' ? left : left + 1))
       // What was rejected may be approved by an operator who names it.
       if (first === 'reject')
-        expect(await command('approve', String(run), '--only', 'deletes')).toMatchObject({ code: 0 })
+        expect(await command('approve', String(run), '--code', 'rejected')).toMatchObject({ code: 0 })
       await expectDirectory(service, people(left))
     }
   },

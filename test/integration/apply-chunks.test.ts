@@ -332,11 +332,11 @@ describe('a claim', () => {
     ['found', [2]],
     ['missing', [2]],
     ['pending', [1]],
-    ['quarantined', undefined],
-    ['failed', undefined],
+    ['quarantined', [2], 'not-made'],
+    ['failed', [2], 'not-made'],
   ] as const)(
     'when the owner of an e-mail is %s, of owner and taker may take %j',
-    async (state, expected) => {
+    async (state, expected, unmet?: string) => {
       const fenced = await begin([
         rename('a', 'take-emails', { from: 'x', after: 1 }),
         rename('b', 'take-emails', { from: 'a', after: 2 }),
@@ -344,7 +344,9 @@ describe('a claim', () => {
       const owner = (await claimOf(fenced, { phase: 'take-emails' }))!
       expect(numbers(owner)).toEqual([1])
       await flush(fenced, endOf(owner, state))
-      expect(numbers(await claimOf(fenced, { phase: 'take-emails' }))).toEqual(expected)
+      const next = await claimOf(fenced, { phase: 'take-emails' })
+      expect(numbers(next)).toEqual(expected)
+      expect(next?.changes[0]?.unmet).toBe(unmet)
     },
   )
 

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import type { Tables } from '../../src/store/tables.ts'
 import { addRun } from '../../src/store/runs.ts'
 import type { Fenced } from '../../src/store/fenced-run.ts'
-import { prepareMembers } from '../../src/sync/apply/prepare.ts'
+import { meetNeeds } from '../../src/sync/apply/needs.ts'
 import { nextDue } from '../../src/sync/apply/stage.ts'
 import { TARGET, useTestStore } from '../support/test-store.ts'
 
@@ -37,11 +37,11 @@ async function newRun(): Promise<number> {
   return run
 }
 
-/** Users who each get the e-mail of the next one. */
+/** A chain: users who each get the e-mail of the one before. */
 async function addTakers(run: number, first: number, count: number): Promise<void> {
   await sql`INSERT INTO dirsyncd.changes (run, number, phase, op, entry_id, fingerprint, change, removes)
     SELECT ${run}::integer, n, 'take-emails', 'update-user', 'taker' || n, md5(n::text),
-      jsonb_build_object('takes', jsonb_build_object('from', 'taker' || (n + 1), 'after', 1)), 0
+      jsonb_build_object('takes', jsonb_build_object('from', 'taker' || (n - 1), 'after', n)), 0
     FROM generate_series(${first}::integer, ${first + count - 1}::integer) AS n`.execute(bed.db)
 }
 
@@ -60,37 +60,27 @@ function reading<T>(work: (trx: Kysely<Tables>) => Promise<T>): Promise<{ result
 test('which e-mails are free is asked without reading changes of other phases or runs', async () => {
   const part = { phase: 'take-emails', retry: false } as const
   const { result, rows } = await reading((trx) => nextDue(trx, runs[1]!, part, { after: 0, limit: 100 }))
-  // The last one takes the e-mail of a user whom no change concerns.
-  expect(result).toEqual([ROWS + 20])
+  expect(result).toEqual([ROWS + 1])
   expect(rows).toBeLessThan(FEW)
 })
 
-/** Milliseconds of the fastest of three attempts, each undone. */
-async function timeOfPreparing(groups: number): Promise<number> {
-  const run = await newRun()
-  await sql`INSERT INTO dirsyncd.changes (run, number, phase, op, entry_id, fingerprint, change, removes)
-    SELECT ${run}::integer, n, 'users', 'create-user', 'new' || n, md5(n::text), '{}', 0
-    FROM generate_series(1, ${groups}::integer) AS n`.execute(bed.db)
-  await sql`INSERT INTO dirsyncd.changes (run, number, phase, op, entry_id, fingerprint, change, removes)
-    SELECT ${run}::integer, ${groups}::integer + n, 'members', 'set-members', 'g' || n, md5(n::text), jsonb_build_object(
-      'want', (SELECT jsonb_agg('u' || m) FROM generate_series(1, 200) AS m), 'have', '[]'::jsonb), 0
-    FROM generate_series(1, ${groups}::integer) AS n`.execute(bed.db)
-  const times: number[] = []
-  for (let attempt = 0; attempt < 3; attempt += 1) {
-    const undone = bed.db.transaction().execute(async (trx) => {
-      const begun = performance.now()
-      await prepareMembers(trx as Fenced, run)
-      times.push(performance.now() - begun)
-      throw new Error('undone')
-    })
-    await expect(undone).rejects.toThrow('undone')
+test('which creates failed, and which names are new, is asked without reading the other changes', async () => {
+  const [run] = runs
+  await sql`UPDATE dirsyncd.changes SET op = CASE WHEN number < 100 THEN 'update-group' ELSE 'create-user' END,
+      state = CASE number WHEN 100 THEN 'failed' ELSE 'applied' END
+    WHERE run = ${run!} AND number BETWEEN 1 AND 200`.execute(bed.db)
+  const change = { op: 'set-members', id: 'u1', name: 'G', have: [], want: ['u100', 'u101'] } as const
+  const claimed = {
+    number: 1,
+    change,
+    fingerprint: '',
+    attempts: 1,
+    refusals: 0,
+    retry: false,
+    unsure: false,
   }
-  return Math.min(...times)
-}
-
-test('looking for new users in groups takes as long as there are members, not times as many users', async () => {
-  const few = await timeOfPreparing(150)
-  const many = await timeOfPreparing(600)
-  // Four times as many groups of four times as many users: 4 where each member is looked up, 16 where each is compared.
-  expect(many / few).toBeLessThan(9)
+  const stage = { phase: 'members', retry: false } as const
+  const { result, rows } = await reading((trx) => meetNeeds(trx as Fenced, run!, stage, [claimed]))
+  expect(result).toMatchObject([{ change: { want: ['u101'] } }])
+  expect(rows).toBeLessThan(FEW)
 })

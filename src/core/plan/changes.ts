@@ -33,6 +33,7 @@ type MakeAgain = (op: UserOp, id: string) => Change
 /** The bytes of a row: the address of the id, and the numbers of the phase and the operation. */
 const [ADDRESS, PHASE, OP, ROW_BYTES] = [0, 4, 5, 6] as const
 const FIRST_ROWS = 1024
+const TAKE_EMAILS = PHASES.indexOf('take-emails')
 
 /** In order. Changes of users, up to a million, are rows of some bytes, rebuilt on access; those of groups are kept. */
 export class PlannedChanges implements Iterable<PlannedChange> {
@@ -110,7 +111,10 @@ export class PlannedChanges implements Iterable<PlannedChange> {
     return this.#rows.readUInt32LE(row * ROW_BYTES + ADDRESS)
   }
 
+  /** By phase, operation and id; where one change frees the e-mail of another, as they were added. */
   #compare(a: number, b: number): number {
+    const phase = this.#rows[a * ROW_BYTES + PHASE]!
+    if (phase === TAKE_EMAILS && this.#rows[b * ROW_BYTES + PHASE] === phase) return a - b
     return (
       this.#rows.readUInt16BE(a * ROW_BYTES + PHASE) - this.#rows.readUInt16BE(b * ROW_BYTES + PHASE) ||
       this.#ids.compare(this.#addressOf(a), this.#addressOf(b), 0)

@@ -45,6 +45,8 @@ CREATE TABLE dirsyncd.changes (
 ) WITH (fillfactor = 50);
 CREATE INDEX changes_pending ON dirsyncd.changes (run, phase, retry, number) WHERE state = 'pending';
 CREATE INDEX changes_others ON dirsyncd.changes (run, number) WHERE state NOT IN ('pending', 'applied');
+CREATE INDEX changes_that_decide ON dirsyncd.changes (run, op, entry_id)
+  WHERE (op = 'update-group' OR was_there OR state IN ('quarantined', 'failed'));
 CREATE INDEX changes_of_emails ON dirsyncd.changes (run, entry_id) WHERE phase IN ('free-emails', 'take-emails');
 
 -- What is searched in the changes from first to last; see change-texts.ts.

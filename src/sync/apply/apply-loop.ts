@@ -8,7 +8,6 @@ import { openChunks, reclaim } from './claim.ts'
 import type { Ticket } from './job.ts'
 import { pauseOf } from '../../store/pause.ts'
 import { lastFailureOf } from '../../store/plans.ts'
-import { prepareMembers, prepareTakers } from './prepare.ts'
 import { decideRefused } from './refused-changes.ts'
 import { countDue, countWaiting, enterStage, type Stage } from './stage.ts'
 
@@ -58,9 +57,11 @@ class ApplyLoop {
   }
 
   async stage(stage: Stage): Promise<void> {
-    let waiting = await this.#begin(stage)
-    if (waiting > 0 && (await this.#verification.verify(stage))) waiting = await this.#begin(stage)
-    if (waiting > 0) await this.#send(stage)
+    const { db, fenced } = this.#deps
+    if ((await countWaiting(db, fenced.run, stage)) > 0) {
+      await this.#verification.verify(stage)
+      await this.#send(stage)
+    }
     if (stage.retry) await decideRefused(this.#deps, stage)
     await this.#pending()
   }
@@ -84,15 +85,6 @@ class ApplyLoop {
       const leftMs = Math.min(pause?.leftMs ?? 0, 1000)
       await sleep(Math.max(pace.delayMs, leftMs), undefined, { signal: this.#signal })
     }
-  }
-
-  async #begin(stage: Stage): Promise<number> {
-    const { fenced } = this.#deps
-    return fenced.write(async (trx) => {
-      if (stage.phase === 'take-emails') await prepareTakers(trx, fenced.run, { atEnd: stage.retry })
-      if (stage.phase === 'members') await prepareMembers(trx, fenced.run)
-      return countWaiting(trx, fenced.run, stage)
-    })
   }
 
   /** The run's counter tells when to look; this count is exact. */
@@ -167,11 +159,7 @@ export class Dispatcher {
     const { db, fenced } = this.#deps
     const due = await countDue(db, fenced.run, this.#stage, limit)
     if (due > 0) return due
-    await fenced.write(async (trx) => {
-      if (this.#stage.phase === 'take-emails')
-        await prepareTakers(trx, fenced.run, { atEnd: this.#stage.retry })
-      await enterStage(trx, fenced.run, this.#stage)
-    })
+    await fenced.write((trx) => enterStage(trx, fenced.run, this.#stage))
     return countDue(db, fenced.run, this.#stage, limit)
   }
 }

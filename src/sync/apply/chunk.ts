@@ -10,7 +10,7 @@ import { isAway } from '../../base/database/outage.ts'
 import type { Pause } from '../../store/pause.ts'
 import type { Chunk, Claimed } from './claim.ts'
 import type { Freshness } from './freshness.ts'
-import { cutOff, judge, type Judged, notTried, type FailureCounters } from './judge.ts'
+import { cutOff, judge, type Judged, notTried, type FailureCounters, unmet } from './judge.ts'
 import { type Findings, flush, isPassing, Reclaimed, type Settled } from './outcomes.ts'
 import type { RunInProcess } from './run-in-process.ts'
 import { requestsOf, type Senders } from './senders.ts'
@@ -112,6 +112,7 @@ class Sending {
   }
 
   async #sendAlone(change: Claimed): Promise<Settled> {
+    if (change.unmet !== undefined) return unmet(change)
     if (!this.#maySend()) return notTried(change)
     const { senders, throttle } = this.#deps
     try {

@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
 import type { Change } from '../../core/plan/change.ts'
+import type { Unmet } from '../../core/plan/needs.ts'
 import type { Fenced, FencedRun, LockedRun } from '../../store/fenced-run.ts'
 import type { Db } from '../../store/tables.ts'
 import { isInForce } from '../../store/pause.ts'
 import type { Ticket } from './job.ts'
+import { meetNeeds } from './needs.ts'
 import { nextDue, type Stage } from './stage.ts'
 
 export interface Claimed {
@@ -16,6 +18,8 @@ export interface Claimed {
   readonly retry: boolean
   /** An earlier attempt has no outcome. */
   readonly unsure: boolean
+  /** Nothing is sent, because a change that it needs was not made. */
+  readonly unmet?: Unmet
 }
 
 /** The changes that a worker has claimed. The store has them before anything is sent. */
@@ -60,7 +64,8 @@ export async function claim(
       .values({ run: fenced.run, first, last, worker: claimer.worker })
       .returning('chunk')
       .executeTakeFirstOrThrow()
-    return { id, run, retry: stage.retry, changes: await claimChanges(trx, fenced.run, id, numbers), outages }
+    const claimed = await claimChanges(trx, fenced.run, id, numbers)
+    return { id, run, retry: stage.retry, changes: await meetNeeds(trx, fenced.run, stage, claimed), outages }
   })
 }
 

@@ -120,6 +120,20 @@ export function notTried(change: Claimed): Settled {
   return { ...again(change, change.unsure), attempts: change.attempts - 1 }
 }
 
+/** Nothing is sent, because a change that this one needs was not made: it waits for the retry stage, or fails. */
+export function unmet(change: Claimed): Settled {
+  if (change.unmet === 'waits') return { ...notTried(change), retry: true }
+  return { ...notTried(change), state: 'failed', detail: whyUnmet(change) }
+}
+
+function whyUnmet({ unmet: why, change }: Claimed): string {
+  if (why === 'undecided')
+    return 'the directory has users whom its list did not show, so whose e-mail this is was not decided; the next run decides'
+  return 'takes' in change && change.takes !== undefined
+    ? `the e-mail is still that of "${change.takes.from}", who could not be changed`
+    : 'the group, or each user that it adds, was not created'
+}
+
 /** The request was cut off, so the outcome is unknown. */
 export function cutOff(change: Claimed): Settled {
   return again(change, true)

@@ -116,7 +116,7 @@ async function journal(
   const numbers = settled.map(({ number }) => number)
   // Each row looks its outcome up by its number. PostgreSQL has no statistics yet of a chunk that was just claimed,
   // takes it for one row, and would join each row with all outcomes.
-  const { rows: written } = await sql<{ number: number; notCreated: string | null }>`WITH told AS (
+  const { rows: written } = await sql<{ number: number }>`WITH told AS (
       SELECT ${storableJson(outcomes)}::jsonb AS outcomes
     ), done AS (
       UPDATE dirsyncd.changes AS c
@@ -143,32 +143,9 @@ async function journal(
         removes, ${intentAt}, state, status, requests, detail, approved_by
       FROM done WHERE state <> 'pending'
     )
-    SELECT number,
-      CASE WHEN op = 'create-group' AND state NOT IN ('applied', 'found') THEN entry_id END AS "notCreated"
-    FROM done`.execute(trx)
-  await doubtMembers(
-    trx,
-    run,
-    written.flatMap(({ notCreated }) => notCreated ?? []),
-  )
+    SELECT number FROM done`.execute(trx)
   const stored = new Set(written.map(({ number }) => number))
   return settled.filter(({ number }) => stored.has(number))
-}
-
-/**
- * Groups that were not created are looked up before their members are sent: a service that takes two ids for one would
- * add the members to the other group.
- */
-async function doubtMembers(trx: Fenced, run: number, groups: readonly string[]): Promise<void> {
-  if (groups.length === 0) return
-  await trx
-    .updateTable('dirsyncd.changes')
-    .set({ unsure: true })
-    .where('run', '=', run)
-    .where('state', '=', 'pending')
-    .where('phase', '=', 'members')
-    .where('entry_id', 'in', groups)
-    .execute()
 }
 
 /** Returns the answers 403 in a row. */

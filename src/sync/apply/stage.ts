@@ -18,16 +18,11 @@ export interface Stage {
 /** No retry waits longer: a later time comes from a clock that was set back since. */
 const LONGEST_WAIT = sql`interval '15 minutes'`
 
-/** An e-mail waits until its owner lost it: a lenient service would show it twice. In a circle, none can be first. */
-function isDue(run: number) {
-  // With `c.run`, PostgreSQL would read the changes of all runs.
-  return sql<boolean>`c.chunk IS NULL AND (c.next_at IS NULL
-    OR c.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + ${LONGEST_WAIT})
-  AND (c.phase <> 'take-emails' OR c.change #> '{takes,after}' = 'null' OR NOT EXISTS (
-    SELECT FROM dirsyncd.changes AS owner
-    WHERE owner.run = ${run} AND owner.phase IN ('free-emails', 'take-emails')
-      AND owner.state IN ('pending', 'quarantined', 'failed') AND owner.entry_id = c.change #>> '{takes,from}'))`
-}
+/** Of two changes of e-mails, the one that frees the other's is sent first; those in circles last, together. */
+const LEVEL = sql`c.change #>> '{takes,after}'`
+
+const IS_DUE = sql<boolean>`c.chunk IS NULL AND (c.next_at IS NULL
+  OR c.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + ${LONGEST_WAIT})`
 
 /** The next changes of a stage that are due, in their order. */
 export async function nextDue(
@@ -51,7 +46,7 @@ export async function countDue(db: Db, run: number, stage: Stage, limit: number)
 }
 
 function dueAfter(db: Db, run: number, stage: Stage, after: number | RawBuilder<number>) {
-  return waitingIn(db, run, stage).select('number').where('number', '>', after).where(isDue(run))
+  return nextIn(db, run, stage).select('number').where('number', '>', after).where(IS_DUE)
 }
 
 /** Has workers claim this stage from its beginning. Returns how many changes wait; outcomes decrement the counter. */
@@ -81,13 +76,15 @@ export async function markFirst(
   { verifies: op, ...stage }: Stage & { readonly verifies: Op },
   most: number,
 ): Promise<number> {
-  const waiting = await countWaiting(trx, run, { ...stage, verifies: op })
-  if (waiting > 0) return waiting
+  const marked = await nextIn(trx, run, { ...stage, verifies: op })
+    .select('number')
+    .execute()
+  if (marked.length > 0) return marked.length
   // Not within the update: a PostgreSQL that has not analyzed the run yet would search for them again at each change.
-  const first = await waitingIn(trx, run, stage)
+  const first = await nextIn(trx, run, stage)
     .select('number')
     .where('op', '=', op)
-    .where(isDue(run))
+    .where(IS_DUE)
     .orderBy('number')
     .limit(most)
     .execute()
@@ -103,6 +100,15 @@ export async function markFirst(
     )
     .execute()
   return first.length
+}
+
+/** Changes whose e-mails others free wait for those, whose numbers are lower. */
+function nextIn(db: Db, run: number, stage: Stage) {
+  const changes = waitingIn(db, run, stage)
+  if (stage.phase !== 'take-emails') return changes
+  const { phase, retry } = stage
+  const first = waitingIn(db, run, { phase, retry }).select(LEVEL.as('level')).orderBy('number').limit(1)
+  return changes.where(sql<boolean>`${LEVEL} IS NOT DISTINCT FROM (${first})`)
 }
 
 function waitingIn(db: Db, run: number, stage: Stage) {
