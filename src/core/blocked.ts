@@ -13,6 +13,7 @@ import type { Left, PlanKeys } from './without.ts'
 /** The differences that a run does not make: changes are made of them as of those that are left, so that they can be shown. */
 export class Rest implements PlanKeys {
   readonly wanted: Differences
+  readonly areMade = false
   readonly #left: Left
   readonly #outside: readonly BlockedKeys[]
 

@@ -227,7 +227,10 @@ export class Changes {
     return this.#left.wanted.wantedGroup(id)?.name ?? ''
   }
 
-  /** Without users that are deleted: they leave the group by that. `undefined` where only such ones leave. */
+  /**
+   * A user who is deleted leaves the group by that, and is no member any more in the list that is sent. `undefined` where
+   * only such ones leave.
+   */
   *setMembers(
     id: string,
   ): Steps<{ readonly change: ChangeOf<'set-members'>; readonly removes: number } | undefined> {
@@ -240,16 +243,13 @@ export class Changes {
     const isDeleted = (member: string): boolean => this.#groups.has(member)
     const { added, removed } = yield* this.#left.membersIn(id)
     const out = new Set<string>()
-    let removes = 0
-    yield* forEachInSteps(removed, (member) => {
-      out.add(member)
-      if (!isDeleted(member)) removes += 1
-    })
-    if (added.length + removes === 0) return undefined
-    const stay = yield* filterInSteps(have?.members ?? [], (member) => !out.has(member) && !isDeleted(member))
+    yield* forEachInSteps(removed, (member) => isDeleted(member) || out.add(member))
+    if (added.length + out.size === 0) return undefined
+    const isOut = (member: string) => out.has(member) || (this.#left.areMade && isDeleted(member))
+    const stay = yield* filterInSteps(have?.members ?? [], (member) => !isOut(member))
     const want = yield* unionInSteps(stay, added)
     const name = have?.name ?? this.#groupName(id)
-    return { change: { op: 'set-members', id, name, have: have?.members ?? [], want }, removes }
+    return { change: { op: 'set-members', id, name, have: have?.members ?? [], want }, removes: out.size }
   }
 
   #valuesOf(id: string): { readonly email?: string; readonly name?: string } {

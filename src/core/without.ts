@@ -6,12 +6,15 @@ import { type BlockedKeys, FIELDS, type Field, type Key, type Keys } from './key
 
 export interface PlanKeys extends Keys {
   readonly wanted: Differences
+  /** By this run. */
+  readonly areMade: boolean
   membersIn(group: string): Steps<MemberDifference>
 }
 
 /** What is left of the differences without blocked keys and all that needs them. */
 export class Left implements PlanKeys {
   readonly wanted: Differences
+  readonly areMade = true
   /** By field, so that a key costs nothing where no block names its field. */
   readonly #blocked: ReadonlyMap<Field, readonly BlockedKeys[]>
   /** Users whose e-mail is not written, because its need is not met. */

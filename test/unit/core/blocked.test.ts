@@ -9,6 +9,7 @@ import {
   grace,
   leavers,
   maxDeletes,
+  maxMembers,
   person,
   rest,
   snapshots,
@@ -41,6 +42,24 @@ test('of a held plan, what only the stop blocks is shown without a reason', () =
     'delete-user l001 max-deletes',
   ])
   expect(blockedOf(held).named[0]).toBe(2)
+})
+
+test('a blocked change of a group shows no removal that the run made, or that a blocked delete stands for', () => {
+  const x = person('x')
+  const s = sync([grace(7), maxMembers(1)])
+  const both = snapshots(
+    [x, ...rest],
+    [['g', ['r000']]],
+    [x, person('a'), ...rest],
+    [['g', ['r000', 'a', 'x']]],
+  )
+  const asking = s.run(both)
+  s.reject(asking.id, { id: ['x'] })
+  s.approve(asking.id, { id: ['a'], only: ['members'] })
+  const [change] = [...blockedOf(s.run(both))].flatMap(({ planned }) =>
+    planned.change.op === 'set-members' ? planned.change : [],
+  )
+  expect(change).toMatchObject({ have: ['a', 'r000', 'x'], want: ['a', 'r000'] })
 })
 
 test('what a run of some entries leaves alone is not blocked', () => {
