@@ -4,10 +4,10 @@ import { keysOfChange } from '../core/blocked.ts'
 import type { Facts } from '../core/checks/check.ts'
 import { unchangedIn } from '../core/diff/unchanged.ts'
 import type { Notice, NoticeCode } from '../core/notice.ts'
-import { type Key, wholeOf } from '../core/keys.ts'
+import { type Key, KeySet, wholeOf } from '../core/keys.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import { createChanges } from '../core/order.ts'
-import { type Change, fingerprint, kindOf, type Op, OPS } from '../core/plan/change.ts'
+import { fingerprint, kindOf, type Op, OPS } from '../core/plan/change.ts'
 import { type PlanKeys, without } from '../core/without.ts'
 import type { Write } from '../store/convergence.ts'
 import type { RowOfChange } from '../store/plans.ts'
@@ -89,18 +89,32 @@ export function* approvedRows({ facts, plan }: Judged): Generator<RowOfChange, v
   }
 }
 
+/**
+ * The keys that a run made. Changes are sent without the keys whose needs were not met; in a circle of e-mails, any key
+ * may have been left out.
+ *
+ * @param open the changes that were not made, each as its operation and id
+ */
 export function* madeKeys(
-  { facts, plan }: Judged,
-  isDone: (change: Change) => boolean,
+  { facts: { decisions, wanted, left }, plan }: Judged,
+  open: ReadonlySet<string>,
 ): Steps<Pick<Outcomes, 'done' | 'deleted'>> {
   const done: Key[] = []
+  const notMade = new KeySet()
   const deleted: Record<Kind, Set<string>> = { user: new Set(), group: new Set() }
-  const isDecided = facts.decisions.ledger.questions.size + facts.decisions.ledger.approvals.size > 0
+  const isDecided = decisions.ledger.questions.size + decisions.ledger.approvals.size > 0
   yield* forEachInSteps(plan, ({ change }) => {
-    if (!isDone(change)) return
-    if (change.op === 'delete-user' || change.op === 'delete-group') deleted[kindOf(change.op)].add(change.id)
+    const { op, id } = change
+    const isMade = !open.has(`${op} ${id}`)
+    if (isMade && (op === 'delete-user' || op === 'delete-group')) deleted[kindOf(op)].add(id)
     // A fill makes millions of keys, and nobody was asked about them.
-    if (isDecided) for (const key of keysOfChange(facts.left, change)) done.push(key)
+    if (!isDecided) return
+    const inCircle = 'takes' in change && change.takes?.after === null && open.size > 0
+    for (const key of keysOfChange(left, change)) {
+      const isLeftOut = inCircle || (open.size > 0 && wanted.needsOf(key).some((need) => notMade.has(need)))
+      if (isMade && !isLeftOut) done.push(key)
+      else notMade.add(key)
+    }
   })
   return { done, deleted }
 }

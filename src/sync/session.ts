@@ -293,7 +293,7 @@ export class Session implements RunStore, Disposable {
     const unfinished = await unfinishedChanges(this.#deps.db, this.#run.run)
     const open = new Set<string>()
     await inTurns(forEachInSteps(unfinished, ({ op, id }) => open.add(`${op} ${id}`)))
-    const made = await inTurns(madeKeys(judged, ({ op, id }) => !open.has(`${op} ${id}`)))
+    const made = await inTurns(madeKeys(judged, open))
     return { ...made, isWhole: (await this.#incomplete(judged)).length === 0 }
   }
 
