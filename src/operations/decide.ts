@@ -123,14 +123,13 @@ type Chosen = ReadonlyMap<string, readonly string[]>
 
 const IDS_NAMED = 20
 
-/** Nothing is decided where the run showed nothing of some ids: one may be mistyped. */
+/**
+ * Nothing is decided where the run showed nothing of some ids: one may be mistyped. One whose change was made or decided
+ * meanwhile is not.
+ */
 function requireIds({ run }: RunRecord, { ids = [] }: Selection, { codes }: Shown, chosen: Chosen): void {
-  const named = new Set<string>()
-  for (const text of chosen.keys()) {
-    const [, id, , value] = parseKey(text) ?? []
-    for (const each of [id, value]) if (each !== undefined) named.add(each)
-  }
-  const unknown = ids.filter((id) => !named.has(id))
+  const left = unknownIn(chosen.keys(), ids)
+  const unknown = left.length === 0 ? [] : unknownIn(codes.keys(), left)
   if (unknown.length === 0) return
   const whose = examples(unknown.map(cut), unknown.length, IDS_NAMED)
   const what = codes.size === 0 ? 'asks nothing' : `shows no such change of ${whose}`
@@ -138,6 +137,16 @@ function requireIds({ run }: RunRecord, { ids = [] }: Selection, { codes }: Show
     'usage',
     `Run ${run} ${what}, so nothing was decided; dirsyncd runs ${run} --all shows its changes.`,
   )
+}
+
+function unknownIn(keys: Iterable<string>, ids: readonly string[]): readonly string[] {
+  const unknown = new Set(ids)
+  for (const text of keys) {
+    const [, id = '', , value = ''] = parseKey(text) ?? []
+    unknown.delete(id)
+    unknown.delete(value)
+  }
+  return [...unknown]
 }
 
 /** An operator who decides about all of a run must know that it asks about other changes for another reason. */

@@ -135,6 +135,16 @@ test('what is approved is no part of what a plan asks', async () => {
   expect(await asks()).toEqual(['max-deletes-users 2'])
 })
 
+test('of ids of which one is decided already the others are decided; an id that was not shown decides nothing', async () => {
+  fire('a', 'b', 'c')
+  const { run } = await harness.sync()
+  await harness.approve(run, { ids: ['a'] })
+  await expect(harness.approve(run, { ids: ['b', 'x'] })).rejects.toThrow('shows no such change of "x"')
+  expect(await there()).toBe('bcdef')
+  await harness.approve(run, { ids: ['a', 'b'] })
+  expect(await there()).toBe('cdef')
+})
+
 describe('a run of single users', () => {
   test('asks about these alone, beside what a whole run asked', async () => {
     fire('a', 'b', 'c')
