@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: [
       'test/unit/core/checks/*.test.ts',
-      'test/unit/core/diff/{plan,emails,id-form,rejections}.test.ts',
+      'test/unit/core/diff/{plan,emails,id-form}.test.ts',
       'test/unit/core/plan/selection.test.ts',
       'test/unit/core/run/scenarios.test.ts',
     ],

@@ -70,3 +70,15 @@ test('any number of users may need the e-mail of a user that keeps it', () => {
   const left = atOnce(without(wanted, [new KeySet([keyOf(MANY - 1)])]))
   expect([wanted.has(keyOf(0)), left.has(keyOf(0))]).toEqual([true, false])
 })
+
+test('any number of users may get the e-mail of the one before them', () => {
+  const chain = ids.slice(0, 20_000)
+  const source = sourceOf(chain.map((id, place) => wantUser(id, id, emailOf(place + 1))))
+  const have = chain.map((id, place) => haveUser(id, id, emailOf(place)))
+  const stuck = [haveUser('old', 'Old', emailOf(chain.length))]
+  const seen = { user: new Set([...chain, 'old']), group: new Set<string>() }
+  const planned = (from: typeof source, users: typeof have) =>
+    atOnce(planInSteps({ source: from, directory: directoryOf(users) })).changes.length
+  expect(planned(source, have)).toBe(chain.length)
+  expect(planned({ ...source, seen }, [...have, ...stuck])).toBe(0)
+})

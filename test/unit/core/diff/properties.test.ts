@@ -8,6 +8,7 @@ import type {
 } from '../../../../src/core/entries/entry.ts'
 import { canonicalEmail, canonicalName, sortedUnique } from '../../../../src/core/entries/normalize.ts'
 import { directoryOf, type Plan, plainOf, planOf, sourceOf } from './build.ts'
+import { testAnyEmails } from './emails.ts'
 
 const id = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', '__proto__', 'A', 'é', 'x/y', '10', '9')
 const name = fc.constantFrom('Ana', 'Bo', 'ana', 'Zoe\u0308', 'Zo\u00eb', ' Ana')
@@ -156,3 +157,5 @@ test('nothing that the source shows in any form is deleted', () => {
     }),
   )
 })
+
+testAnyEmails(80)
