@@ -1,9 +1,12 @@
-import type { PreferredServer } from '../core/entries/position.ts'
+import type { ServerEvidence } from '../core/entries/position.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import type { EntryNow, Recheck } from '../core/entries/recheck.ts'
 import type { SourceSnapshot } from '../core/entries/snapshot.ts'
 import type { UserTable } from '../core/entries/user-table.ts'
 import type { TraceStep } from './mapping/trace.ts'
+
+/** The server of the last good read, which is asked first. */
+export type PreferredServer = Pick<ServerEvidence, 'url' | 'address'>
 
 export interface ReadOptions {
   readonly preferred?: PreferredServer | undefined

@@ -1,4 +1,4 @@
-import type { RefusedLogins } from '../core/entries/refused-login.ts'
+import type { RefusedLogins } from '../source/ldap/connection/logins.ts'
 import type { Db } from './tables.ts'
 
 /** Remembers refused logins of sources beyond the end of the process. */

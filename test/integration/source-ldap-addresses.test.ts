@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { PreferredServer } from '../../src/core/entries/position.ts'
+import type { PreferredServer } from '../../src/source/source.ts'
 import { silentLog } from '../../src/base/log/log.ts'
 import { parseEndpoints } from '../../src/source/ldap/connection/endpoint.ts'
 import { createServers, type Servers } from '../../src/source/ldap/connection/servers.ts'

@@ -22,9 +22,6 @@ export interface ServerEvidence {
   readonly hints: Readonly<Record<string, string>>
 }
 
-/** The server of the last good read, which is asked first. */
-export type PreferredServer = Pick<ServerEvidence, 'url' | 'address'>
-
 interface DatabasePosition {
   readonly database?: string | undefined
   readonly position: Position

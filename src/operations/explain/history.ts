@@ -10,7 +10,7 @@ import {
   lastFailureOfSync,
   lastRunAbout,
   membershipsOfUser,
-} from '../../store/entry-history.ts'
+} from './earlier-runs.ts'
 import { findRun } from '../../store/runs.ts'
 import type { BlockedMembership, Story, StoryReason } from '../story.ts'
 import { type Judged, OWN_CODES } from './judge.ts'

@@ -20,7 +20,7 @@ import type { Options } from '../../core/plan/configuration.ts'
 import type { Left } from '../../core/without.ts'
 import type { Found, FoundEntry } from '../../source/source.ts'
 import type { ChangeReason } from '../../store/change-list.ts'
-import type { EntryKey } from '../../store/entry-history.ts'
+import type { EntryKey } from './earlier-runs.ts'
 import type { MembersInQuestion } from './members.ts'
 
 export interface EntryFacts {

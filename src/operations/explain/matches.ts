@@ -1,6 +1,6 @@
 import type { Kind } from '../../core/entries/entry.ts'
 import { byCodeUnit } from '../../base/order.ts'
-import { knownEntries } from '../../store/entry-history.ts'
+import { knownEntries } from './earlier-runs.ts'
 import type { FoundEntry, Match } from '../story.ts'
 import { type Asked, askDirectory, type ExplainDeps } from './sides.ts'
 

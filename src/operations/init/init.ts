@@ -34,8 +34,8 @@ import { type DraftPlace, type NewFile, type RawServer, type RawSync, resolveDra
 import { freePath, openStage, SECRETS, type Stage } from './stage.ts'
 import { configurationText, type RawConfiguration } from './yaml.ts'
 import { domainsInWords, type EmailTally, tallyEmails } from '../../source/email-tally.ts'
-import type { LeftBehind } from '../../target/left-behind.ts'
-import { deleteLeftBehind, tryDomains, type TryingOut, tryMembers } from '../../target/try-out.ts'
+import type { LeftBehind } from './left-behind.ts'
+import { deleteLeftBehind, tryDomains, type TryingOut, tryMembers } from './try-out.ts'
 import { isThisMachine } from '../../base/this-machine.ts'
 import { openClient, openSource, sourceProblem } from '../../compose/site.ts'
 

@@ -1,6 +1,5 @@
 import { randomBytes, scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { RefusedLogin, RefusedLogins } from '../../../core/entries/refused-login.ts'
 import { DirsyncdError } from '../../../base/errors.ts'
 import { type Credentials, loadCredentials, LoginRefused } from './bind.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -21,6 +20,25 @@ interface Login {
   readonly options: Pick<LdapSourceOptions, 'bind' | 'tls'>
   readonly endpoints: readonly Pick<Endpoint, 'url'>[]
   readonly isAsked: boolean
+}
+
+/** A refused bind. The secret cannot be derived from it. */
+export interface RefusedLogin {
+  readonly reader: string
+  readonly message: string
+  readonly salt: string
+  /** Of the secret, made with the salt. */
+  readonly hash: string
+  readonly times: number
+  readonly secrets: number
+  readonly at: Date
+}
+
+/** The last refused bind of each account, for all syncs and later processes. */
+export interface RefusedLogins {
+  find(readers: readonly string[]): Promise<readonly RefusedLogin[]>
+  keep(refused: RefusedLogin): Promise<void>
+  forget(readers: readonly string[]): Promise<void>
 }
 
 /** Prevents account lock-outs. One instance for all sources of a process. */

@@ -1,5 +1,4 @@
-import type { PreferredServer } from '../../../core/entries/position.ts'
-import type { ReadOptions } from '../../source.ts'
+import type { PreferredServer, ReadOptions } from '../../source.ts'
 import { DirsyncdError, sentence } from '../../../base/errors.ts'
 import { countServers, type LookUp, lookUpBySystem, resolveAll, type Target } from './addresses.ts'
 import type { Credentials } from './bind.ts'

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { LEFT_BEHIND } from '../../../operations/check.ts'
-import type { LeftBehind } from '../../../target/left-behind.ts'
+import type { LeftBehind } from '../../../operations/init/left-behind.ts'
 import type { ListedDirectory } from '../../../operations/init/directories.ts'
 import type { RawDirectory } from '../../../operations/init/draft.ts'
 import { baseUrl } from '../../../base/yaml/values.ts'

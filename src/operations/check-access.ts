@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { isApiError } from '../api/client/api-error.ts'
 import type { AccessManagementClient } from '../api/client/client.ts'
 import { sentence } from '../base/errors.ts'
-import { apiProblem } from './api-problem.ts'
-import { requireDirectory } from './read-directory.ts'
+import { apiProblem } from '../target/api-problem.ts'
+import { requireDirectory } from '../target/read-directory.ts'
 import { amount } from '../base/wording.ts'
 
 export interface AccessLine {

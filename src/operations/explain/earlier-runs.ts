@@ -1,14 +1,14 @@
-import { noticesOfEntry } from './plans.ts'
+import { noticesOfEntry } from '../../store/plans.ts'
 import { type RawBuilder, sql } from 'kysely'
-import type { Kind } from '../core/entries/entry.ts'
-import { canonicalEmail } from '../core/entries/normalize.ts'
-import type { Notice } from '../core/notice.ts'
-import type { DeleteReason, Op } from '../core/plan/change.ts'
-import { type ChangeRecord, changesWhere, type ShownRun } from './change-list.ts'
-import { journalRows } from './journal.ts'
-import type { RunState, SyncTarget } from './run-types.ts'
-import { IS_OF_ALL } from './runs.ts'
-import type { Db } from './tables.ts'
+import type { Kind } from '../../core/entries/entry.ts'
+import { canonicalEmail } from '../../core/entries/normalize.ts'
+import type { Notice } from '../../core/notice.ts'
+import type { DeleteReason, Op } from '../../core/plan/change.ts'
+import { type ChangeRecord, changesWhere } from '../../store/change-list.ts'
+import { journalRows } from '../../store/journal.ts'
+import type { RunState, SyncTarget } from '../../store/run-types.ts'
+import { IS_OF_ALL, type RunRecord } from '../../store/runs.ts'
+import type { Db } from '../../store/tables.ts'
 
 export interface EntryKey {
   readonly kind: Kind
@@ -103,7 +103,7 @@ export async function lastFailureOfSync(
 /** What a run did or blocks of an entry and of the members of a group, as its report shows it. */
 export async function changesOfEntry(
   db: Db,
-  run: ShownRun,
+  run: RunRecord,
   { kind, id }: EntryKey,
 ): Promise<readonly ChangeRecord[]> {
   return changesWhere(db, run, sql`c.entry_id = ${id} AND ${isOf(kind, sql`c.op`)}`)
@@ -112,7 +112,7 @@ export async function changesOfEntry(
 /** The member changes of a run, also blocked ones, that a user is in. */
 export async function membershipsOfUser(
   db: Db,
-  run: ShownRun,
+  run: RunRecord,
   user: string,
 ): Promise<readonly ChangeRecord[]> {
   return changesWhere(

@@ -1,9 +1,9 @@
-import type { AccessManagementClient } from '../api/client/client.ts'
-import type { ListOptions, Page } from '../api/client/methods.ts'
-import { PAGE } from '../api/contract/endpoints.ts'
-import type { ExternalUser } from '../api/contract/resources.ts'
-import type { Kind } from '../core/entries/entry.ts'
-import { digits } from '../base/wording.ts'
+import type { AccessManagementClient } from '../../api/client/client.ts'
+import type { ListOptions, Page } from '../../api/client/methods.ts'
+import { PAGE } from '../../api/contract/endpoints.ts'
+import type { ExternalUser } from '../../api/contract/resources.ts'
+import type { Kind } from '../../core/entries/entry.ts'
+import { digits } from '../../base/wording.ts'
 
 /** A test entry of `dirsyncd check` that was not deleted. */
 export interface LeftBehind {

@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest'
-import { tryDomains, tryMembers } from '../../../src/target/try-out.ts'
-import { clientOf, user } from '../api/client/fixtures.ts'
-import type { Reaction } from '../api/client/scripted-server.ts'
-import { type DirectoryServer, startDirectoryServer } from './directory-server.ts'
+import { tryDomains, tryMembers } from '../../../../src/operations/init/try-out.ts'
+import { clientOf, user } from '../../api/client/fixtures.ts'
+import type { Reaction } from '../../api/client/scripted-server.ts'
+import { type DirectoryServer, startDirectoryServer } from '../../target/directory-server.ts'
 
 let said: string[]
 const say = (sentence: string) => void said.push(sentence)

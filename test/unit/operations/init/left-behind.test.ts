@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { findLeftBehind, leftBehindText, TRIAL } from '../../../src/target/left-behind.ts'
-import { deleteLeftBehind } from '../../../src/target/try-out.ts'
-import { clientOf, user } from '../api/client/fixtures.ts'
-import { type DirectoryServer, startDirectoryServer } from './directory-server.ts'
+import { findLeftBehind, leftBehindText, TRIAL } from '../../../../src/operations/init/left-behind.ts'
+import { deleteLeftBehind } from '../../../../src/operations/init/try-out.ts'
+import { clientOf, user } from '../../api/client/fixtures.ts'
+import { type DirectoryServer, startDirectoryServer } from '../../target/directory-server.ts'
 
 const trial = (number: number) => `dirsyncd-check-00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
 const ofCompany = (number: number) => ({ ...user(number), external_id: `u${number}` })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { checkAccess, type AccessLine } from '../../../src/target/check-access.ts'
+import { checkAccess, type AccessLine } from '../../../src/operations/check-access.ts'
 import { clientOf, user } from '../api/client/fixtures.ts'
 import type { Reaction } from '../api/client/scripted-server.ts'
-import { type DirectoryServer, startDirectoryServer } from './directory-server.ts'
+import { type DirectoryServer, startDirectoryServer } from '../target/directory-server.ts'
 
 async function check(server: DirectoryServer, writes: boolean): Promise<AccessLine[]> {
   await using client = clientOf(server.baseUrl, { retries: { attempts: 1 } })
