@@ -30,7 +30,6 @@ export const containerEmptied: Check = {
     }
     return { containers }
   },
-  concerns: ['leave', 'delete'],
   *judge(facts) {
     const { places } = facts.wanted.snapshots.source
     if (places === undefined) return []
