@@ -18,7 +18,9 @@ export class Overtaken extends Error {
 
 /** What every writer needs to know of the run. */
 export type LockedRun = SyncTarget &
-  Pick<Selectable<Tables['dirsyncd.runs']>, 'state' | 'stop_code' | 'directory_moved' | 'look_first'>
+  Pick<Selectable<Tables['dirsyncd.runs']>, 'state' | 'stop_code' | 'look_first'> & {
+    readonly directory_moved: boolean | null
+  }
 
 /**
  * A run as its owner and its workers may write it: under one epoch of the sync's lease, until the run has ended. All
@@ -38,8 +40,8 @@ export class FencedRun {
   /** Does the work in one transaction. Throws `Overtaken`. */
   async write<T>(work: (trx: Fenced, run: LockedRun) => Promise<T>): Promise<T> {
     return this.#db.transaction().execute(async (trx) => {
-      const { rows } =
-        await sql<LockedRun>`SELECT r.sync, r.target, r.state, r.stop_code, r.directory_moved, r.look_first
+      const { rows } = await sql<LockedRun>`SELECT r.sync, r.target, r.state, r.stop_code, r.look_first,
+          (r.evidence ->> 'directoryMoved')::boolean AS directory_moved
         FROM dirsyncd.runs r JOIN dirsyncd.leases l ON l.sync = r.sync AND l.epoch = r.epoch
         WHERE r.run = ${this.run} AND r.epoch = ${this.epoch} AND r.finished_at IS NULL
         FOR UPDATE OF r`.execute(trx)

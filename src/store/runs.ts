@@ -129,7 +129,6 @@ export async function beginRun(
 
 type Report = Pick<
   RunRecord,
-  | 'directory_moved'
   | 'look_first'
   | 'counts'
   | 'evidence'

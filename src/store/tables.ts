@@ -47,7 +47,6 @@ export interface Tables {
     undo: JSONColumnType<Undo> | null
     state: RunState
     epoch: number | null
-    directory_moved: Generated<boolean>
     /** The kinds whose creates are looked up before they are sent. */
     look_first: Generated<readonly Kind[]>
     counts: JSONColumnType<RunCounts> | null

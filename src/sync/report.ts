@@ -42,7 +42,6 @@ export function* reportOf({ facts, plan, blocked, notices }: Judged) {
     directoryMoved: directory.moved,
   }
   return {
-    directory_moved: directory.moved,
     digest: yield* plan.digest(),
     counts,
     evidence,

@@ -184,12 +184,21 @@ test('a list is as short as expected after the deletes of the last good run', as
   for (let n = 10; n < 20; n++) hire(`u${n}`, `u${n}@example.org`)
   expect(await sync()).toMatchObject({ state: 'done' })
   for (let n = 10; n < 14; n++) company.users.delete(`u${n}`)
-  expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 4 } }, directory_moved: false })
+  expect(await sync()).toMatchObject({
+    counts: { outcomes: { applied: 4 } },
+    evidence: { directoryMoved: false },
+  })
   hire('new', 'new@example.org')
-  expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 } }, directory_moved: false })
+  expect(await sync()).toMatchObject({
+    counts: { outcomes: { applied: 1 } },
+    evidence: { directoryMoved: false },
+  })
   await bed.opened.store.db.deleteFrom('dirsyncd.runs').where('sync', '=', bed.sync).execute()
   hire('newer', 'newer@example.org')
-  expect(await sync()).toMatchObject({ counts: { outcomes: { applied: 1 } }, directory_moved: false })
+  expect(await sync()).toMatchObject({
+    counts: { outcomes: { applied: 1 } },
+    evidence: { directoryMoved: false },
+  })
 })
 
 test('a service that creates users long after a time-out, and takes ids twice, has no user twice', async () => {

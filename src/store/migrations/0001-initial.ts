@@ -11,7 +11,7 @@ CREATE TABLE dirsyncd.runs (
   sync text NOT NULL, target text NOT NULL, mode text NOT NULL, trigger text NOT NULL,
   scope jsonb, undo jsonb,
   state text NOT NULL, epoch integer,
-  directory_moved boolean NOT NULL DEFAULT false, look_first text[] NOT NULL DEFAULT '{}',
+  look_first text[] NOT NULL DEFAULT '{}',
   counts jsonb, evidence jsonb, digest text, configuration_change jsonb,
   blocks jsonb, blocked_in integer, blocked_digest text,
   error text, error_code text, stop_code text, stop_reason text,
