@@ -1,8 +1,7 @@
 import type { Guarded } from '../core/block.ts'
 import { type RawBuilder, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
-import type { Op } from '../core/plan/change.ts'
-import { guardedBy } from '../core/checks/tally.ts'
+import { kindOf, type Op } from '../core/plan/change.ts'
 import type { SyncTarget } from './run-types.ts'
 import type { Db } from './tables.ts'
 
@@ -23,7 +22,10 @@ export async function deletedLastDay(
           AND later.outcome IN ('applied', 'found', 'unknown') AND later.intent_at > j.intent_at))
     GROUP BY op`.execute(db)
   const counts = { users: 0, groups: 0, memberships: 0 }
-  for (const row of rows) counts[guardedBy(row.op)] += Number(row.removes)
+  for (const { op, removes } of rows) {
+    const kind: Guarded = op === 'set-members' ? 'memberships' : `${kindOf(op)}s`
+    counts[kind] += Number(removes)
+  }
   return counts
 }
 

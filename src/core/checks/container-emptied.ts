@@ -1,14 +1,10 @@
 import { filterInSteps, forEachInSteps, type Steps } from '../../base/steps.ts'
+import { listAt } from '../../base/lists.ts'
+import type { Decisions } from '../decisions.ts'
 import type { Kind } from '../entries/entry.ts'
 import type { Sighting } from '../entries/recheck.ts'
-import { KeySet, wholeOf } from '../keys.ts'
-import {
-  type Baseline,
-  type EmptiedContainer,
-  containersAsked,
-  findEmptied,
-  takeBaseline,
-} from '../plan/baseline.ts'
+import { KeySet, parseKey, wholeOf } from '../keys.ts'
+import { type Baseline, containerOf, findEmptied, takeBaseline } from '../plan/baseline.ts'
 import type { Check, RunFacts } from './check.ts'
 import type { Block } from '../block.ts'
 
@@ -40,8 +36,9 @@ export const containerEmptied: Check = {
       const sightings = facts.rechecks.entries[kind]
       const absent = yield* filterInSteps([...sightings.keys()], (id) => ABSENT.has(sightings.get(id)))
       const found = yield* findEmptied(before, (visit) => places[kind].each(visit), absent)
-      for (const each of [...found, ...(yield* containersAsked(facts.decisions, before, found, absent))])
-        blocks.push(yield* blockOf(facts, kind, each))
+      const asked = yield* containersAsked(facts.decisions, before, found, absent)
+      for (const [container, ids] of [...found, ...asked])
+        blocks.push(yield* blockOf(facts, kind, container, ids))
     }
     return blocks
   },
@@ -50,7 +47,8 @@ export const containerEmptied: Check = {
 function* blockOf(
   { left, rechecks }: RunFacts,
   kind: Kind,
-  { container, ids }: EmptiedContainer,
+  container: string,
+  ids: readonly string[],
 ): Steps<Block> {
   const keys = new KeySet()
   let leftFilter = 0
@@ -61,4 +59,26 @@ function* blockOf(
   })
   const params = { kind, container, absent: ids.length, leftFilter }
   return { code: 'container-emptied', params, until: 'decision', keys }
+}
+
+/** A container that a run asked about stays in doubt, also where some of it is shown again. */
+function* containersAsked(
+  decisions: Decisions,
+  before: Baseline,
+  found: ReadonlyMap<string, readonly string[]>,
+  absent: readonly string[],
+): Steps<ReadonlyMap<string, readonly string[]>> {
+  const asked = new Set<string | undefined>()
+  yield* forEachInSteps(decisions.open(), (text) => {
+    if (text !== undefined && decisions.ledger.questions.get(text)?.has('container-emptied') === true)
+      asked.add(containerOf(before, parseKey(text)?.[1] ?? ''))
+  })
+  const others = new Map<string, string[]>()
+  if (asked.size === 0) return others
+  const known = new Set([...found.values()].flat())
+  yield* forEachInSteps(absent, (id) => {
+    const container = known.has(id) ? undefined : containerOf(before, id)
+    if (container !== undefined && asked.has(container)) listAt(others, container).push(id)
+  })
+  return others
 }

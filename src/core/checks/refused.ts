@@ -1,7 +1,8 @@
 import type { Steps } from '../../base/steps.ts'
-import { isMember, type Key, KeySet, keyText } from '../keys.ts'
+import { keysOfChange } from '../blocked.ts'
+import { type Key, KeySet, keyText } from '../keys.ts'
 import { createChanges } from '../order.ts'
-import { fingerprint, kindOf, type Op } from '../plan/change.ts'
+import { fingerprint } from '../plan/change.ts'
 import { type Left, without } from '../without.ts'
 import type { Block } from '../block.ts'
 import type { Refusal, RefusalReason, RunFacts } from './check.ts'
@@ -10,9 +11,9 @@ import type { Refusal, RefusalReason, RunFacts } from './check.ts'
 export function* refusedChanges(facts: RunFacts, code: RefusalReason['code']): Steps<readonly Block[]> {
   const keys = new KeySet()
   const found = new Map<string, RefusalReason['params']>()
-  for (const refusal of yield* refusedIn(facts)) {
+  for (const [refusal, own] of yield* refusedIn(facts)) {
     if (refusal.code !== code) continue
-    for (const key of keysOf(facts.left, refusal)) {
+    for (const key of own) {
       keys.add(key)
       found.set(keyText(key), refusal.params)
     }
@@ -22,13 +23,16 @@ export function* refusedChanges(facts: RunFacts, code: RefusalReason['code']): S
   return [{ code, params: {}, until: 'service', keys, of: (key) => found.get(keyText(key)) } as Block]
 }
 
-const known = new WeakMap<Left, ReadonlySet<Refusal>>()
+/** With the keys of the refused change. */
+type Refused = ReadonlyMap<Refusal, readonly Key[]>
+
+const known = new WeakMap<Left, Refused>()
 
 /** What needs a refused change is sent without those keys, so it may be a change that was refused then. */
-function* refusedIn({ left, blocks, outside, refusals }: RunFacts): Steps<ReadonlySet<Refusal>> {
+function* refusedIn({ left, blocks, outside, refusals }: RunFacts): Steps<Refused> {
   const before = known.get(left)
-  if (before !== undefined || refusals.length === 0) return before ?? new Set()
-  const refused = new Set<Refusal>()
+  if (before !== undefined || refusals.length === 0) return before ?? new Map()
+  const refused = new Map<Refusal, readonly Key[]>()
   const keys = new KeySet()
   const blocked = [...outside, ...blocks.map((block) => block.keys), keys]
   let rest = left
@@ -38,29 +42,12 @@ function* refusedIn({ left, blocks, outside, refusals }: RunFacts): Steps<Readon
     for (const refusal of refusals) {
       const change = yield* changes.of(refusal.op, refusal.id)
       if (change === undefined || fingerprint(change) !== refusal.digest) continue
-      refused.add(refusal)
-      for (const key of keysOf(rest, refusal)) keys.add(key)
+      const own = [...keysOfChange(rest, change)]
+      refused.set(refusal, own)
+      for (const key of own) keys.add(key)
     }
     if (refused.size > count) rest = yield* without(left.wanted, blocked)
   }
   known.set(left, refused)
   return refused
-}
-
-const OWN_KEY: Partial<Record<Op, 'create' | 'delete'>> = {
-  'create-user': 'create',
-  'create-group': 'create',
-  'delete-user': 'delete',
-  'delete-group': 'delete',
-}
-
-function* keysOf({ wanted }: Left, { op, id }: Refusal): Generator<Key, void> {
-  const kind = kindOf(op)
-  const own = OWN_KEY[op]
-  if (own !== undefined) yield [kind, id, own]
-  else
-    for (const key of wanted.keysOf(kind, id)) {
-      const isOfMembers = isMember(key[2])
-      if (op === 'set-members' ? isOfMembers : !isOfMembers) yield key
-    }
 }

@@ -1,17 +1,12 @@
 import { type Steps, forEachInSteps, forEachOfSizeInSteps } from '../../base/steps.ts'
 import type { Guarded } from '../block.ts'
 import type { Kind, MemberDifference } from '../entries/entry.ts'
-import { type Op, kindOf } from '../plan/change.ts'
 import { type BlockedKeys, type Field, type Key, KeySet, forEachKey, matching, wholeOf } from '../keys.ts'
 import { createChanges, isRemoval } from '../order.ts'
 import type { Left } from '../without.ts'
 import type { Facts, RunFacts } from './check.ts'
 
 export const GUARDED: readonly Guarded[] = ['users', 'groups', 'memberships']
-
-export function guardedBy(op: Op): Guarded {
-  return op === 'set-members' ? 'memberships' : `${kindOf(op)}s`
-}
 
 type PerKind<T> = Readonly<Record<Guarded, T>>
 

@@ -3,34 +3,26 @@ import { type Steps, filterInSteps, forEachInSteps, forEachOfSizeInSteps } from 
 import type { DirectoryUser, Kind, MemberDifference, UserEntry } from '../entries/entry.ts'
 import { canonicalEmail, isSameEmail } from '../entries/normalize.ts'
 import { differingIds, differingUsers, sharingEmail } from '../entries/users.ts'
+import { Compared, Differences, type EmailConflict, type Snapshots } from './differences.ts'
 import { compileSelections } from '../plan/selection.ts'
-import {
-  type Compared,
-  Differences,
-  type EmailConflict,
-  type Snapshots,
-  isExcluded,
-  wantedUser,
-} from './differences.ts'
 import type { DiffRules } from './rules.ts'
 import { listAt } from '../../base/lists.ts'
 import { byCodeUnit } from '../../base/order.ts'
 
 /** A pure function: the same snapshots and rules give the same keys, in whatever order entries were read. */
 export function* diff(snapshots: Snapshots, rules: DiffRules): Steps<Differences> {
-  const scope = { snapshots, rules, selections: compileSelections(rules.entries) }
+  const scope = new Compared({ snapshots, rules, selections: compileSelections(rules.entries) })
   const absent = yield* absentEntries(scope)
   const emails = yield* conflictsOf(scope)
   const differing = yield* memberDifferences(scope, absent)
   const [members, reported] = rules.membership === 'write' ? [differing, NO_MEMBERS] : [NO_MEMBERS, differing]
   const unwritable = new Set<string>()
   const updates: string[] = []
-  const found = { ...scope, absent, emails, members, reported, unwritable, updates }
-  const values = new Differences(found)
+  const values = new Differences(scope, { absent, emails, members, reported, unwritable, updates })
   const { directory } = snapshots
   const isOther = (id: string, field: 'name' | 'email') => values.valueOf('user', id, field) !== undefined
   yield* forEachInSteps(differingUsers(snapshots), ({ id }) => {
-    if (wantedUser(scope, id) === undefined) unwritable.add(id)
+    if (scope.wantedUser(id) === undefined) unwritable.add(id)
     else if (directory.users.has(id) && (isOther(id, 'name') || isOther(id, 'email'))) updates.push(id)
   })
   return values
@@ -44,7 +36,7 @@ function* absentEntries(scope: Compared): Steps<Record<Kind, ReadonlySet<string>
   const twice: Record<Kind, Set<string | undefined>> = { user: new Set(), group: new Set() }
   for (const { code, kind, id } of directory.notices) if (code === 'shared-id') twice[kind].add(id)
   const isAbsent = (kind: Kind) => (id: string) =>
-    !source.seen[kind].has(id) && !twice[kind].has(id) && !isExcluded(scope, kind, id)
+    !source.seen[kind].has(id) && !twice[kind].has(id) && !scope.isExcluded(kind, id)
   const users = new Set<string>()
   const isUser = isAbsent('user')
   yield* forEachInSteps(differingIds(scope.snapshots, 'directory'), (id) => {
@@ -65,7 +57,7 @@ function* conflictsOf(scope: Compared): Steps<ReadonlyMap<string, EmailConflict>
 function* claims(scope: Compared, users: Iterable<UserEntry>): Generator<UserEntry, void> {
   const { rules, snapshots } = scope
   for (const { id } of users) {
-    const want = wantedUser(scope, id)
+    const want = scope.wantedUser(id)
     if (want?.email === undefined) continue
     const have = snapshots.directory.users.get(id)
     if (have === undefined || rules.policy !== 'create-only' || isSameEmail(want.email, have.email))
@@ -80,14 +72,14 @@ function* memberDifferences(
   const { source, directory } = scope.snapshots
   const found = new Map<string, MemberDifference>()
   if (scope.rules.membership === 'off' || !source.covers.members) return found
-  const isOut = (id: string): boolean => isExcluded(scope, 'user', id)
+  const isOut = (id: string): boolean => scope.isExcluded('user', id)
   const mayJoin = (id: string): boolean => source.users.has(id) && !isOut(id)
   const mayLeave = (id: string): boolean => !isOut(id) && (source.users.has(id) || !source.seen.user.has(id))
   yield* forEachOfSizeInSteps(
     source.groups.values(),
     ({ members }) => members.length,
     function* (group) {
-      if (isExcluded(scope, 'group', group.id)) return
+      if (scope.isExcluded('group', group.id)) return
       const have = directory.groups.get(group.id)?.members ?? []
       const difference = yield* differenceInSteps(have, group.members)
       const added = yield* filterInSteps(difference.added, mayJoin)

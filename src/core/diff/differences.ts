@@ -4,7 +4,7 @@ import { canonicalEmail, canonicalName, isSameEmail } from '../entries/normalize
 import type { DirectorySnapshot, SourceSnapshot } from '../entries/snapshot.ts'
 import { differingIds } from '../entries/users.ts'
 import type { Field, Key, Keys } from '../keys.ts'
-import type { Selection } from '../plan/selection.ts'
+import type { compileSelections } from '../plan/selection.ts'
 
 export interface Snapshots {
   readonly source: SourceSnapshot
@@ -28,11 +28,43 @@ interface Transfer {
   readonly needs: readonly Key[]
 }
 
-/** Every difference between source and directory, whatever policy and decisions say about it. */
-export class Differences implements Keys {
+/** What is compared, and by which rules. */
+export class Compared {
   readonly snapshots: Snapshots
   readonly rules: DiffRules
-  readonly selections: Readonly<Record<Kind, Selection>>
+  readonly selections: ReturnType<typeof compileSelections>
+
+  constructor({ snapshots, rules, selections }: Pick<Compared, 'snapshots' | 'rules' | 'selections'>) {
+    this.snapshots = snapshots
+    this.rules = rules
+    this.selections = selections
+  }
+
+  isExcluded(kind: Kind, id: string): boolean {
+    const selection = this.selections[kind]
+    if (selection.isAll) return false
+    const { users, groups } = this.snapshots.source
+    const entry = kind === 'user' ? users.get(id) : groups.get(id)
+    return selection.excludedBy(id, entry?.from) !== undefined
+  }
+
+  isThere(kind: Kind, id: string): boolean {
+    const { directory } = this.snapshots
+    return (kind === 'user' ? directory.users : directory.groups).has(id)
+  }
+
+  /** Without its e-mail where that may not be written; `undefined` where then nothing of the user may be. */
+  wantedUser(id: string): UserEntry | undefined {
+    const { source, directory } = this.snapshots
+    const want = source.users.get(id)
+    if (want === undefined || this.isExcluded('user', id)) return undefined
+    if (want.email === undefined || mayHaveEmail(want.email, directory.users.get(id), this.rules)) return want
+    return this.rules.dropBadEmails === true ? { ...want, email: undefined } : undefined
+  }
+}
+
+/** Every difference between source and directory, whatever policy and decisions say about it. */
+export class Differences extends Compared implements Keys {
   /** Ids of the directory that the source lacks, without excluded ones. */
   readonly absent: Readonly<Record<Kind, ReadonlySet<string>>>
   /** By canonical e-mail, only those with a conflict. */
@@ -46,22 +78,16 @@ export class Differences implements Keys {
   readonly reported: ReadonlyMap<string, MemberDifference>
 
   constructor(
-    parts: Compared &
-      Pick<Differences, 'absent' | 'emails' | 'updates' | 'unwritable' | 'members' | 'reported'>,
+    compared: Compared,
+    parts: Pick<Differences, 'absent' | 'emails' | 'updates' | 'unwritable' | 'members' | 'reported'>,
   ) {
-    this.snapshots = parts.snapshots
-    this.rules = parts.rules
-    this.selections = parts.selections
+    super(compared)
     this.absent = parts.absent
     this.emails = parts.emails
     this.updates = parts.updates
     this.unwritable = parts.unwritable
     this.members = parts.members
     this.reported = parts.reported
-  }
-
-  isExcluded(kind: Kind, id: string): boolean {
-    return isExcluded(this, kind, id)
   }
 
   /** Whether the entry is there, but this run cannot say what it should be. */
@@ -71,21 +97,12 @@ export class Differences implements Keys {
     return this.isExcluded(kind, id) || (source.seen[kind].has(id) && !entries.has(id))
   }
 
-  isThere(kind: Kind, id: string): boolean {
-    const { directory } = this.snapshots
-    return (kind === 'user' ? directory.users : directory.groups).has(id)
-  }
-
-  wantedUser(id: string): UserEntry | undefined {
-    return wantedUser(this, id)
-  }
-
   wantedGroup(id: string): GroupEntry | undefined {
     return this.isExcluded('group', id) ? undefined : this.snapshots.source.groups.get(id)
   }
 
   /** The wanted value of a field that differs, as the source spells it. */
-  valueOf(kind: Kind, id: string, field: 'name' | 'email'): string | undefined {
+  override valueOf(kind: Kind, id: string, field: 'name' | 'email'): string | undefined {
     if (kind === 'group') return field === 'name' ? this.#otherGroupName(id) : undefined
     const want = this.wantedUser(id)
     if (want === undefined) return undefined
@@ -241,29 +258,6 @@ export class Differences implements Keys {
 
 function canonicalOf(field: 'name' | 'email', value: string): string {
   return field === 'name' ? canonicalName(value) : canonicalEmail(value)
-}
-
-export interface Compared {
-  readonly snapshots: Snapshots
-  readonly rules: DiffRules
-  readonly selections: Readonly<Record<Kind, Selection>>
-}
-
-export function isExcluded({ snapshots: { source }, selections }: Compared, kind: Kind, id: string): boolean {
-  const selection = selections[kind]
-  if (selection.isAll) return false
-  const entry = kind === 'user' ? source.users.get(id) : source.groups.get(id)
-  return selection.excludedBy(id, entry?.from) !== undefined
-}
-
-/** Without its e-mail where that may not be written; `undefined` where then nothing of the user may be. */
-export function wantedUser(scope: Compared, id: string): UserEntry | undefined {
-  const { snapshots, rules } = scope
-  const want = snapshots.source.users.get(id)
-  if (want === undefined || isExcluded(scope, 'user', id)) return undefined
-  if (want.email === undefined || mayHaveEmail(want.email, snapshots.directory.users.get(id), rules))
-    return want
-  return rules.dropBadEmails === true ? { ...want, email: undefined } : undefined
 }
 
 function otherName({ name }: UserEntry, have: DirectoryUser | undefined): string | undefined {

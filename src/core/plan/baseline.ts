@@ -2,8 +2,6 @@ import { addAll, listAt } from '../../base/lists.ts'
 import { PART, type Steps, forEachInSteps } from '../../base/steps.ts'
 import type { Places } from '../entries/snapshot.ts'
 import { sortedUniqueInSteps } from '../entries/sorting.ts'
-import type { Decisions } from '../decisions.ts'
-import { parseKey } from '../keys.ts'
 
 /** What fits into `CONTAINER_BITS`. */
 const MOST_CONTAINERS = 2000
@@ -118,18 +116,12 @@ export function containerOf({ entries, containers }: Baseline, id: string): stri
   return containers[Number(found & CONTAINER_MASK)]
 }
 
-/** A container that lost all its entries, and those that are absent from the whole read. */
-export interface EmptiedContainer {
-  readonly container: string
-  readonly ids: readonly string[]
-}
-
 /** Fewer absent entries do not indicate an unreadable container. */
 const MIN_ABSENT = 5
 
 /**
- * Finds the containers from which at least `MIN_ABSENT` entries are absent and which have no entries left: either
- * directly in it, or in everything below it. Below counts only where more entries are absent than moved away, because a
+ * Finds the containers from which at least `MIN_ABSENT` entries are absent and which have no entries left, with the
+ * absent ones: either directly in it, or in everything below it. Below counts only where more entries are absent than moved away, because a
  * reorganisation empties whole branches and some of their users leave.
  *
  * @param eachPlace the containers of this read's entries
@@ -139,34 +131,30 @@ export function* findEmptied(
   before: Baseline,
   eachPlace: Places['each'],
   absent: readonly string[],
-): Steps<EmptiedContainer[]> {
+): Steps<ReadonlyMap<string, readonly string[]>> {
   const absentIn = new Map<string, string[]>()
   yield* forEachInSteps(absent, (id) => {
     const container = containerOf(before, id)
     if (container !== undefined) listAt(absentIn, container).push(id)
   })
   const left = yield* containersOf(before, eachPlace)
+  const suspicious = [...absentIn].filter(([container]) => !left.has(container))
+  if (suspicious.length === 0) return new Map()
+  const counts = yield* countAbsent(before, yield* takeBaseline(eachPlace))
+  const branches: Branches = {
+    left: new Set([...left].flatMap(branchesOf)),
+    absent: countByBranch(counts),
+    before: countByBranch(yield* countByContainer(before)),
+  }
+  const absentFrom = new Map(counts)
   const emptied = new Map<string, string[]>()
-  const suspicious: [container: string, ids: readonly string[]][] = []
-  for (const [container, ids] of absentIn) {
-    if (!left.has(container)) suspicious.push([container, ids])
+  for (const [container, ids] of suspicious) {
+    const isEmptied = (absentFrom.get(container) ?? 0) >= MIN_ABSENT
+    const name = topEmptied(container, branches) ?? (isEmptied ? container : undefined)
+    if (name !== undefined) addAll(listAt(emptied, name), ids)
   }
-  if (suspicious.length > 0) {
-    const counts = yield* countAbsent(before, yield* takeBaseline(eachPlace))
-    const branches: Branches = {
-      left: new Set([...left].flatMap(branchesOf)),
-      absent: countByBranch(counts),
-      before: countByBranch(yield* countByContainer(before)),
-    }
-    const absentFrom = new Map(counts)
-    for (const [container, ids] of suspicious) {
-      const isEmptied = (absentFrom.get(container) ?? 0) >= MIN_ABSENT
-      const name = topEmptied(container, branches) ?? (isEmptied ? container : undefined)
-      if (name !== undefined) addAll(listAt(emptied, name), ids)
-    }
-  }
-  const found: EmptiedContainer[] = []
-  for (const [container, ids] of emptied) found.push({ container, ids: yield* sortedUniqueInSteps(ids) })
+  const found = new Map<string, readonly string[]>()
+  for (const [container, ids] of emptied) found.set(container, yield* sortedUniqueInSteps(ids))
   return found
 }
 
@@ -266,26 +254,4 @@ function hashOf(id: string): number {
   a = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909)
   b = Math.imul(b ^ (b >>> 16), 2_246_822_507) ^ Math.imul(a ^ (a >>> 13), 3_266_489_909)
   return 2 ** 32 * (b & 0x1fffff) + (a >>> 0)
-}
-
-/** A container that a run asked about stays in doubt, also where some of it is shown again. */
-export function* containersAsked(
-  decisions: Decisions,
-  before: Baseline,
-  found: readonly EmptiedContainer[],
-  absent: readonly string[],
-): Steps<readonly EmptiedContainer[]> {
-  const asked = new Set<string | undefined>()
-  yield* forEachInSteps(decisions.open(), (text) => {
-    if (text !== undefined && decisions.ledger.questions.get(text)?.has('container-emptied') === true)
-      asked.add(containerOf(before, parseKey(text)?.[1] ?? ''))
-  })
-  if (asked.size === 0) return []
-  const others = new Map<string, string[]>()
-  const known = new Set(found.flatMap(({ ids }) => ids))
-  yield* forEachInSteps(absent, (id) => {
-    const container = known.has(id) ? undefined : containerOf(before, id)
-    if (container !== undefined && asked.has(container)) listAt(others, container).push(id)
-  })
-  return [...others].map(([container, ids]) => ({ container, ids }))
 }

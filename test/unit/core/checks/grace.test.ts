@@ -3,7 +3,7 @@ import { grace } from '../../../../src/core/checks/grace.ts'
 import { policy } from '../../../../src/core/checks/policy.ts'
 import { protect } from '../../../../src/core/checks/protected.ts'
 import { rejected } from '../../../../src/core/checks/rejected.ts'
-import type { Absence, GraceRule, States } from '../../../../src/core/checks/check.ts'
+import type { Absence, RunFacts, States } from '../../../../src/core/checks/check.ts'
 import { unreadable } from '../../../../src/core/checks/unreadable.ts'
 import {
   approving,
@@ -30,10 +30,10 @@ const known = (absences: Readonly<Record<string, Absence>>): States => ({
   grace: { user: new Map(Object.entries(absences)), group: new Map() },
 })
 
-const factsWith = (rule: Partial<GraceRule>, given: Given = {}) =>
+const factsWith = (rule: Partial<RunFacts['grace']>, given: Given = {}) =>
   factsOf(source, directory, { grace: { deleteAfter: {}, confirmAfterMs: undefined, ...rule }, ...given })
-const TWO_HOURS: Partial<GraceRule> = { deleteAfter: { user: { ms: 2 * HOUR } } }
-const CONFIRMED: Partial<GraceRule> = { confirmAfterMs: HOUR }
+const TWO_HOURS: Partial<RunFacts['grace']> = { deleteAfter: { user: { ms: 2 * HOUR } } }
+const CONFIRMED: Partial<RunFacts['grace']> = { confirmAfterMs: HOUR }
 
 describe('the delete of an absent user is blocked', () => {
   test.each([

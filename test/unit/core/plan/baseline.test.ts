@@ -28,7 +28,7 @@ function places(...lines: readonly string[]): Places['each'] {
 /** What is found when `gone` are absent and the others are where `now` says. */
 function emptied(before: Places['each'], now: Places['each'], gone: string): string[] {
   const found = findEmptied(takeBaseline(before), now, gone.split(' '))
-  return found.map(({ container, ids }) => `${container}: ${ids.join(' ')}`)
+  return [...found].map(([container, ids]) => `${container}: ${ids.join(' ')}`)
 }
 
 const PEOPLE = 'ou=people,dc=org'
@@ -105,7 +105,7 @@ test('more containers than a baseline tells apart count as those that hold them'
   const gone = Array.from({ length: 300 }, (_, n) => `p${n * 10 + 3}`)
   const now = places(...lines.filter((line) => !line.includes('ou=d3')))
   const found = findEmptied(baseline, now, gone)
-  expect(found.map(({ container, ids }) => [container, ids.length])).toEqual([[`ou=d3,${PEOPLE}`, 300]])
+  expect([...found].map(([container, ids]) => [container, ids.length])).toEqual([[`ou=d3,${PEOPLE}`, 300]])
 })
 
 test('every entry of a baseline is found again, in its container', () => {

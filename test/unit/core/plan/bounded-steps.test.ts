@@ -317,6 +317,6 @@ const nobody: Places['each'] = () => forEachInSteps([], () => undefined)
 
 test('no step of a look at the containers of all people handles more than a part of them', () => {
   const before = measure(takeBaseline(eachPlace)).result
-  expect(measure(findEmptied(before, nobody, ids)).result).toMatchObject([{ container: 'ou=all,dc=org' }])
+  expect([...measure(findEmptied(before, nobody, ids)).result.keys()]).toEqual(['ou=all,dc=org'])
   measure(takeBaseline(nobody, { absent: ids, before }))
 })
