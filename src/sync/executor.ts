@@ -18,7 +18,7 @@ import {
 } from '../store/runs.ts'
 import { idsOf } from '../core/within.ts'
 import { doneChanges, laterAttempts } from '../store/undoable.ts'
-import { type Origin, rulesOfUndo, SyncOrigin, UndoOrigin } from './origin.ts'
+import { type Origin, SyncOrigin, UndoOrigin } from './origin.ts'
 import { finish, run as makeRun } from './run.ts'
 import type { Job, Judged } from './run-store.ts'
 import { Session, type SessionDeps, type SyncSetup } from './session.ts'
@@ -156,7 +156,7 @@ export class Executor {
     const membership = undo === null ? rules.membership : 'write'
     const readDirectory = (signal: AbortSignal, of: UserTable) => setup.readDirectory(signal, of, membership)
     if (undo === null)
-      return new SyncOrigin({ source, readDirectory, table, isAsked: trigger !== 'schedule' })
+      return new SyncOrigin({ source, rules, readDirectory, table, isAsked: trigger !== 'schedule' })
     return new UndoOrigin({
       undo,
       rules,
@@ -168,13 +168,12 @@ export class Executor {
   }
 }
 
-function jobOf(setup: SyncSetup, { run: number, mode, scope, undo }: RunRecord): Job {
-  const { rules, limits, grace, options } = setup
+function jobOf(setup: SyncSetup, { run: number, mode, scope }: RunRecord): Job {
+  const { limits, grace, options } = setup
   return {
     run: number,
     isDry: mode === 'plan',
     scope: scope === null ? undefined : idsOf(scope),
-    rules: undo === null ? rules : rulesOfUndo(rules),
     limits,
     grace,
     options,

@@ -1,14 +1,7 @@
 import { forEachInSteps, type Steps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
-import { ANOMALIES, GUARDS, guardsOfUndo, RULES, RULES_OF_UNDO } from '../core/checks/checks.ts'
-import {
-  type Check,
-  type Facts,
-  NO_RECHECKS,
-  type Rechecks,
-  type RunFacts,
-  type States,
-} from '../core/checks/check.ts'
+import { CHECKS, checksOfUndo } from '../core/checks/checks.ts'
+import { type Facts, NO_RECHECKS, type Rechecks, type RunFacts, type States } from '../core/checks/check.ts'
 import type { Decisions } from '../core/decisions.ts'
 import type { Snapshots } from '../core/diff/differences.ts'
 import type { DiffRules } from '../core/diff/rules.ts'
@@ -21,16 +14,18 @@ import { noticesOf } from '../core/diff/notices.ts'
 import type { Notice } from '../core/notice.ts'
 import { createChanges } from '../core/order.ts'
 import type { ScopeIds } from '../core/within.ts'
-import type { Change, DeleteReason } from '../core/plan/change.ts'
+import type { DeleteReason } from '../core/plan/change.ts'
 import { refuseIncompleteRead } from '../core/plan/incomplete-read.ts'
 import { compileSelections } from '../core/plan/selection.ts'
 import { judgeServer } from '../core/plan/server.ts'
-import { EmailAdvice, noticesOfUndo } from '../core/plan/undo/email-advice.ts'
-import { type LaterAttempt, LaterAttempts } from '../core/plan/undo/later-attempts.ts'
-import { UndoDraft, type UndoFacts } from '../core/plan/undo/undo-draft.ts'
+import { EmailAdvice } from '../core/plan/undo/email-advice.ts'
+import { LaterAttempts } from '../core/plan/undo/later-attempts.ts'
+import { UndoDraft } from '../core/plan/undo/undo-draft.ts'
 import type { Source } from '../source/source.ts'
 import { bothOrNeither } from '../base/both.ts'
 import { recheckLosses } from './recheck-losses.ts'
+import type { Undo } from '../store/run-types.ts'
+import type { doneChanges, laterAttempts } from '../store/undoable.ts'
 import type { History, Job } from './run-store.ts'
 
 type WhyDeleted = (kind: Kind, id: string) => DeleteReason
@@ -38,9 +33,9 @@ type WhyDeleted = (kind: Kind, id: string) => DeleteReason
 /** What a run works for: the source of its sync, or an undo. Each has checks and decisions of its own. */
 export interface Origin {
   readonly name: string
-  readonly rules: readonly Check[]
-  readonly anomalies: readonly Check[]
-  readonly guards: readonly Check[]
+  readonly checks: typeof CHECKS
+  /** By which source and directory are compared. */
+  readonly rules: DiffRules
   /** Source and directory, complete; an incomplete read is an error. */
   read(states: States, signal: AbortSignal): Promise<Snapshots>
   /** What the checks see besides the snapshots. */
@@ -62,18 +57,19 @@ interface SyncDeps {
   readonly source: Pick<Source, 'read' | 'readIds' | 'readDns'>
   readonly readDirectory: (signal: AbortSignal, table: UserTable) => Promise<DirectorySnapshot>
   readonly table: UserTable
+  readonly rules: DiffRules
   /** An operator asked for the run, not the schedule. */
   readonly isAsked: boolean
 }
 
 export class SyncOrigin implements Origin {
   readonly name = 'sync'
-  readonly rules = RULES
-  readonly anomalies = ANOMALIES
-  readonly guards = GUARDS
+  readonly checks = CHECKS
+  readonly rules: DiffRules
   readonly #deps: SyncDeps
 
   constructor(deps: SyncDeps) {
+    this.rules = deps.rules
     this.#deps = deps
   }
 
@@ -166,23 +162,20 @@ function* removedMembers({ left, wanted }: RunFacts): Steps<ReadonlyMap<string, 
 }
 
 interface UndoDeps extends Pick<SyncDeps, 'table' | 'readDirectory'> {
-  readonly undo: Pick<UndoFacts, 'run' | 'part'>
+  readonly undo: Undo
   /** Those of the sync: only what protects entries, and whether members are written, counts for an undo. */
   readonly rules: DiffRules
   /** The changes of the undone run, in order. */
-  readonly doneChanges: () => AsyncIterable<
-    readonly { readonly change: Change; readonly wasThere: boolean }[]
-  >
+  readonly doneChanges: () => ReturnType<typeof doneChanges>
   /** Creates and deletes of later runs, in order. */
-  readonly laterAttempts: () => Promise<readonly LaterAttempt[]>
+  readonly laterAttempts: () => ReturnType<typeof laterAttempts>
 }
 
 /** The source is the directory as it was before a run. */
 export class UndoOrigin implements Origin {
   readonly name: string
-  readonly rules = RULES_OF_UNDO
-  readonly anomalies: readonly Check[] = []
-  readonly guards: readonly Check[]
+  readonly checks: Origin['checks']
+  readonly rules: DiffRules
   readonly #deps: UndoDeps
   #rechecks: Rechecks = NO_RECHECKS
   #later: LaterAttempts | undefined
@@ -190,7 +183,8 @@ export class UndoOrigin implements Origin {
   constructor(deps: UndoDeps) {
     this.#deps = deps
     this.name = `undo ${deps.undo.run}`
-    this.guards = guardsOfUndo(deps.undo.run)
+    this.checks = checksOfUndo(deps.undo.run)
+    this.rules = rulesOfUndo(deps.rules)
   }
 
   async read(_states: unknown, signal: AbortSignal): Promise<Snapshots> {
@@ -244,7 +238,7 @@ export class UndoOrigin implements Origin {
     const advice = new EmailAdvice({ ...undo, directory, later: this.#later!, users: source.users }, notices)
     if (advice.isAsked)
       for await (const some of doneChanges()) for (const { change } of some) advice.add(change)
-    return inTurns(noticesOfUndo(notices, advice, undo.run), signal)
+    return inTurns(advice.advised(), signal)
   }
 
   whyDeleted(): () => 'undone' {
@@ -253,7 +247,7 @@ export class UndoOrigin implements Origin {
 }
 
 /** Lists, policy and domains are about what a sync takes from its source: an undo ignores them. */
-export function rulesOfUndo({ membership, emails }: DiffRules): DiffRules {
+function rulesOfUndo({ membership, emails }: DiffRules): DiffRules {
   const base = {
     policy: 'mirror',
     allowedDomains: [],

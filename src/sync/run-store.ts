@@ -1,6 +1,5 @@
 import type { BlockedChanges } from '../core/blocked.ts'
-import type { Grace, GuardLimits, Journal, Refusal, RunFacts, States } from '../core/checks/check.ts'
-import type { DiffRules } from '../core/diff/rules.ts'
+import type { Grace, GuardLimits, Refusal, RunFacts, States } from '../core/checks/check.ts'
 import type { Notice } from '../core/notice.ts'
 import type { PlannedChanges } from '../core/plan/changes.ts'
 import type { Options } from '../core/plan/configuration.ts'
@@ -15,7 +14,6 @@ export interface Job {
   readonly isDry: boolean
   /** Set where only these entries are to be changed. */
   readonly scope: ScopeIds | undefined
-  readonly rules: DiffRules
   readonly limits: GuardLimits
   readonly grace: Grace
   /** Hashes of the options that change scope or mapping. */

@@ -1,6 +1,5 @@
 import type { Steps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
-import { REFUSALS } from '../core/checks/checks.ts'
 import { type Moment, NO_RECHECKS, type RunFacts, type States } from '../core/checks/check.ts'
 import { BlockedChanges } from '../core/blocked.ts'
 import { afterApplying, afterCompleteRun, asking } from '../core/ledger.ts'
@@ -21,20 +20,21 @@ export async function run(
   store: RunStore,
   signal: AbortSignal,
 ): Promise<Judged['end']> {
+  const { checks } = origin
   await store.quiesce(signal)
   const states = await store.states()
   const snapshots = await origin.read(states, signal)
   const history = await store.history()
-  const wanted = await inTurns(diff(snapshots, job.rules), signal)
+  const wanted = await inTurns(diff(snapshots, origin.rules), signal)
   const decisions = new Decisions(history.ledger)
   const seen = origin.seen(job, { snapshots, states, history, decisions })
   const first = { ...(await inTurns(firstFacts(wanted, decisions), signal)), ...seen, rechecks: NO_RECHECKS }
-  const ruled = await inTurns(judge(origin.rules, first), signal)
+  const ruled = await inTurns(judge(checks.rules, first), signal)
   const rechecks = await origin.recheck(ruled, signal)
-  const proved = await inTurns(judge(origin.anomalies, { ...ruled, rechecks }), signal)
+  const proved = await inTurns(judge(checks.anomalies, { ...ruled, rechecks }), signal)
   const scoped = job.scope === undefined ? proved : await inTurns(within(proved, job.scope), signal)
-  const sendable = await inTurns(judge(REFUSALS, scoped), signal)
-  const facts = await inTurns(judge(origin.guards, sendable), signal)
+  const sendable = await inTurns(judge(checks.refusals, scoped), signal)
+  const facts = await inTurns(judge(checks.guards, sendable), signal)
   const judged = await planOf(job, origin, facts, signal)
 
   await store.begin(judged, ...(await inTurns(begun(job, origin, judged), signal)))
@@ -100,7 +100,7 @@ export async function finish(
 function* nextStates(origin: Origin, job: Job, facts: RunFacts, moment: Moment): Steps<Partial<States>> {
   if (job.isDry || (moment.at === 'end' && !isOfAll(origin, job, facts))) return {}
   let next: Partial<States> = {}
-  for (const check of [...origin.rules, ...origin.anomalies, ...origin.guards])
+  for (const check of Object.values(origin.checks).flat())
     if (check.next !== undefined) next = { ...next, ...(yield* check.next(facts, moment)) }
   return next
 }

@@ -10,7 +10,7 @@ import type { States } from '../core/checks/check.ts'
 import { withoutExpired } from '../core/ledger.ts'
 import type { Ledger } from '../core/decisions.ts'
 import { shownBy } from '../core/decide.ts'
-import type { Membership } from '../core/diff/rules.ts'
+import type { DiffRules, Membership } from '../core/diff/rules.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
 import { UserTable } from '../core/entries/user-table.ts'
@@ -63,7 +63,8 @@ import type { VerificationDeps } from './apply/verification.ts'
 import { approvedRows, countsAtEnd, madeKeys, reportOf, stillPlanned, stillWanted } from './report.ts'
 import type { History, Job, Judged, LeftForNext, Outcomes, RunStore } from './run-store.ts'
 
-export interface SyncSetup extends Pick<Job, 'rules' | 'limits' | 'grace' | 'options'> {
+export interface SyncSetup extends Pick<Job, 'limits' | 'grace' | 'options'> {
+  readonly rules: DiffRules
   readonly name: string
   readonly target: string
   readonly source: Source

@@ -7,7 +7,7 @@ import { UserTable } from '../../src/core/entries/user-table.ts'
 import { DirectoryUsers } from '../../src/core/entries/users.ts'
 import { all, type Key, keyText, type Sparse, wholeOf } from '../../src/core/keys.ts'
 import { idsOf } from '../../src/core/within.ts'
-import { rulesOfUndo, SyncOrigin, UndoOrigin } from '../../src/sync/origin.ts'
+import { SyncOrigin, UndoOrigin } from '../../src/sync/origin.ts'
 import { finish, run as runNext } from '../../src/sync/run.ts'
 import type { Job, Judged, Outcomes, RunStore } from '../../src/sync/run-store.ts'
 import { DONE, Ram, type Row, type Run } from '../reference/store/ram.ts'
@@ -118,7 +118,6 @@ async function playRun(
     run: record.run,
     isDry: record.mode === 'plan',
     scope: only === null ? undefined : idsOf(only),
-    rules: record.undo === null ? rules : rulesOfUndo(rules),
     limits,
     grace,
     options,
@@ -134,7 +133,7 @@ async function playRun(
     ) as never
   const origin =
     record.undo === null
-      ? new SyncOrigin({ source: newSource(step), readDirectory, table, isAsked: false })
+      ? new SyncOrigin({ source: newSource(step), rules, readDirectory, table, isAsked: false })
       : new UndoOrigin({
           undo: record.undo,
           rules,

@@ -24,44 +24,43 @@ import { sourceShrunk } from './source-shrunk.ts'
 import { undoDeletes } from './undo-deletes.ts'
 import { unreadable } from './unreadable.ts'
 
-type Checks = readonly Check[]
+type Tiers = Readonly<Record<'rules' | 'anomalies' | 'refusals' | 'guards', readonly Check[]>>
 
-/** A change may be made at all. */
-export const RULES: Checks = [rejected, policy, protect, unreadable, grace]
-
-/** What the read shows of some changes is suspicious. */
-export const ANOMALIES: Checks = [
-  seenAgain,
-  serverNotNewer,
-  containerEmptied,
-  groupEmptied,
-  removalsNotConfirmed,
-  recentlyDeleted,
-]
-
-/**
- * What the service does not take: of the changes as they would be sent, because the other checks may leave a part of
- * one, which is another change.
- */
-export const REFUSALS: Checks = [quarantine, notPersisted]
-
-/** Limits of the whole plan. */
-export const GUARDS: Checks = [
-  asked,
-  firstContact,
-  minSourceUsers,
-  emptyDirectory,
-  sourceShrunk,
-  maxDeletes,
-  maxDeletesPerDay,
-  maxUpdates,
-  configurationChanged,
-  maxMovedIds,
-]
+export const CHECKS: Tiers = {
+  /** A change may be made at all. */
+  rules: [rejected, policy, protect, unreadable, grace],
+  /** What the read shows of some changes is suspicious. */
+  anomalies: [
+    seenAgain,
+    serverNotNewer,
+    containerEmptied,
+    groupEmptied,
+    removalsNotConfirmed,
+    recentlyDeleted,
+  ],
+  /**
+   * What the service does not take: of the changes as they would be sent, because the other checks may leave a part of
+   * one, which is another change.
+   */
+  refusals: [quarantine, notPersisted],
+  /** Limits of the whole plan. */
+  guards: [
+    asked,
+    firstContact,
+    minSourceUsers,
+    emptyDirectory,
+    sourceShrunk,
+    maxDeletes,
+    maxDeletesPerDay,
+    maxUpdates,
+    configurationChanged,
+    maxMovedIds,
+  ],
+}
 
 /** Lists and policy are about what the sync takes from its source: an undo ignores them, and has decisions of its own. */
-export const RULES_OF_UNDO: Checks = [rejected]
-
-export function guardsOfUndo(run: number): Checks {
-  return [asked, emptyDirectory, maxDeletes, maxDeletesPerDay, maxUpdates, maxMovedIds, undoDeletes(run)]
+export function checksOfUndo(run: number): Tiers {
+  const limits = [maxDeletes, maxDeletesPerDay, maxUpdates, maxMovedIds]
+  const guards = [asked, emptyDirectory, ...limits, undoDeletes(run)]
+  return { rules: [rejected], anomalies: [], refusals: CHECKS.refusals, guards }
 }

@@ -21,7 +21,7 @@ export interface EntryRules {
   readonly groups?: EntryLists | undefined
 }
 
-export interface Selection {
+interface Selection {
   readonly isAll: boolean
   /** `undefined`: not excluded. For an entry that is not in the source only the id decides, as `from` is unknown. */
   excludedBy(id: string, from: string | undefined): 'include' | 'exclude' | undefined

@@ -1,6 +1,6 @@
 import { atOnce } from '../../base/steps.ts'
 import { BlockedChanges } from '../../core/blocked.ts'
-import { REFUSALS, RULES } from '../../core/checks/checks.ts'
+import { CHECKS } from '../../core/checks/checks.ts'
 import type { Facts, Grace, GuardLimits, Refusal, RunFacts, States } from '../../core/checks/check.ts'
 import { recentlyDeleted } from '../../core/checks/recently-deleted.ts'
 import type { Decisions } from '../../core/decisions.ts'
@@ -53,7 +53,7 @@ export interface Judged {
 }
 
 /** Checks that one entry is enough for; what the others block is in the last run's report. */
-const TIERS = [RULES, [recentlyDeleted], REFUSALS]
+const TIERS = [CHECKS.rules, [recentlyDeleted], CHECKS.refusals]
 
 /** The codes of these checks, but for that of a read of everything. */
 export const OWN_CODES: ReadonlySet<string> = new Set(

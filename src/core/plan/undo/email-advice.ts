@@ -17,11 +17,13 @@ interface AdviceFacts {
 /** Advice for users who do not get their e-mail back: why another user has it, and what helps. */
 export class EmailAdvice {
   readonly #facts: AdviceFacts
+  readonly #notices: readonly Notice[]
   /** By canonical e-mail, the run's change of the user who has it; only for the e-mails in question. */
   readonly #given = new Map<string, Change | undefined>()
 
   constructor(facts: AdviceFacts, notices: readonly Notice[]) {
     this.#facts = facts
+    this.#notices = notices
     for (const notice of notices) {
       const email = this.#emailOf(notice)
       if (email !== undefined) this.#given.set(email, undefined)
@@ -39,7 +41,21 @@ export class EmailAdvice {
     if (this.#given.has(email) && this.#hasNow(change.id, email)) this.#given.set(email, change)
   }
 
-  of(notice: Notice): Notice {
+  /** Without what is true of a source alone. Call it when the changes of the undone run are added, where that is asked. */
+  *advised(): Steps<readonly Notice[]> {
+    const { run } = this.#facts
+    const ofUndo: Notice[] = []
+    yield* forEachInSteps(this.#notices, (notice) => {
+      if (OF_SOURCE.has(notice.code)) return
+      if (notice.code === 'id-moved') ofUndo.push({ ...notice, params: { ...notice.params, undone: run } })
+      else if (notice.code === 'email-swap')
+        ofUndo.push({ ...notice, params: { ...notice.params, isUndo: true } })
+      else ofUndo.push(this.#of(notice))
+    })
+    return ofUndo
+  }
+
+  #of(notice: Notice): Notice {
     const email = this.#emailOf(notice)
     if (notice.code !== 'duplicate-email' || email === undefined) return notice
     const undo = { run: this.#facts.run, why: this.#reason(email) }
@@ -67,24 +83,3 @@ export class EmailAdvice {
 }
 
 const OF_SOURCE: ReadonlySet<NoticeCode> = new Set(['no-email', 'new-id', 'other-id-form'])
-
-/**
- * Without what is true of a source alone.
- *
- * @param advice with the changes of the undone run, where it is asked
- */
-export function* noticesOfUndo(
-  notices: readonly Notice[],
-  advice: EmailAdvice,
-  run: number,
-): Steps<readonly Notice[]> {
-  const ofUndo: Notice[] = []
-  yield* forEachInSteps(notices, (notice) => {
-    if (OF_SOURCE.has(notice.code)) return
-    if (notice.code === 'id-moved') ofUndo.push({ ...notice, params: { ...notice.params, undone: run } })
-    else if (notice.code === 'email-swap')
-      ofUndo.push({ ...notice, params: { ...notice.params, isUndo: true } })
-    else ofUndo.push(advice.of(notice))
-  })
-  return ofUndo
-}

@@ -37,6 +37,13 @@ export class LeftEntries {
     this.#why[kind].set(id, why)
   }
 
+  /** A user that another client has put into a group. */
+  leaveJoined(id: string, group: string): void {
+    const now = valuesOf(this.#facts.directory.users.get(id)!)
+    this.leave('user', id, { how: 'joined', now, group })
+    this.say('user', id)
+  }
+
   has(kind: Kind, id: string): boolean {
     return this.#reason(kind, id) !== undefined
   }
@@ -92,11 +99,11 @@ export class LeftEntries {
   }
 }
 
-export function otherValues(now: UserValues, did: 'wrote' | 'deleted', values: UserValues): ChangedSince {
+function otherValues(now: UserValues, did: 'wrote' | 'deleted', values: UserValues): ChangedSince {
   return { how: 'values', now: valuesOf(now), did, values: valuesOf(values) }
 }
 
-export function valuesOf({ email, name }: UserValues): UserValues {
+function valuesOf({ email, name }: UserValues): UserValues {
   return { email, name }
 }
 
@@ -111,20 +118,20 @@ function isWithoutEmail(now: UserValues, before: UserValues): boolean {
 }
 
 /**
- * Fields that still have what the update wrote, and those that were empty before. `undefined` where one has neither that
- * nor what it had before.
+ * Fields that still have what the update wrote, and those that were empty before; or that one has neither that nor what
+ * it had before.
  */
 export function restoredFields(
   now: UserValues,
   have: UserValues,
   want: ChangeOf<'update-user'>['want'],
-): { readonly restored: Partial<UserValues>; readonly lost: readonly ('email' | 'name')[] } | undefined {
+): { readonly restored: Partial<UserValues>; readonly lost: readonly ('email' | 'name')[] } | ChangedSince {
   const restored: { email?: string; name?: string } = {}
   const lost: ('email' | 'name')[] = []
   for (const field of ['email', 'name'] as const) {
     const written = want[field]
     if (written === undefined || IS_SAME[field](now[field], have[field])) continue
-    if (!IS_SAME[field](now[field], written)) return undefined
+    if (!IS_SAME[field](now[field], written)) return otherValues(now, 'wrote', { ...have, ...want })
     const before = have[field]
     if (before) restored[field] = before
     else lost.push(field)

@@ -7,18 +7,18 @@ import { filterInSteps, forEachInSteps, forEachOfSizeInSteps, type Steps } from 
 import type { SourceUsers } from '../../entries/users.ts'
 import { type Change, type ChangeOf, kindOf, membersDifference } from '../change.ts'
 import { isInPart, isMembershipInPart, type Part } from '../part/part.ts'
-import type { Selection } from '../selection.ts'
+import type { compileSelections } from '../selection.ts'
 import { type LaterAttempts } from './later-attempts.ts'
-import { LeftEntries, hasValues, otherValues, restoredFields, valuesOf } from './left-entries.ts'
+import { LeftEntries, hasValues, restoredFields } from './left-entries.ts'
 
-export interface UndoFacts {
+interface UndoFacts {
   readonly run: number
   readonly part: Part
   readonly directory: DirectorySnapshot
   /** Filled with the users as they shall be. */
   readonly users: SourceUsers
   readonly writesMembers: boolean
-  readonly selections: Readonly<Record<Kind, Selection>>
+  readonly selections: ReturnType<typeof compileSelections>
   readonly later: LaterAttempts
 }
 
@@ -126,8 +126,7 @@ export class UndoDraft {
     const now = this.#userNow(id)
     if (now === undefined) return this.#noteChanged('user', id, { how: 'missing' })
     const fields = restoredFields(now, have, want)
-    if (fields === undefined)
-      return this.#noteChanged('user', id, otherValues(now, 'wrote', { ...have, ...want }))
+    if ('how' in fields) return this.#noteChanged('user', id, fields)
     for (const field of fields.lost) this.#noteNotRestored('user', id, { how: 'field-empty', field })
     if (Object.keys(fields.restored).length > 0) this.#want({ ...now, ...fields.restored })
   }
@@ -161,16 +160,14 @@ export class UndoDraft {
   /** A user in groups that other clients have set is not as the run left it. */
   *#keepUsersOfOtherGroups(): Steps<void> {
     if (this.#deletes.user.size === 0) return undefined
-    const { groups, users } = this.#facts.directory
+    const { groups } = this.#facts.directory
     return yield* forEachOfSizeInSteps(
       groups.values(),
       ({ members }) => members.length,
       ({ id, name, members }) => {
         const added = new Set(this.#addedTo(id))
         return forEachInSteps(members, (user) => {
-          if (added.has(user) || !this.#deletes.user.delete(user)) return
-          this.#left.leave('user', user, { how: 'joined', now: valuesOf(users.get(user)!), group: name })
-          this.#left.say('user', user)
+          if (!added.has(user) && this.#deletes.user.delete(user)) this.#left.leaveJoined(user, name)
         })
       },
     )

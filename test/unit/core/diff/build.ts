@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { atOnce, type Steps } from '../../../../src/base/steps.ts'
 import { BlockedChanges } from '../../../../src/core/blocked.ts'
 import type { Check, Refusal, RunFacts } from '../../../../src/core/checks/check.ts'
-import { REFUSALS, RULES as RULE_CHECKS } from '../../../../src/core/checks/checks.ts'
+import { CHECKS } from '../../../../src/core/checks/checks.ts'
 import { removalsNotConfirmed } from '../../../../src/core/checks/removals-not-confirmed.ts'
 import { seenAgain } from '../../../../src/core/checks/seen-again.ts'
 import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
@@ -137,9 +137,9 @@ export function* planInSteps(snapshots: Snapshots, given: Given = {}): Steps<Pla
     options: {},
     ...more,
   }
-  const proved = yield* judge(anomalies ?? RECHECKED, yield* judge(RULE_CHECKS, first))
+  const proved = yield* judge(anomalies ?? RECHECKED, yield* judge(CHECKS.rules, first))
   const scoped = scope === undefined ? proved : yield* within(proved, scope)
-  const facts = yield* judge(guards, yield* judge(REFUSALS, scoped))
+  const facts = yield* judge(guards, yield* judge(CHECKS.refusals, scoped))
   const why = (kind: Kind, id: string): DeleteReason => {
     const state = entries[kind].get(id)
     return state === 'disabled' ? state : state === 'out-of-scope' ? 'left-filter' : 'gone'

@@ -12,7 +12,7 @@ import { listOf } from '../../../../src/core/entries/groups.ts'
 import type { Places } from '../../../../src/core/entries/snapshot.ts'
 import { findEmptied, takeBaseline } from '../../../../src/core/plan/baseline.ts'
 import { BlockedChanges } from '../../../../src/core/blocked.ts'
-import { ANOMALIES, GUARDS, REFUSALS, RULES } from '../../../../src/core/checks/checks.ts'
+import { CHECKS } from '../../../../src/core/checks/checks.ts'
 import type { RunFacts } from '../../../../src/core/checks/check.ts'
 import { chosenKeys, decided, shownBy } from '../../../../src/core/decide.ts'
 import { afterApplying, afterCompleteRun, asking, withoutExpired } from '../../../../src/core/ledger.ts'
@@ -152,8 +152,8 @@ function measureRun(snapshots: Snapshots, { ledger = EMPTY_LEDGER, ...given }: G
     options: {},
     ...given,
   }
-  const proved = of(judge(ANOMALIES, of(judge(RULES, first))))
-  const facts = of(judge(GUARDS, of(judge(REFUSALS, proved))))
+  const proved = of(judge(CHECKS.anomalies, of(judge(CHECKS.rules, first))))
+  const facts = of(judge(CHECKS.guards, of(judge(CHECKS.refusals, proved))))
   const plan = of(order(facts.left, () => 'gone'))
   of(plan.digest())
   const blocked = of(BlockedChanges.of(facts, () => 'gone'))
@@ -179,9 +179,9 @@ function measureRun(snapshots: Snapshots, { ledger = EMPTY_LEDGER, ...given }: G
   )
   const end = ended('applied', { user: [...wanted.absent.user].slice(0, 1) })
   for (const moment of [BEGUN, end])
-    for (const check of [...RULES, ...ANOMALIES, ...GUARDS])
+    for (const check of Object.values(CHECKS).flat())
       if (check.next !== undefined) of(check.next(facts, moment))
-  of(judge(GUARDS, of(within(proved, { user: new Set(half), group: new Set() }))))
+  of(judge(CHECKS.guards, of(within(proved, { user: new Set(half), group: new Set() }))))
   return { most, all, facts, plan, blocked, after }
 }
 

@@ -7,7 +7,7 @@ import { atOnce } from '../../../../src/base/steps.ts'
 import type { DirectorySnapshot } from '../../../../src/core/entries/snapshot.ts'
 import type { Change } from '../../../../src/core/plan/change.ts'
 import type { Part } from '../../../../src/core/plan/part/part.ts'
-import { EmailAdvice, noticesOfUndo } from '../../../../src/core/plan/undo/email-advice.ts'
+import { EmailAdvice } from '../../../../src/core/plan/undo/email-advice.ts'
 import { type LaterAttempt, LaterAttempts } from '../../../../src/core/plan/undo/later-attempts.ts'
 import { UndoDraft } from '../../../../src/core/plan/undo/undo-draft.ts'
 import { directoryOf, haveGroup, haveUser, planInSteps, wantUser } from '../diff/build.ts'
@@ -330,7 +330,7 @@ test.each<[string, Part, readonly Change[]]>([
   const facts = { run: 12, part, directory, users, later: new LaterAttempts(12, []) }
   const advice = new EmailAdvice(facts, [notice])
   for (const change of changes) advice.add(change)
-  expect(advice.of(notice)).toEqual({ ...notice, params: { ...params, undo: { run: 12, why } } })
+  expect(atOnce(advice.advised())).toEqual([{ ...notice, params: { ...params, undo: { run: 12, why } } }])
 })
 
 test('what is true of a source says nothing about an undo', () => {
@@ -347,7 +347,7 @@ test('what is true of a source says nothing about an undo', () => {
     moved,
     swap,
   ] as readonly Notice[]
-  expect(atOnce(noticesOfUndo(notices, new EmailAdvice(facts, notices), 12))).toEqual([
+  expect(atOnce(new EmailAdvice(facts, notices).advised())).toEqual([
     { ...moved, params: { ...moved.params, undone: 12 } },
     { ...swap, params: { ...swap.params, isUndo: true } },
   ])

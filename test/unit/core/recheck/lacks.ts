@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { DirsyncdError } from '../../../../src/base/errors.ts'
 import { atOnce } from '../../../../src/base/steps.ts'
 import { asked } from '../../../../src/core/checks/asked.ts'
-import { ANOMALIES, RULES } from '../../../../src/core/checks/checks.ts'
+import { CHECKS } from '../../../../src/core/checks/checks.ts'
 import type { RunFacts, States } from '../../../../src/core/checks/check.ts'
 import { afterCompleteRun, asking } from '../../../../src/core/ledger.ts'
 import { EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
@@ -136,9 +136,9 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
     if (error instanceof DirsyncdError) return [error.code]
     throw error
   }
-  const ruled = atOnce(judge(RULES, bare))
+  const ruled = atOnce(judge(CHECKS.rules, bare))
   const removals = lookAtLosses(truth, lack, removedIn(ruled))
-  const proved = atOnce(judge(ANOMALIES, { ...ruled, rechecks: { entries, removals } }))
+  const proved = atOnce(judge(CHECKS.anomalies, { ...ruled, rechecks: { entries, removals } }))
   const facts = atOnce(judge<RunFacts>([asked], proved))
   const changes = Array.from(atOnce(order(facts.left, () => 'gone')), ({ change }) => change)
   apply(world, changes)
@@ -146,7 +146,7 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
   const end = ended('applied', { user: deleted('delete-user'), group: deleted('delete-group') })
   world.ledger = atOnce(afterCompleteRun(atOnce(asking(world.ledger, facts.blocks, () => true)), facts))
   for (const moment of [BEGUN, end])
-    for (const check of [...RULES, ...ANOMALIES])
+    for (const check of [...CHECKS.rules, ...CHECKS.anomalies])
       world.states = { ...world.states, ...nextOf(check, { ...facts, states: world.states }, moment) }
   world.lacked = {
     units: lack.units.filter((name) =>
