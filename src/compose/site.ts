@@ -6,7 +6,7 @@ import type { Config, QueueConfig, SourceConfig, SyncConfig } from '../config/co
 import { DirsyncdError } from '../base/errors.ts'
 import { type Log, silentLog } from '../base/log/log.ts'
 import type { Metrics } from '../ui/metrics/metrics.ts'
-import { openQueueBackend, type QueueBackend, type QueueBackendOptions } from '../queue/backend.ts'
+import { openQueueBackend, type QueueBackend } from '../queue/backend.ts'
 import { type Times, TIMES } from '../queue/times.ts'
 import { createCommandSource } from '../source/command/command-source.ts'
 import { createCsvSource } from '../source/csv/csv-source.ts'
@@ -16,7 +16,7 @@ import type { Source } from '../source/source.ts'
 import { databaseOptions, passwordOf } from '../base/database/open.ts'
 import { hasEmbeddedStore, movingPlace } from '../base/database/aside.ts'
 import type { TableRights } from '../base/database/make-tables.ts'
-import { deviceId, openStore, type Store, type StoreOptions, tryEmptyStore } from '../store/open.ts'
+import { deviceId, openStore, type Store, tryEmptyStore } from '../store/open.ts'
 import { isCertainlyDead, processName } from '../base/database/process-name.ts'
 import { refusedLogins } from '../store/refused-logins.ts'
 import type { Retention } from '../store/retention.ts'
@@ -89,7 +89,7 @@ export async function openSite(
  * An embedded store is moved before a PostgreSQL store without runs is opened: a run would begin without the decisions
  * of the embedded one. Only `store move` opens both.
  */
-async function openMoved(config: Config, options: StoreOptions): Promise<Store> {
+async function openMoved(config: Config, options: Parameters<typeof openStore>[0]): Promise<Store> {
   const files = options.kind === 'embedded' ? undefined : filesToMove(config)
   if (files === undefined) return openStore(options)
   await using stack = new AsyncDisposableStack()
@@ -128,7 +128,7 @@ function redisOptions(
   { url, password }: Extract<QueueConfig, { kind: 'redis' }>,
   log: Log,
   times = TIMES,
-): QueueBackendOptions {
+): Parameters<typeof openQueueBackend>[0] {
   return { kind: 'redis', url, log, times: times.jobs, ...passwordOf(password) }
 }
 

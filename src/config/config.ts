@@ -6,7 +6,7 @@ import type { SlackOptions } from '../ui/notify/channels/slack.ts'
 import type { WebhookOptions } from '../ui/notify/channels/webhook.ts'
 import type { NotificationEvent } from '../ui/notify/notification.ts'
 import type { Grace, GuardLimits } from '../core/checks/check.ts'
-import type { Membership, Policy } from '../core/diff/rules.ts'
+import type { DiffRules, Membership } from '../core/diff/rules.ts'
 import type { EntryRules } from '../core/plan/selection.ts'
 import type { CommandSourceOptions } from '../source/command/options.ts'
 import type { CsvSourceOptions } from '../source/csv/options.ts'
@@ -54,7 +54,7 @@ export interface SyncConfig {
   readonly source: SourceConfig
   readonly directory: DirectoryConfig
   readonly entries: EntryRules | undefined
-  readonly policy: Policy
+  readonly policy: DiffRules['policy']
   readonly guards: GuardLimits
   /** How long a held plan can be approved, in milliseconds. */
   readonly approvalsExpireAfterMs: number

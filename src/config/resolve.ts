@@ -13,7 +13,7 @@ import type {
 } from './config.ts'
 import type { ParsedConfig, ParsedSync } from './schema.ts'
 import type { Options } from '../core/plan/configuration.ts'
-import type { DeleteAfter, Grace } from '../core/checks/check.ts'
+import type { Grace } from '../core/checks/check.ts'
 import { DirsyncdError } from '../base/errors.ts'
 import { flatOptions } from '../base/yaml/options.ts'
 import { programEnvironment } from '../base/secrets/program-environment.ts'
@@ -157,7 +157,7 @@ function graceOptions({ guards: { users, groups }, source }: ParsedSync): Grace 
   }
 }
 
-function graceRule(deleteAfter: ParsedSync['guards']['users']['deleteAfter']): DeleteAfter | undefined {
+function graceRule(deleteAfter: ParsedSync['guards']['users']['deleteAfter']): Grace['deleteAfter']['user'] {
   if (deleteAfter === 0) return undefined
   return typeof deleteAfter === 'number' ? { ms: deleteAfter } : deleteAfter
 }

@@ -1,7 +1,7 @@
 import type { BlockedKeys, FactKey, Key } from './keys.ts'
 import type { Kind } from './entries/entry.ts'
 import type { Examples, Fact, UnconfirmedRemoval } from './notice.ts'
-import type { Policy } from './diff/rules.ts'
+import type { DiffRules } from './diff/rules.ts'
 
 export type Guarded = 'users' | 'groups' | 'memberships'
 
@@ -55,7 +55,7 @@ type NoParams = Readonly<Record<string, never>>
 export type BlockParams = {
   // rules: whether a change may be made at all
   readonly rejected: NoParams
-  readonly policy: { readonly policy: Policy }
+  readonly policy: Pick<DiffRules, 'policy'>
   readonly protected: NoParams
   /** So many entries of the source could not be understood. */
   readonly unreadable: { readonly entries: number }
@@ -120,7 +120,7 @@ export type BlockCode = keyof BlockParams
 export type BlockReason = Fact<BlockParams>
 
 /** Times are ISO 8601. How long a delete still waits: until a time, or for so many more reads. */
-export type Delay = { readonly since: string } & ({ readonly until: string } | { readonly reads: number })
+type Delay = { readonly since: string } & ({ readonly until: string } | { readonly reads: number })
 
 /** What is true of one blocked key alone. */
 export interface KeyFacts {
@@ -161,7 +161,7 @@ export interface ServerParams {
   readonly 'not-newer': NotNewer
 }
 
-export type NoStateReason =
+type NoStateReason =
   | { readonly how: 'other-server'; readonly difference: Difference }
   | { readonly how: 'was-other-server'; readonly at: string }
   | { readonly how: 'several-addresses'; readonly addresses: number }

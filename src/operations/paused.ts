@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { type PausedSync, pausedSyncs, pauseSync, resumeSync, stopRunOfSync } from '../store/paused-syncs.ts'
+import { pausedSyncs, pauseSync, resumeSync, stopRunOfSync } from '../store/paused-syncs.ts'
 import type { Tables } from '../store/tables.ts'
 import type { Control, SyncPause } from './control.ts'
 
@@ -32,6 +32,6 @@ export async function listPaused(db: Kysely<Tables>): Promise<readonly SyncPause
   return [...(await pausedSyncs(db)).values()].map(pauseView)
 }
 
-export function pauseView({ since, ...pause }: PausedSync): SyncPause {
+export function pauseView({ since, ...pause }: Awaited<ReturnType<typeof pauseSync>>): SyncPause {
   return { ...pause, since: since.toISOString() }
 }

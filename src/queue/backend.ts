@@ -57,7 +57,7 @@ type InStoreOptions = {
   tables?: TableRights
 }
 
-export type QueueBackendOptions = (InStoreOptions | RedisOptions) & {
+type QueueBackendOptions = (InStoreOptions | RedisOptions) & {
   log?: Log
   times?: Times['jobs']
 }

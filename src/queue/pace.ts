@@ -4,7 +4,7 @@ export interface RequestLimit {
 }
 
 /** How a limit is kept, in milliseconds except for `batch`. */
-export interface Pace {
+interface Pace {
   /** Between two slots. */
   readonly interval: number
   readonly batch: number

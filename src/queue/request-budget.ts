@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 import type { Pool } from 'pg'
 import { DirsyncdError, sentence } from '../base/errors.ts'
 import type { DirectoryConfig } from '../config/config.ts'
-import { createClock, type Pace, paceOf, type RequestLimit, SlotsInHand } from './pace.ts'
+import { createClock, paceOf, type RequestLimit, SlotsInHand } from './pace.ts'
 
 /** Shared by all syncs and processes with the same origin and token. The first request fails without the token. */
 export function createLimit(
@@ -54,6 +54,7 @@ export function createRequestBudget(places: Places, key: string, limit: RequestL
 }
 
 type Waiter = PromiseWithResolvers<void>
+type Pace = ReturnType<typeof paceOf>
 
 class WaitingRequests {
   readonly #take: TakeSlots

@@ -119,7 +119,7 @@ export interface Place {
   readonly limit: number
 }
 
-export type ShownRun = Pick<RunRecord, 'run' | 'state' | 'blocked_in'>
+type ShownRun = Pick<RunRecord, 'run' | 'state' | 'blocked_in'>
 
 interface ChangesPage {
   readonly rows: readonly ChangeRecord[]

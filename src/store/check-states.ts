@@ -127,22 +127,18 @@ export async function loadStates(db: Db, { sync, target }: SyncTarget): Promise<
   return states
 }
 
-/** Encoded before the transaction that saves it. */
-export async function encodeStates(states: Partial<States>): Promise<ReadonlyMap<string, Stored>> {
+/** Packed before the transaction that saves them. */
+export async function packStates(
+  states: Partial<States>,
+): Promise<(trx: Db, of: SyncTarget) => Promise<void>> {
   const encoded = new Map<string, Stored>()
   for (const [name, state] of Object.entries(states))
     if (state !== undefined) encoded.set(name, await (CODECS[name as Name] as Codec<unknown>).encode(state))
-  return encoded
-}
-
-export async function saveStates(
-  db: Db,
-  { sync, target }: SyncTarget,
-  encoded: ReadonlyMap<string, Stored>,
-): Promise<void> {
-  for (const [name, { value, bytes }] of encoded)
-    await sql`INSERT INTO dirsyncd.check_states (sync, target, name, value, bytes)
-      VALUES (${sync}, ${targetOf(name, target)}, ${name}, ${JSON.stringify(value)}::jsonb, ${bytes})
-      ON CONFLICT (sync, target, name) DO UPDATE
-      SET value = excluded.value, bytes = excluded.bytes`.execute(db)
+  return async (trx, { sync, target }) => {
+    for (const [name, { value, bytes }] of encoded)
+      await sql`INSERT INTO dirsyncd.check_states (sync, target, name, value, bytes)
+        VALUES (${sync}, ${targetOf(name, target)}, ${name}, ${JSON.stringify(value)}::jsonb, ${bytes})
+        ON CONFLICT (sync, target, name) DO UPDATE
+        SET value = excluded.value, bytes = excluded.bytes`.execute(trx)
+  }
 }

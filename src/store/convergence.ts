@@ -8,7 +8,7 @@ import { IS_OF_ALL } from './runs.ts'
 import type { Db } from './tables.ts'
 
 /** A change that was sent. */
-export interface Write {
+interface Write {
   readonly op: Op
   readonly id: string
   readonly digest: string

@@ -20,7 +20,7 @@ const isOf = ({ sync, target, origin }: OriginOf) =>
   sql`sync = ${sync} AND target = ${target} AND origin = ${origin}`
 
 /** A ledger as a run finds it, and the newest decision that is in it. */
-export interface Loaded {
+interface Loaded {
   readonly ledger: Ledger
   readonly folded: number
   /** As it is stored: the digest of its keys, and up to which decision they have been folded in. */
@@ -268,7 +268,8 @@ async function countOpenOf(db: Db, row: OriginOf & { readonly run: number }): Pr
 /** Codes of a key; `null` for a key that only the stop of the plan keeps. */
 type PackedShown = readonly [text: string, codes: readonly string[] | null]
 
-export async function packShown({ codes, waiting }: Shown): Promise<KeySetToStore> {
+/** Packed before the transaction that saves it. */
+export async function packShown({ codes, waiting }: Shown): Promise<(trx: Db, run: number) => Promise<void>> {
   function* items(): Generator<PackedShown | undefined, void> {
     for (const [text, some] of codes) yield [text, [...some]]
     for (const key of waiting) {
@@ -276,12 +277,11 @@ export async function packShown({ codes, waiting }: Shown): Promise<KeySetToStor
       yield text === undefined || codes.has(text) ? undefined : [text, null]
     }
   }
-  return keySetOf(await pack(items()), codes.size)
-}
-
-export async function saveShown(db: Db, run: number, set: KeySetToStore): Promise<void> {
-  await storeKeySet(db, set)
-  await sql`INSERT INTO dirsyncd.shown_keys (run, key_set) VALUES (${run}, ${set.digest})`.execute(db)
+  const set = keySetOf(await pack(items()), codes.size)
+  return async (trx, run) => {
+    await storeKeySet(trx, set)
+    await sql`INSERT INTO dirsyncd.shown_keys (run, key_set) VALUES (${run}, ${set.digest})`.execute(trx)
+  }
 }
 
 /** What a run showed; nothing of it where it is not kept any more. */

@@ -33,7 +33,7 @@ export type Store = AsyncDisposable & {
   readonly outage: Outage
 }
 
-export type StoreOptions = DatabaseOptions & {
+type StoreOptions = DatabaseOptions & {
   /** `create` if left out. */
   tables?: TableRights
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from './tables.ts'
 
 /** A sync that an operator paused: nothing of it is written until it is resumed. */
-export interface PausedSync {
+interface PausedSync {
   readonly sync: string
   readonly by: string
   readonly reason: string | null

@@ -14,7 +14,7 @@ import { storableJson } from './storable.ts'
 import type { Db, Tables } from './tables.ts'
 
 /** A change of a plan, or one that is blocked. */
-export interface RowOfChange {
+interface RowOfChange {
   readonly planned: PlannedChange
   readonly approvedBy?: string | undefined
   /** Set for a blocked change. */

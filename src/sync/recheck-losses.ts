@@ -1,6 +1,6 @@
 import type { LossLook, Recheck } from '../core/entries/recheck.ts'
 import type { SourceSnapshot } from '../core/entries/snapshot.ts'
-import { judgeLoss, type LosingGroup, showsAll } from '../core/recheck/judge-loss.ts'
+import { judgeLoss, showsAll } from '../core/recheck/judge-loss.ts'
 import { MembersNow } from '../core/recheck/members-now.ts'
 import type { Source } from '../source/source.ts'
 import type { Steps } from '../base/steps.ts'
@@ -37,7 +37,10 @@ export async function recheckLosses(
   return await inTurns(judgeAll(all, now), signal)
 }
 
-function* judgeAll(losing: readonly LosingGroup[], now: MembersNow): Steps<ReadonlyMap<string, LossLook>> {
+function* judgeAll(
+  losing: readonly Parameters<typeof judgeLoss>[0][],
+  now: MembersNow,
+): Steps<ReadonlyMap<string, LossLook>> {
   const listed = yield* now.listed()
   const looks = new Map<string, LossLook>()
   for (const group of losing) looks.set(group.id, yield* judgeLoss(group, now, listed))

@@ -1,7 +1,7 @@
 import { forEachInSteps, type Steps } from '../base/steps.ts'
 import type { Block } from '../core/block.ts'
 import { keysOfChange } from '../core/blocked.ts'
-import type { Facts } from '../core/checks/check.ts'
+import type { Facts, Refusal } from '../core/checks/check.ts'
 import { unchangedIn } from '../core/diff/unchanged.ts'
 import type { Notice, NoticeCode } from '../core/notice.ts'
 import { type Key, KeySet, wholeOf } from '../core/keys.ts'
@@ -9,8 +9,6 @@ import type { Kind } from '../core/entries/entry.ts'
 import { createChanges } from '../core/order.ts'
 import { fingerprint, kindOf, type Op, OPS } from '../core/plan/change.ts'
 import { type PlanKeys, without } from '../core/without.ts'
-import type { Write } from '../store/convergence.ts'
-import type { RowOfChange } from '../store/plans.ts'
 import type { ReadEvidence, RunCounts, StoredBlock } from '../store/run-types.ts'
 import type { Judged, Outcomes } from './run-store.ts'
 
@@ -78,7 +76,7 @@ function* noticesBy(notices: readonly Notice[]): Steps<Partial<Record<NoticeCode
 }
 
 /** With the operator who approved every key of a change. */
-export function* approvedRows({ facts, plan }: Judged): Generator<RowOfChange, void> {
+export function* approvedRows({ facts, plan }: Judged) {
   const { decisions, left } = facts
   const isDecided = decisions.ledger.approvals.size > 0
   for (const planned of plan) {
@@ -117,6 +115,8 @@ export function* madeKeys(
   })
   return { done, deleted }
 }
+
+type Write = Pick<Refusal, 'op' | 'id' | 'digest'>
 
 /** Of these changes, the digests of those that source and directory still differ by, also where they are blocked. */
 export function* stillWanted({ wanted, left }: Facts, writes: readonly Write[]): Steps<ReadonlySet<string>> {

@@ -36,7 +36,7 @@ export interface History {
   readonly ledger: Ledger
   /** The store's time. */
   readonly now: Date
-  readonly journal: Journal
+  readonly journal: RunFacts['journal']
   readonly refusals: readonly Refusal[]
 }
 
@@ -49,7 +49,7 @@ export interface Outcomes {
 }
 
 /** What a run leaves for the next one. */
-export interface LeftForNext {
+interface LeftForNext {
   /** @param latest with the decisions that were taken meanwhile */
   readonly ledger: (latest: Ledger) => Promise<Ledger>
   readonly states: Partial<States>

@@ -17,10 +17,9 @@ import { UserTable } from '../core/entries/user-table.ts'
 import type { Notice } from '../core/notice.ts'
 import { changeSince } from '../core/plan/configuration.ts'
 import { incompleteDirectory, lookFirst } from '../core/plan/incomplete-read.ts'
-import type { VerificationResult } from '../core/plan/verification.ts'
 import type { Times } from '../queue/times.ts'
 import type { Source } from '../source/source.ts'
-import { encodeStates, loadStates, saveStates } from '../store/check-states.ts'
+import { loadStates, packStates } from '../store/check-states.ts'
 import {
   noteMissedCreates,
   openWritesOf,
@@ -33,14 +32,12 @@ import type { Fenced, FencedRun } from '../store/fenced-run.ts'
 import { deletedIdsLastDay, deletedLastDay } from '../store/journal.ts'
 import {
   countOpen,
-  type Loaded,
   loadLedger,
   lockLedger,
   originOf,
   packLedger,
   packShown,
   saveLedger,
-  saveShown,
 } from '../store/ledgers.ts'
 import {
   batchNotices,
@@ -61,7 +58,7 @@ import { closeChunksOfEndedRuns, workersOfEndedRuns } from './apply/claim.ts'
 import type { Ticket } from './apply/job.ts'
 import type { VerificationDeps } from './apply/verification.ts'
 import { approvedRows, countsAtEnd, madeKeys, reportOf, stillPlanned, stillWanted } from './report.ts'
-import type { History, Job, Judged, LeftForNext, Outcomes, RunStore } from './run-store.ts'
+import type { History, Job, Judged, Outcomes, RunStore } from './run-store.ts'
 
 export interface SyncSetup extends Pick<Job, 'limits' | 'grace' | 'options'> {
   readonly rules: DiffRules
@@ -95,6 +92,8 @@ export interface SessionDeps {
 /** `read`: source and directory. `plan`: until the guards have passed. `apply`: until the last outcome. */
 type RunPhase = 'read' | 'plan' | 'apply'
 
+type Loaded = Awaited<ReturnType<typeof loadLedger>>
+
 /** One run of its owner: every write is in a transaction of the `FencedRun`. Disposing frees its reads. */
 export class Session implements RunStore, Disposable {
   readonly table = new UserTable()
@@ -104,7 +103,7 @@ export class Session implements RunStore, Disposable {
   readonly #fenced: FencedRun
   #phase: { readonly name: RunPhase; readonly since: number } | undefined
   /** Notices of the write verification, each once, also where it is repeated. */
-  readonly #verified = new Map<string, VerificationResult['notices'][number]>()
+  readonly #verified = new Map<string, Notice>()
   #states: States = {}
   #loaded: Loaded | undefined
   #counts: RunCounts | undefined
@@ -186,12 +185,12 @@ export class Session implements RunStore, Disposable {
     await storePlan(this.#fenced, approvedRows(judged), plan.length)
     await storeAllNotices(this.#fenced, notices)
     const blockedIn = await this.#storeBlocked(judged, JSON.stringify(report.blocks))
-    const shown = await packShown(await inTurns(shownBy(facts, facts.decisions.ledger)))
+    const saveShown = await packShown(await inTurns(shownBy(facts, facts.decisions.ledger)))
     const isAsking =
       Object.keys(judged.blocked.asking).length > 0 || facts.blocks.some(({ asks }) => asks !== undefined)
     const saveLedgerIn = isDry ? undefined : await this.#ledgerToSave(ledger, isAsking)
     const saveWrites = isDry ? undefined : await this.#earlierWrites(judged)
-    const encoded = await encodeStates(states)
+    const saveStates = await packStates(states)
     const change = undo === null ? changeSince(this.#states.configuration, facts.options) : undefined
     await this.#fenced.write(async (trx) => {
       await setRunState(trx, run, 'planning', {
@@ -199,13 +198,13 @@ export class Session implements RunStore, Disposable {
         ...blockedIn,
         configuration_change: change ?? null,
       })
-      await saveShown(trx, run, shown)
+      await saveShown(trx, run)
       if (isDry) return finishRun(trx, run, { state: 'planned', counts: report.counts })
       if (undo !== null && end === 'done') await settleRun(trx, undo.run)
       await saveWrites?.(trx)
       await setRunState(trx, run, 'planning', { look_first: await this.#lookFirst(trx, judged) })
       await saveLedgerIn?.(trx)
-      return saveStates(trx, this.#of, encoded)
+      return saveStates(trx, this.#of)
     })
     this.#counts = report.counts
     if (!isDry) this.judged = judged
@@ -303,14 +302,17 @@ export class Session implements RunStore, Disposable {
     return incompleteDirectory({ directory, changes }, await countThereBefore(this.#deps.db, this.#run.run))
   }
 
-  async finish(judged: Judged, { ledger, states, isComplete, error }: LeftForNext): Promise<void> {
+  async finish(
+    judged: Judged,
+    { ledger, states, isComplete, error }: Parameters<RunStore['finish']>[1],
+  ): Promise<void> {
     this.#enter(undefined)
     const { run } = this.#run
     const incomplete = error === undefined ? await this.#incomplete(judged) : []
     const latest = await this.#loadLedger()
     const saveLedgerIn = await this.#ledgerToSave(await ledger(latest.ledger), false, latest)
     const unwanted = isComplete ? await this.#unwantedQuarantine(judged) : []
-    const encoded = await encodeStates(states)
+    const saveStates = await packStates(states)
     const state = error !== undefined ? 'failed' : judged.end
     await this.#fenced.write(async (trx) => {
       const applying = [...incomplete, ...this.#verified.values()]
@@ -318,7 +320,7 @@ export class Session implements RunStore, Disposable {
       const more = [...applying, ...(await batchNotices(trx, run))]
       const counts = countsAtEnd(this.#counts!, more, await outcomesAtEnd(trx, run))
       await saveLedgerIn?.(trx)
-      await saveStates(trx, this.#of, encoded)
+      await saveStates(trx, this.#of)
       if (unwanted.length > 0) await forgetQuarantined(trx, this.#of, unwanted)
       await finishRun(trx, run, { state, error, counts })
     })

@@ -20,7 +20,7 @@ import type { Membership } from '../core/diff/rules.ts'
 import { inTurns } from '../base/turns.ts'
 import { apiProblem } from './api-problem.ts'
 
-export interface ReadDirectoryOptions {
+interface ReadDirectoryOptions {
   readonly directoryId: number
   /** The most requests at the same time, for users and groups together. */
   readonly readConcurrency: number

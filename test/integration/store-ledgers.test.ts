@@ -6,7 +6,7 @@ import { Decisions, EMPTY_LEDGER, type Ledger } from '../../src/core/decisions.t
 import { type Key, keyText } from '../../src/core/keys.ts'
 import { takeBaseline } from '../../src/core/plan/baseline.ts'
 import { addRun } from '../../src/store/runs.ts'
-import { encodeStates, loadStates, saveStates } from '../../src/store/check-states.ts'
+import { loadStates, packStates } from '../../src/store/check-states.ts'
 import {
   addDecision,
   loadLedger,
@@ -14,7 +14,6 @@ import {
   packLedger,
   packShown,
   saveLedger,
-  saveShown,
   shownIn,
 } from '../../src/store/ledgers.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -60,7 +59,9 @@ const plain = { does: 'approve', by: 'ana', reason: 'they left', selection: {} }
 test('a decision that comes while a run is under way is in the ledger of the next one', async () => {
   const { db, newRun } = await emptyStore()
   const run = await newRun()
-  await saveShown(db, run, await packShown(shownAs('max-deletes-users', ['a', 'b'])))
+  await (
+    await packShown(shownAs('max-deletes-users', ['a', 'b']))
+  )(db, run)
   await save(db, asking('max-deletes-users', ['a', 'b']), 0)
   const underWay = await loadLedger(db, OF)
   await addDecision(db, OF, { ...plain, run, selection: { ids: ['a'] } }, { keys: 1, open: 1 })
@@ -93,7 +94,9 @@ test('a plan that is held again each 15 minutes is stored once', async () => {
   const { db, newRun } = await emptyStore()
   const create: Key = ['user', 'n', 'create']
   for (let time = 0; time < 3; time += 1)
-    await saveShown(db, await newRun(), await packShown(shownAs('max-deletes-users', ['a'], [create])))
+    await (
+      await packShown(shownAs('max-deletes-users', ['a'], [create]))
+    )(db, await newRun())
   const { rows } = await sql`SELECT digest FROM dirsyncd.key_sets`.execute(db)
   expect(rows).toHaveLength(1)
   expect(await shownIn(db, 3)).toEqual({
@@ -117,7 +120,9 @@ test('states of checks come back as they were, those of the configuration for ea
       ['h', { dn: 'cn=h', lists: new Map([['member', 2]]), nested: [] }],
     ]),
   }
-  await saveStates(db, OF, await encodeStates(states))
+  await (
+    await packStates(states)
+  )(db, OF)
   expect(await loadStates(db, OF)).toEqual(states)
   const { configuration } = states
   expect(await loadStates(db, { sync: 'corp', target: 'another' })).toEqual({ configuration })

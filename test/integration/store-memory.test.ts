@@ -5,14 +5,7 @@ import { keyText } from '../../src/core/keys.ts'
 import { createLocalControl } from '../../src/operations/local.ts'
 import type { Op } from '../../src/core/plan/change.ts'
 import { deletedLastDay } from '../../src/store/journal.ts'
-import {
-  loadLedger,
-  lockLedger,
-  packLedger,
-  packShown,
-  saveLedger,
-  saveShown,
-} from '../../src/store/ledgers.ts'
+import { loadLedger, lockLedger, packLedger, packShown, saveLedger } from '../../src/store/ledgers.ts'
 import { quarantined } from '../../src/store/quarantine.ts'
 import { addRun, findRun, stopRun } from '../../src/store/runs.ts'
 import type { Store } from '../../src/store/open.ts'
@@ -46,7 +39,9 @@ async function asking(questions: Readonly<Record<string, string>>): Promise<numb
     await lockLedger(trx, of)
     const set = await packLedger({ ...EMPTY_LEDGER, questions: codes })
     await saveLedger(trx, of, { set, folded: 0, open: codes.size, asker: run })
-    await saveShown(trx, run, await packShown({ codes, waiting: [] }))
+    await (
+      await packShown({ codes, waiting: [] })
+    )(trx, run)
   })
   return run
 }

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest'
-import { openQueueBackend, type QueueBackend, type QueueBackendOptions } from '../../src/queue/backend.ts'
-import { openStore, type Store, type StoreOptions } from '../../src/store/open.ts'
+import { openQueueBackend, type QueueBackend } from '../../src/queue/backend.ts'
+import { openStore, type Store } from '../../src/store/open.ts'
 import { createDatabase, STORE_TEMPLATE } from './databases.ts'
 import { putEmptyStore } from './empty-store.ts'
 import { startRedis } from './redis.ts'
@@ -11,9 +11,9 @@ export type OpenBackend = {
   readonly store: Store
   readonly backend: QueueBackend
   /** Another process opens the same store with these options (only one process can open an embedded store). */
-  readonly storeOptions: StoreOptions
+  readonly storeOptions: Parameters<typeof openStore>[0]
   /** Another process opens the same queues with these options; undefined when the queues are in the store. */
-  readonly redis: Extract<QueueBackendOptions, { kind: 'redis' }> | undefined
+  readonly redis: Extract<Parameters<typeof openQueueBackend>[0], { kind: 'redis' }> | undefined
   close(): Promise<void>
 }
 
@@ -61,7 +61,10 @@ export function backendNamed(name: NamedBackend['name']): NamedBackend {
 }
 
 /** Opens this store, which need not be empty, with the queues in it or on Redis. */
-async function openBoth(storeOptions: StoreOptions, redis?: OpenBackend['redis']): Promise<OpenBackend> {
+async function openBoth(
+  storeOptions: OpenBackend['storeOptions'],
+  redis?: OpenBackend['redis'],
+): Promise<OpenBackend> {
   const store = await openStore(storeOptions)
   const backend = await openQueueBackend(
     redis ? { ...redis, times: QUICK.jobs } : { kind: 'store', store, times: QUICK.jobs },

@@ -2,12 +2,12 @@ import { Pool } from 'undici'
 import { openQueueBackend } from '../../src/queue/backend.ts'
 import { createRequestBudget } from '../../src/queue/request-budget.ts'
 import type { RequestLimit } from '../../src/queue/pace.ts'
-import { openStore, type StoreOptions } from '../../src/store/open.ts'
+import { openStore } from '../../src/store/open.ts'
 import type { OpenBackend } from './backends.ts'
 
 /** The task of one process that sends as fast as the request budget allows. */
 export type SenderTask = {
-  readonly store: StoreOptions
+  readonly store: Parameters<typeof openStore>[0]
   readonly redis: OpenBackend['redis']
   readonly limit: RequestLimit
   readonly origin: string

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Absence, States } from '../../src/core/checks/check.ts'
-import { encodeStates, loadStates, saveStates } from '../../src/store/check-states.ts'
+import { loadStates, packStates } from '../../src/store/check-states.ts'
 import type { SyncTarget } from '../../src/store/run-types.ts'
 import type { Tables } from '../../src/store/tables.ts'
 
@@ -10,7 +10,9 @@ export async function changeStates(
   of: SyncTarget,
   change: (states: States) => Partial<States>,
 ): Promise<void> {
-  await saveStates(db, of, await encodeStates(change(await loadStates(db, of))))
+  await (
+    await packStates(change(await loadStates(db, of)))
+  )(db, of)
 }
 
 /** Entries are absent for so much longer. */

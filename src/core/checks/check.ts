@@ -6,7 +6,7 @@ import type { Steps } from '../../base/steps.ts'
 import type { BlockedKeys } from '../keys.ts'
 import type { Kind } from '../entries/entry.ts'
 import type { LossLook, Sighting } from '../entries/recheck.ts'
-import type { ServerJudgement, ServerMemory } from '../plan/server.ts'
+import type { judgeServer, ServerMemory } from '../plan/server.ts'
 import type { Baseline } from '../plan/baseline.ts'
 import type { Options } from '../plan/configuration.ts'
 import type { Fact } from '../notice.ts'
@@ -60,7 +60,7 @@ export interface RunFacts extends Facts {
   readonly states: States
   readonly rechecks: Rechecks
   /** `undefined` where the source has no server. */
-  readonly server: ServerJudgement | undefined
+  readonly server: ReturnType<typeof judgeServer> | undefined
   readonly refusals: readonly Refusal[]
   readonly journal: Journal
   /** Hashes of the options that change scope or mapping. */
@@ -68,7 +68,7 @@ export interface RunFacts extends Facts {
 }
 
 /** What this sync deleted in the last 24 hours. */
-export interface Journal {
+interface Journal {
   /** Without deletes that an operator approved. */
   readonly unapproved: Readonly<Record<Guarded, number>>
   /** Empty for sources whose servers cannot lag. */
@@ -86,9 +86,9 @@ export interface Grace {
 }
 
 /** For how long, or in how many complete reads, an entry must be absent before it is deleted. */
-export type DeleteAfter = { readonly ms: number } | { readonly runs: number }
+type DeleteAfter = { readonly ms: number } | { readonly runs: number }
 
-export interface GraceRule extends Pick<Grace, 'deleteAfter'> {
+interface GraceRule extends Pick<Grace, 'deleteAfter'> {
   readonly confirmAfterMs: number | undefined
 }
 

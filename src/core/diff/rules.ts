@@ -3,8 +3,11 @@ import { addressFault, isInDomains, isSameEmail } from '../entries/normalize.ts'
 import type { DirectoryUser } from '../entries/entry.ts'
 
 export interface DiffRules {
-  /** Decides only which e-mails are claimed: the check `policy` blocks what it forbids. */
-  readonly policy: Policy
+  /**
+   * `mirror` may create, update and delete; `upsert` may create and update; `create-only` may only create. It decides
+   * here only which e-mails are claimed: the check `policy` blocks what it forbids.
+   */
+  readonly policy: 'mirror' | 'upsert' | 'create-only'
   readonly membership: Membership
   /** If empty, every domain is allowed. */
   readonly allowedDomains: readonly string[]
@@ -25,9 +28,6 @@ export function mayHaveEmail(
   if (dropBadEmails) return addressFault(email, allowedDomains) === undefined
   return allowedDomains.length === 0 || isInDomains(email, allowedDomains)
 }
-
-/** `mirror` may create, update and delete; `upsert` may create and update; `create-only` may only create. */
-export type Policy = 'mirror' | 'upsert' | 'create-only'
 
 /** Whether a sync ignores the members of groups, reports their differences, or writes them. */
 export type Membership = 'off' | 'report' | 'write'

@@ -30,7 +30,7 @@ export interface ListedGroup {
 }
 
 /** By normal DN, all groups that were read, also those outside of the filter. */
-export type ListedGroups = ReadonlyMap<string, ListedGroup>
+type ListedGroups = ReadonlyMap<string, ListedGroup>
 
 export interface GroupLists {
   readonly groups: ListedGroups

@@ -40,7 +40,7 @@ export interface GroupNow {
   readonly isMemberOfShown: boolean
 }
 
-export interface ListNow {
+interface ListNow {
   readonly attribute: string
   /** Whether it has a value; one that names nobody is one. */
   readonly isShown: boolean

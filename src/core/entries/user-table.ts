@@ -2,9 +2,9 @@ import { canonicalEmail } from './normalize.ts'
 import { PART, type Steps } from '../../base/steps.ts'
 import { TextArena, textHash } from './text-arena.ts'
 
-export const SOURCE = 1
-export const DIRECTORY = 2
-export type Side = typeof SOURCE | typeof DIRECTORY
+export const SIDE = { source: 1, directory: 2 } as const
+type Side = (typeof SIDE)[keyof typeof SIDE]
+const BOTH = SIDE.source | SIDE.directory
 
 const [ID, EMAIL, NAME] = [0, 1, 2] as const
 const [OWN, EMPLOYEE_ID] = [0, 1] as const
@@ -31,7 +31,7 @@ export class UserTable {
   /** The shared part of origins: a container's DN, or the name of a file. */
   readonly #shared: SharedPart[] = [{ text: '', isFirst: false }]
   readonly #sharedNumbers = new Map([['', 0]])
-  readonly #sizes = { [SOURCE]: 0, [DIRECTORY]: 0 }
+  readonly #sizes = { [SIDE.source]: 0, [SIDE.directory]: 0 }
 
   get rows(): number {
     return this.#count
@@ -46,7 +46,7 @@ export class UserTable {
   }
 
   isOnBoth(row: number): boolean {
-    return this.#cell(row, SIDES) === (SOURCE | DIRECTORY)
+    return this.#cell(row, SIDES) === BOTH
   }
 
   idOf(row: number): string {
@@ -229,7 +229,7 @@ export class UserTable {
   }
 }
 
-export interface SharedPart {
+interface SharedPart {
   readonly text: string
   readonly isFirst: boolean
 }

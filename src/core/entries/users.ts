@@ -1,16 +1,16 @@
 import type { DirectoryUser, UserEntry } from './entry.ts'
 import { forEachInSteps, type Steps } from '../../base/steps.ts'
-import { DIRECTORY, type Side, SOURCE, type UserTable } from './user-table.ts'
+import { SIDE, type UserTable } from './user-table.ts'
 
 /** The users of one side of a `UserTable` by external id. An entry is built on access. */
 abstract class UsersOfSide<E> implements ReadonlyMap<string, E> {
   readonly table: UserTable
-  readonly #side: Side
+  readonly #side: (typeof SIDE)[keyof typeof SIDE]
 
-  constructor(table: UserTable, side: Side) {
+  constructor(table: UserTable, side: keyof typeof SIDE) {
     this.table = table
-    this.#side = side
-    table.clear(side)
+    this.#side = SIDE[side]
+    table.clear(this.#side)
   }
 
   abstract entryOf(row: number): E
@@ -59,21 +59,21 @@ abstract class UsersOfSide<E> implements ReadonlyMap<string, E> {
 
 export class SourceUsers extends UsersOfSide<UserEntry> {
   constructor(table: UserTable) {
-    super(table, SOURCE)
+    super(table, 'source')
   }
 
   /** Adds a user, unless the id exists. Returns the row. */
   add({ id, email, name, employeeId, from }: UserEntry): number | undefined {
     const row = this.table.rowOf(id, email, name)
-    if (this.table.rowOn(SOURCE, row) >= 0) return undefined
-    this.table.put(row, SOURCE)
+    if (this.table.rowOn(SIDE.source, row) >= 0) return undefined
+    this.table.put(row, SIDE.source)
     this.table.setOrigin(row, from, employeeId)
     return row
   }
 
   delete(id: string): void {
-    const row = this.table.find(id, SOURCE)
-    if (row >= 0) this.table.remove(row, SOURCE)
+    const row = this.table.find(id, SIDE.source)
+    if (row >= 0) this.table.remove(row, SIDE.source)
   }
 
   entryOf(row: number): UserEntry {
@@ -90,13 +90,13 @@ export class SourceUsers extends UsersOfSide<UserEntry> {
 
 export class DirectoryUsers extends UsersOfSide<DirectoryUser> {
   constructor(table: UserTable) {
-    super(table, DIRECTORY)
+    super(table, 'directory')
   }
 
   /** Adds a row of the table, unless its id exists. Returns whether it was added. */
   add(row: number): boolean {
-    if (this.table.rowOn(DIRECTORY, row) >= 0) return false
-    this.table.put(row, DIRECTORY)
+    if (this.table.rowOn(SIDE.directory, row) >= 0) return false
+    this.table.put(row, SIDE.directory)
     return true
   }
 

@@ -48,10 +48,3 @@ function sectionWithout(key: string, others: readonly string[]): string {
   }
   return key
 }
-
-const KEYS_SHOWN = 8
-
-export function keysText(keys: readonly string[]): string {
-  const more = keys.length - KEYS_SHOWN
-  return [...keys.slice(0, KEYS_SHOWN), ...(more > 0 ? [`${more} more`] : [])].join(', ')
-}

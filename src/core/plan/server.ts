@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { type Position, type ServerEvidence, changedHint, comparePositions } from '../entries/position.ts'
-import type { Difference, NoStateReason, NotNewer, ServerState } from '../block.ts'
+import type { Difference, NotNewer, ServerParams, ServerState } from '../block.ts'
 
 /** The server of the last good read, stored as JSON. */
 export interface ServerMemory extends Pick<ServerEvidence, 'url' | 'address' | 'hints'> {
@@ -31,7 +31,7 @@ interface ServerTrouble {
   readonly needsApproval: boolean
 }
 
-export interface ServerJudgement {
+interface ServerJudgement {
   readonly scope: ServerScope
   readonly state: ServerState
   readonly trouble: ServerTrouble | undefined
@@ -166,7 +166,7 @@ function judgeByHints(
   // In both directions, because the clock may have been set back.
   const isRecent = changedAt !== undefined && Math.abs(now.getTime() - Date.parse(changedAt)) < confirmAfterMs
   if (!isRecent && !hidesServers && seen.addresses <= 1) return allowed('only-server', memory, seen)
-  const why: NoStateReason =
+  const why: ServerParams['no-state']['why'] =
     change !== undefined
       ? { how: 'other-server', difference: change }
       : isRecent

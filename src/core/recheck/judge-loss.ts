@@ -4,7 +4,7 @@ import { examplesOf, type UnconfirmedRemoval } from '../notice.ts'
 import { filterInSteps, forEachInSteps, type Steps } from '../../base/steps.ts'
 import type { GroupEntryNow, GroupsNow, MembersNow } from './members-now.ts'
 
-export interface LosingGroup {
+interface LosingGroup {
   readonly id: string
   readonly lost: readonly string[]
   /** All with its id now. */

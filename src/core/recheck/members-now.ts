@@ -1,7 +1,6 @@
 import {
   type GroupLists,
   type ListedGroup,
-  type ListedGroups,
   type MemberList,
   type MemberNames,
   TOLD,
@@ -9,7 +8,7 @@ import {
   listOf,
 } from '../entries/groups.ts'
 import type { Kind } from '../entries/entry.ts'
-import type { EntryNow, GroupNow, ListNow, Recheck } from '../entries/recheck.ts'
+import type { EntryNow, GroupNow, Recheck } from '../entries/recheck.ts'
 import type { SourceSnapshot } from '../entries/snapshot.ts'
 import { listAt } from '../../base/lists.ts'
 import { filterInSteps, forEachInSteps, type Steps } from '../../base/steps.ts'
@@ -26,11 +25,11 @@ interface Before extends Pick<SourceSnapshot, 'groups' | 'seen'> {
 export type GroupEntryNow = EntryNow & { readonly group: GroupNow }
 
 export interface GroupsNow {
-  readonly all: ListedGroups
+  readonly all: GroupLists['groups']
   readonly entries: ReadonlyMap<ListedGroup, GroupEntryNow>
 }
 
-interface ResolvedList extends ListNow {
+type ResolvedList = GroupNow['lists'][number] & {
   /** Users of the first read, and the other members. */
   readonly ids: readonly string[]
   readonly others: readonly string[]

@@ -1,10 +1,12 @@
-import type { SharedPart } from '../../core/entries/user-table.ts'
+import type { UserTable } from '../../core/entries/user-table.ts'
 import { dnKey } from './dn.ts'
+
+type OriginParts = ReturnType<UserTable['originOf']>
 
 /** The normal parent DN. Thousands of entries have one parent, which is normalized once. */
 export class Containers {
   readonly #byText = new Map<string, string>()
-  readonly #byPart = new Map<SharedPart, string>()
+  readonly #byPart = new Map<OriginParts['shared'], string>()
 
   of(dn: string): string {
     const comma = dn.indexOf(',')
@@ -17,7 +19,7 @@ export class Containers {
   }
 
   /** As `of`, for the DN in the parts that a table keeps. */
-  ofOrigin({ own, shared }: { readonly own: string; readonly shared: SharedPart }): string {
+  ofOrigin({ own, shared }: OriginParts): string {
     if (shared.isFirst || !shared.text.startsWith(',') || own.includes(',') || mayEscape(own))
       return this.of(shared.isFirst ? shared.text + own : own + shared.text)
     let container = this.#byPart.get(shared)

@@ -3,18 +3,16 @@ import type {
   BlockCode,
   BlockParams,
   BlockReason,
-  Delay,
   FactsOf,
   Guarded,
   KeyFacts,
   SilentHow,
 } from '../../core/block.ts'
-import { keysText } from '../../core/plan/configuration.ts'
 import type { RefusalReason } from '../../core/checks/check.ts'
 import type { ChangeReason } from '../../store/change-list.ts'
 import { notNewerText } from './servers.ts'
 import { unconfirmedText } from './unconfirmed.ts'
-import { inQuotes, named, percent, type Quote } from './words.ts'
+import { inQuotes, keysText, named, percent, type Quote } from './words.ts'
 
 export interface BlockMessage<Code extends BlockCode> {
   readonly meaning: string
@@ -262,7 +260,7 @@ export function rejectionText({ by, at, run, reason }: KeyFacts['rejected']): st
   return `rejected by ${by} at ${pointInTime(at)} in run ${run}${reason === '' ? '' : `: ${reason}`}`
 }
 
-function delayText(delay: Delay): string {
+function delayText(delay: FactsOf<'grace'>): string {
   const since = `absent since ${pointInTime(delay.since)}; deleted`
   if ('until' in delay) return `${since} after ${pointInTime(delay.until)}`
   const { reads } = delay

@@ -1,5 +1,5 @@
 import { digits, pointInTime } from '../../base/wording.ts'
-import type { Difference, NoStateReason, NotNewer, ServerParams, ServerState } from '../../core/block.ts'
+import type { Difference, NotNewer, ServerParams, ServerState } from '../../core/block.ts'
 import { type Sentences, sentence } from './sentence.ts'
 import { inQuotes } from './words.ts'
 
@@ -44,7 +44,7 @@ function doubtText({ how, server, last, difference }: NotNewer): string {
   }
 }
 
-function noStateText(why: NoStateReason): string {
+function noStateText(why: ServerParams['no-state']['why']): string {
   switch (why.how) {
     case 'other-server':
       return `is another or a newly filled server (${differenceText(why.difference)})`

@@ -27,3 +27,11 @@ export function fieldText(field: 'email' | 'name'): string {
 export function percent(part: number, whole: number): string {
   return `${Math.ceil((part * 1000) / whole) / 10} %`
 }
+
+const KEYS_SHOWN = 8
+
+/** Of options. */
+export function keysText(keys: readonly string[]): string {
+  const more = keys.length - KEYS_SHOWN
+  return [...keys.slice(0, KEYS_SHOWN), ...(more > 0 ? [`${more} more`] : [])].join(', ')
+}

@@ -5,7 +5,7 @@ import { endText } from '../messages/ends.ts'
 import { NOTICES, noticeText } from '../messages/notices.ts'
 import { serverText } from '../messages/servers.ts'
 import { mayHaveChanged } from '../../operations/undo.ts'
-import { keysText } from '../../core/plan/configuration.ts'
+import { keysText } from '../messages/words.ts'
 import type { NoticeCode } from '../../core/notice.ts'
 import { amount, digits } from '../../base/wording.ts'
 import {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createClock, type Pace, paceOf, type RequestLimit, SlotsInHand } from '../../../src/queue/pace.ts'
+import { createClock, paceOf, type RequestLimit, SlotsInHand } from '../../../src/queue/pace.ts'
 
 const LIMIT = { requests: 100, perMs: 1000 }
 
@@ -66,7 +66,7 @@ test('however a process is held up, no stretch of the period has more requests t
   )
 })
 
-function line({ interval }: Pace, count: number): number[] {
+function line({ interval }: ReturnType<typeof paceOf>, count: number): number[] {
   return Array.from({ length: count }, (_, n) => n * interval)
 }
 

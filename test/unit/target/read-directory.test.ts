@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import type { DirectorySnapshot } from '../../../src/core/entries/snapshot.ts'
-import { readDirectory, type ReadDirectoryOptions } from '../../../src/target/read-directory.ts'
+import { readDirectory } from '../../../src/target/read-directory.ts'
 import { clientOf, group, rejection, user } from '../api/client/fixtures.ts'
 import type { Reaction } from '../api/client/scripted-server.ts'
 import { type DirectoryServer, type Entry, startDirectoryServer } from './directory-server.ts'
 
 async function read(
   server: DirectoryServer,
-  options: Partial<ReadDirectoryOptions> = {},
+  options: Partial<Parameters<typeof readDirectory>[1]> = {},
 ): Promise<DirectorySnapshot> {
   await using client = clientOf(server.baseUrl, { retries: { attempts: 1 } })
   const all = { directoryId: 7, readConcurrency: 4, membership: 'report', ...options } as const

@@ -1,5 +1,5 @@
 import type { ReloadReport } from '../../../operations/reload.ts'
-import { keysText } from '../../../core/plan/configuration.ts'
+import { keysText } from '../../messages/words.ts'
 
 export function renderReload(report: ReloadReport, file: string): readonly string[] {
   const { added, changed, removed, applied, needRestart } = report

@@ -7,7 +7,7 @@ import {
 } from '../../../operations/control.ts'
 import { decisionText } from '../../../operations/decision-text.ts'
 import { OPS, type Op } from '../../../core/plan/change.ts'
-import { keysText } from '../../../core/plan/configuration.ts'
+import { keysText } from '../../messages/words.ts'
 import { total } from '../../../operations/total.ts'
 import { blockText } from '../../messages/blocks.ts'
 import { endText, isAsked, stateText } from '../../messages/ends.ts'

@@ -1,5 +1,5 @@
 import type { Change, Op } from '../../../core/plan/change.ts'
-import { keysText } from '../../../core/plan/configuration.ts'
+import { keysText } from '../words.ts'
 import type { Story } from '../../../operations/story.ts'
 import { emailWritten } from './part.ts'
 

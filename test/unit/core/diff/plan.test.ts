@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Change, fingerprint } from '../../../../src/core/plan/change.ts'
-import type { Policy } from '../../../../src/core/diff/rules.ts'
+import type { DiffRules } from '../../../../src/core/diff/rules.ts'
 import { idsOf } from '../../../../src/core/within.ts'
 import {
   blockedOf,
@@ -308,7 +308,7 @@ describe('policy', () => {
   const source = sourceOf([wantUser('new'), wantUser('a', 'Renamed')], [wantGroup('g', 'G', ['new'])])
   const directory = directoryOf([haveUser('a'), haveUser('left')], [haveGroup('g', 'G', ['a'])])
 
-  test.each<[Policy, string[]]>([
+  test.each<[DiffRules['policy'], string[]]>([
     ['mirror', ['create-user new', 'update-user a', 'set-members g', 'delete-user left']],
     ['upsert', ['create-user new', 'update-user a', 'set-members g']],
     ['create-only', ['create-user new']],

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { DirectoryUser, Kind, UserEntry } from '../../../../src/core/entries/entry.ts'
 import type { EntryNow, LossLook } from '../../../../src/core/entries/recheck.ts'
-import { judgeLoss, type LosingGroup } from '../../../../src/core/recheck/judge-loss.ts'
+import { judgeLoss } from '../../../../src/core/recheck/judge-loss.ts'
 import { MembersNow } from '../../../../src/core/recheck/members-now.ts'
 import { atOnce, forEachInSteps, PART, type Steps } from '../../../../src/base/steps.ts'
 import { useWorkCounter } from '../../../support/work-counter.ts'
@@ -258,7 +258,10 @@ test('no step of a run in which all groups lose a member handles more than a par
 })
 
 /** All that the recheck of groups works out between its requests. */
-function* rechecked(now: MembersNow, losing: readonly LosingGroup[]): Steps<readonly LossLook[]> {
+function* rechecked(
+  now: MembersNow,
+  losing: readonly Parameters<typeof judgeLoss>[0][],
+): Steps<readonly LossLook[]> {
   now.take(yield* now.unknown(), new Map())
   const listed = yield* now.listed()
   const looks: LossLook[] = []
