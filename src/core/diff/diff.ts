@@ -1,4 +1,4 @@
-import { differenceInSteps } from '../entries/sorting.ts'
+import { differenceInSteps } from '../../base/sorting.ts'
 import { type Steps, filterInSteps, forEachInSteps, forEachOfSizeInSteps } from '../../base/steps.ts'
 import type { DirectoryUser, Kind, MemberDifference, UserEntry } from '../entries/entry.ts'
 import { canonicalEmail, isSameEmail } from '../entries/normalize.ts'

@@ -7,7 +7,7 @@ import {
 } from '../../base/steps.ts'
 import { addressFault, canonicalEmail } from '../entries/normalize.ts'
 import type { DirectoryUser, Kind, MemberDifference, UserEntry } from '../entries/entry.ts'
-import { sortInSteps } from '../entries/sorting.ts'
+import { sortInSteps } from '../../base/sorting.ts'
 import { differingUsers } from '../entries/users.ts'
 import { forEachKey } from '../keys.ts'
 import { compareNotices, type Notice } from '../notice.ts'

@@ -1,7 +1,7 @@
 import { addAll, listAt } from '../../base/lists.ts'
 import { PART, type Steps, forEachInSteps } from '../../base/steps.ts'
 import type { Places } from '../entries/snapshot.ts'
-import { sortedUniqueInSteps } from '../entries/sorting.ts'
+import { sortedUniqueInSteps } from '../../base/sorting.ts'
 
 /** What fits into `CONTAINER_BITS`. */
 const MOST_CONTAINERS = 2000

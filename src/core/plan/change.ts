@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { atOnce } from '../../base/steps.ts'
-import { differenceInSteps } from '../entries/sorting.ts'
+import { differenceInSteps } from '../../base/sorting.ts'
 import type { Kind, MemberDifference } from '../entries/entry.ts'
 import { canonicalEmail, canonicalName } from '../entries/normalize.ts'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { sortInSteps } from '../entries/sorting.ts'
+import { sortInSteps } from '../../base/sorting.ts'
 import { forEachInSteps, type Steps } from '../../base/steps.ts'
 import { TextArena } from '../entries/text-arena.ts'
 import { type Change, fingerprint, type Op, OPS } from './change.ts'

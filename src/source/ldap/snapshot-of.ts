@@ -2,7 +2,7 @@ import { flatten, groupsWithin, type GroupLists } from '../../core/entries/group
 import { sortedUnique } from '../../core/entries/normalize.ts'
 import { examplesOf, type NoticeParams } from '../../core/notice.ts'
 import type { SourceSnapshot } from '../../core/entries/snapshot.ts'
-import { sortedUniqueInSteps } from '../../core/entries/sorting.ts'
+import { sortedUniqueInSteps } from '../../base/sorting.ts'
 import { forEachOfSizeInSteps, type Steps } from '../../base/steps.ts'
 import type { CompiledOptions, GroupPlace } from './compile.ts'
 import { normalizeDn } from './dn.ts'

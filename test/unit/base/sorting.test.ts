@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sortInSteps } from '../../../../src/core/entries/sorting.ts'
-import { atOnce, PART } from '../../../../src/base/steps.ts'
+import { sortInSteps } from '../../../src/base/sorting.ts'
+import { atOnce, PART } from '../../../src/base/steps.ts'
 
 function byKey(a: { readonly key: number }, b: { readonly key: number }): number {
   return a.key - b.key

@@ -1,6 +1,5 @@
-import type { MemberDifference } from './entry.ts'
-import { byCodeUnit } from '../../base/order.ts'
-import { forEachInSteps, PART, type Steps } from '../../base/steps.ts'
+import { byCodeUnit } from './order.ts'
+import { forEachInSteps, PART, type Steps } from './steps.ts'
 
 /** Sorts 0 to `count` by merging, stable, in steps: sorting a million items at once takes a second. */
 export function* sortInSteps(
@@ -66,7 +65,7 @@ export function* unionInSteps(some: readonly string[], others: readonly string[]
 export function* differenceInSteps(
   have: readonly string[],
   want: readonly string[],
-): Steps<MemberDifference> {
+): Steps<{ readonly added: readonly string[]; readonly removed: readonly string[] }> {
   const [added, removed]: [string[], string[]] = [[], []]
   let at = 0
   yield* forEachInSteps(want, (id) => {
