@@ -41,7 +41,8 @@ export function* noticesOf(
 
 function* allNotices(left: Left, changes: Changes, isStopped: boolean): Steps<readonly Notice[]> {
   const { source, directory } = left.wanted.snapshots
-  const notices: Notice[] = [...source.notices, ...directory.notices]
+  const notices: Notice[] = [...directory.notices]
+  yield* forEachInSteps(source.notices, (notice) => notices.push(...withoutLeavers(notice, left)))
   const of = new NoticesOfUser(left, changes, isStopped)
   const add = (id: string): void => {
     const want = source.users.get(id)
@@ -72,6 +73,18 @@ function* allNotices(left: Left, changes: Changes, isStopped: boolean): Steps<re
       for (const notice of yield* idsOfOtherForm(kind, ids[kind], entries.values())) notices.push(notice)
   }
   return notices
+}
+
+/** An absent user is no unknown member. Where the notice names only some members, the directory tells how many are absent. */
+function withoutLeavers(notice: Notice, { wanted: { absent, snapshots } }: Left): readonly Notice[] {
+  const isAbsent = (id: string): boolean => absent.user.has(id)
+  if (notice.code !== 'unknown-members' || !notice.params.examples.some(isAbsent)) return [notice]
+  const { params, id = '' } = notice
+  const examples = params.examples.filter((each) => !isAbsent(each))
+  const members = snapshots.directory.groups.get(id)?.members ?? []
+  const others = params.total === params.examples.length ? 0 : params.total - members.filter(isAbsent).length
+  const total = Math.max(examples.length, others)
+  return total === 0 ? [] : [{ ...notice, params: { ...params, examples, total } }]
 }
 
 function* excludedEntries({ wanted }: Left): Steps<readonly Notice[]> {

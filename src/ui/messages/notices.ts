@@ -1,5 +1,5 @@
 import { amount, digits } from '../../base/wording.ts'
-import type { Notice, NoticeCode, NoticeOf, NoticeParams } from '../../core/notice.ts'
+import type { Examples, Notice, NoticeCode, NoticeOf, NoticeParams } from '../../core/notice.ts'
 import { fieldText, inQuotes, named, userText } from './words.ts'
 
 export interface NoticeMessage<Code extends NoticeCode> {
@@ -222,7 +222,7 @@ export function noticeText(notice: Notice): string {
 function unresolvedText(params: NoticeParams['unknown-members']): string {
   const { from, total } = params
   if (from !== null) return `${from}: ${unresolvedMembersText(params)}`
-  return `is not in the file of groups, and has ${amount(total, 'member')}: ${named(params)}`
+  return `is not in the file of groups, and has ${amount(total, 'member')}${namedMembers(params)}`
 }
 
 /** Without the place of the group. */
@@ -238,7 +238,12 @@ export function unresolvedMembersText({
       : `; ${groups === 1 ? '1 is a group' : `${digits(groups)} are groups`}, whose users count with groups.nested: flatten`
   const several =
     shared.total === 0 ? '' : `; ${named(shared)} may be any of several users, so none is added for it`
-  return `${total === 1 ? '1 member is no user' : `${digits(total)} members are no users`} of this sync: ${named(members)}${hint}${several}`
+  return `${total === 1 ? '1 member is no user' : `${digits(total)} members are no users`} of this sync${namedMembers(members)}${hint}${several}`
+}
+
+/** None where all that the source named are users that leave. */
+function namedMembers(members: Examples): string {
+  return members.examples.length === 0 ? '' : `: ${named(members)}`
 }
 
 function emailFaultText({ email, why }: Pick<NoticeParams['email-not-allowed'], 'email' | 'why'>): string {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Change, fingerprint } from '../../../../src/core/plan/change.ts'
 import type { DiffRules } from '../../../../src/core/diff/rules.ts'
+import { examplesOf } from '../../../../src/core/notice.ts'
 import { idsOf } from '../../../../src/core/within.ts'
 import {
   blockedOf,
@@ -90,6 +91,28 @@ describe('users', () => {
     )
     expect([...plan.changes]).toEqual([])
     expect(noticesOf(plan)).toEqual(['value-kept a'])
+  })
+
+  test.each<[string, readonly string[], readonly string[], { examples: readonly string[]; total: number }[]]>(
+    [
+      ['all of them leave', ['x', 'y'], ['x', 'y'], []],
+      ['more leave than are named', ['u', 'v', 'w', 'x', 'y'], ['u', 'v', 'w', 'x', 'y'], []],
+      ['one of them leaves', ['u', 'x'], ['x'], [{ examples: ['u'], total: 1 }]],
+      ['some of many leave', ['u', 'v', 'w', 'x', 'y'], ['u', 'v', 'w', 'x'], [{ examples: [], total: 1 }]],
+      ['none leaves', ['u'], ['x'], [{ examples: ['u'], total: 1 }]],
+    ],
+  )('of unknown members, those who leave in the same run are none: %s', (_, unknown, leavers, left) => {
+    const params = { from: 'cn=g', ...examplesOf(unknown), groups: 0, shared: examplesOf([]) }
+    const plan = planOf(
+      sourceOf([wantUser('a')], [wantGroup('g', 'G', ['a'])], {
+        notices: [{ kind: 'group', id: 'g', code: 'unknown-members', params }],
+      }),
+      directoryOf(
+        [haveUser('a'), ...leavers.map((id) => haveUser(id))],
+        [haveGroup('g', 'G', ['a', ...leavers])],
+      ),
+    )
+    expect(plan.notices).toMatchObject(left.map((each) => ({ code: 'unknown-members', params: each })))
   })
 
   test('an e-mail outside the allowed domains skips the user, who is never deleted for it', () => {

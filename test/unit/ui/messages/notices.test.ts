@@ -40,6 +40,11 @@ const SENTENCES: { readonly [Code in NoticeCode]: readonly [Row<Code>, ...Row<Co
       'group',
     ],
     [
+      { from: 'cn=g', examples: [], total: 2, groups: 0, shared: examplesOf([]) },
+      'cn=g: 2 members are no users of this sync',
+      'group',
+    ],
+    [
       { from: 'cn=g', ...examplesOf(['u', 'v', 'w', 'x']), groups: 1, shared: examplesOf(['u']) },
       'cn=g: 4 members are no users of this sync: "u", "v", "w" and 1 more; 1 is a group, whose users count with groups.nested: flatten; "u" may be any of several users, so none is added for it',
       'group',
