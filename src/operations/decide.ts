@@ -1,12 +1,14 @@
 import type { Kysely } from 'kysely'
-import { cut, examples } from '../base/wording.ts'
+import { cut, digits, examples } from '../base/wording.ts'
 import { DirsyncdError } from '../base/errors.ts'
+import { listAt } from '../base/lists.ts'
 import { inTurns } from '../base/turns.ts'
 import { chosenKeys, decided, type Decision, type Selection, type Shown } from '../core/decide.ts'
-import type { Ledger } from '../core/decisions.ts'
+import { Decisions, type Ledger } from '../core/decisions.ts'
 import { parseKey } from '../core/keys.ts'
 import {
   addDecision,
+  AskedChanges,
   countOpen,
   decisionsAbout,
   loadLedger,
@@ -127,7 +129,12 @@ const IDS_NAMED = 20
  * Nothing is decided where the run showed nothing of some ids: one may be mistyped. One whose change was made or decided
  * meanwhile is not.
  */
-function requireIds({ run }: RunRecord, { ids = [] }: Selection, { codes }: Shown, chosen: Chosen): void {
+function requireIds(
+  { run, blocks }: RunRecord,
+  { ids = [] }: Selection,
+  { codes }: Shown,
+  chosen: Chosen,
+): void {
   const left = unknownIn(chosen.keys(), ids)
   const unknown = left.length === 0 ? [] : unknownIn(codes.keys(), left)
   if (unknown.length === 0) return
@@ -135,7 +142,7 @@ function requireIds({ run }: RunRecord, { ids = [] }: Selection, { codes }: Show
   const what = codes.size === 0 ? 'asks nothing' : `shows no such change of ${whose}`
   throw new DirsyncdError(
     'usage',
-    `Run ${run} ${what}, so nothing was decided; dirsyncd runs ${run} --all shows its changes.`,
+    `Run ${run} ${what}, so nothing was decided; dirsyncd runs ${run} --all shows its changes.${undecidable(run, blocks)}`,
   )
 }
 
@@ -157,24 +164,30 @@ function requireOneReason(
 ): void {
   const { ids, only, code, isAll } = selection
   if (isAll === true || [ids, only, code].some((each) => each !== undefined)) return
-  const counts = new Map<string, number>()
-  for (const codes of chosen.values()) for (const each of codes) counts.set(each, (counts.get(each) ?? 0) + 1)
+  const keys = new Map<string, string[]>()
+  for (const [text, codes] of chosen) for (const each of codes) listAt(keys, each).push(text)
   // Where one reason names all changes, no other one can be decided apart.
-  if ([...counts.values()].includes(chosen.size)) return
-  const reasons = [...counts].map(([each, count]) => `${each} (${count})`).join(', ')
+  if ([...keys.values()].some(({ length }) => length === chosen.size)) return
+  const reasons = [...keys].map(([each, texts]) => `${each} (${digits(countChanges(texts, chosen))})`)
   throw new DirsyncdError(
     'usage',
-    `Run ${run} asks for ${counts.size} reasons: ${reasons}. ${does === 'approve' ? 'Approve' : 'Reject'} one of them with --code CODE, or all of them with --all.`,
+    `Run ${run} asks for ${keys.size} reasons: ${reasons.join(', ')}. ${does === 'approve' ? 'Approve' : 'Reject'} one of them with --code CODE, or all of them with --all.`,
   )
+}
+
+function countChanges(texts: readonly string[], chosen: Chosen): number {
+  const changes = new AskedChanges((text) => chosen.has(text))
+  for (const text of texts) changes.add(text)
+  return changes.size
 }
 
 /** Why a decision would be about nothing: the earlier decision of another operator, or that the run asks nothing. */
 async function nothingToDecide(
   db: Db,
-  { run, state, finished_at: end }: RunRecord,
+  { run, state, finished_at: end, blocks }: RunRecord,
   ledger: Ledger,
   { codes }: Shown,
-  { selection: { code, only } }: Omit<Decision, 'at'>,
+  { does, selection: { code, only } }: Omit<Decision, 'at'>,
 ): Promise<DirsyncdError> {
   const about = await decisionsAbout(db, [run])
   const before = (about.get(run) ?? []).map(decisionText).join(', and ')
@@ -188,9 +201,16 @@ async function nothingToDecide(
     const isKnown = code === undefined || known.has(code)
     const what = code === undefined ? `no ${part}` : `nothing ${isKnown ? 'of' : 'called'} ${cut(part)}`
     const was = before === '' ? '' : ` (it was ${before})`
-    const hint = isKnown ? overrule : ` Its reasons are ${[...known].join(', ')}.`
+    const hint = isKnown ? overrule : ` Its reasons are ${[...known].join(', ')}.${undecidable(run, blocks)}`
     return new DirsyncdError('usage', `Run ${run} has ${what} left to decide about${was}.${hint}`)
   }
+  const byCode = codesWithoutQuestion(codes, ledger).map(
+    (each) => `\`dirsyncd ${does} ${run} --code ${each}\``,
+  )
+  const where =
+    byCode.length === 0
+      ? ' `dirsyncd runs` shows which run asks now.'
+      : ` What it blocks without a question needs its reason: ${byCode.join(' or ')}.`
   const isAsked = [...codes.keys()].some((text) => ledger.questions.has(text))
   const why =
     before !== ''
@@ -202,6 +222,24 @@ async function nothingToDecide(
           : 'it asks nothing that is still open'
   return new DirsyncdError(
     'run-unknown',
-    `Run ${run} has nothing to decide about: ${why}. \`dirsyncd runs\` shows which run asks now.${overrule}`,
+    `Run ${run} has nothing to decide about: ${why}.${where}${undecidable(run, blocks)}${overrule}`,
   )
+}
+
+/** The reasons of changes that an approval may make now, although no operator is asked about them. */
+function codesWithoutQuestion(codes: Shown['codes'], ledger: Ledger): readonly string[] {
+  const found = new Set<string>()
+  for (const [text, reasons] of codes) {
+    if (ledger.questions.has(text) || ledger.rejections.has(text) || ledger.approvals.has(text)) continue
+    if (!new Decisions(ledger).isOver(text, reasons)) for (const each of reasons) found.add(each)
+  }
+  return [...found]
+}
+
+function undecidable(run: number, blocks: RunRecord['blocks']): string {
+  const some = (blocks ?? []).filter(
+    ({ until, changes }) => changes > 0 && until !== 'decision' && until !== 'time',
+  )
+  const named = [...new Set(some.map(({ code }) => code))].join(', ')
+  return named === '' ? '' : ` No decision ends the block ${named}: \`dirsyncd runs ${run}\` says what does.`
 }

@@ -3,10 +3,8 @@ import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import type { BlockCode } from '../core/block.ts'
 import { Decisions } from '../core/decisions.ts'
-import type { Kind } from '../core/entries/entry.ts'
-import { type Field, isMember, parseKey } from '../core/keys.ts'
-import type { Op } from '../core/plan/change.ts'
-import { loadLedger, originOf, shownIn } from '../store/ledgers.ts'
+import { parseKey } from '../core/keys.ts'
+import { AskedChanges, loadLedger, originOf, shownIn } from '../store/ledgers.ts'
 import type { RunCounts } from '../store/run-types.ts'
 import type { RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
@@ -34,7 +32,8 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
   const { ledger } = await loadLedger(db, { ...run, origin: originOf(run) })
   const decisions = new Decisions(ledger)
   const found = new Map<string, Tally>()
-  const allOpen = new Ids()
+  const newChanges = () => new AskedChanges((text) => codes.has(text))
+  const allOpen = newChanges()
   await inTurns(
     forEachInSteps(codes, ([text, reasons]) => {
       const isOpen = decisions.isOpen(text)
@@ -42,17 +41,15 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
       if (isDry !== true && decisions.isOver(text, reasons)) return
       const isRejected = key !== undefined && ledger.rejections.has(text)
       for (const code of isRejected ? REJECTED : reasons) {
-        const tally = found.get(code) ?? { shown: new Ids(), open: new Ids(), isOpen: false }
+        const tally = found.get(code) ?? { shown: newChanges(), open: newChanges(), isOpen: false }
         found.set(code, tally)
         const asks = isOpen && ledger.questions.get(text)?.has(code) === true
         const isOpenFor = asks && !(key && decisions.approvalOf(key)?.codes.has(code))
         if (isOpenFor) tally.isOpen = true
-        if (key === undefined) continue
-        const op = opOf(key[0], key[2])
-        tally.shown.add(op, key[1])
+        tally.shown.add(text)
         if (!isOpenFor) continue
-        tally.open.add(op, key[1])
-        allOpen.add(op, key[1])
+        tally.open.add(text)
+        allOpen.add(text)
       }
     }),
   )
@@ -72,28 +69,7 @@ const NOTHING = { codes: new Map<string, ReadonlySet<string>>(), isDry: false }
 const REJECTED: ReadonlySet<string> = new Set(['rejected'])
 
 interface Tally {
-  readonly shown: Ids
-  readonly open: Ids
+  readonly shown: AskedChanges
+  readonly open: AskedChanges
   isOpen: boolean
-}
-
-/** A change has several keys. */
-class Ids {
-  readonly #ids = new Map<Op, Set<string>>()
-
-  add(op: Op, id: string): void {
-    const ids = this.#ids.get(op)
-    if (ids === undefined) this.#ids.set(op, new Set([id]))
-    else ids.add(id)
-  }
-
-  counts(): RunCounts['asking'] {
-    return Object.fromEntries([...this.#ids].map(([op, ids]) => [op, ids.size]))
-  }
-}
-
-function opOf(kind: Kind, field: Field): Op {
-  if (isMember(field)) return 'set-members'
-  if (field === 'create') return `create-${kind}`
-  return field === 'leave' || field === 'delete' ? `delete-${kind}` : `update-${kind}`
 }

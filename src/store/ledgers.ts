@@ -4,7 +4,8 @@ import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import { chosenKeys, decided, type Decision, type Shown } from '../core/decide.ts'
 import { type Approval, Decisions, EMPTY_LEDGER, type Ledger, type Rejection } from '../core/decisions.ts'
-import { type Key, keyText } from '../core/keys.ts'
+import { isMember, type Key, keyText, parseKey } from '../core/keys.ts'
+import type { Op } from '../core/plan/change.ts'
 import type { RecordedDecision, SyncTarget } from './run-types.ts'
 import { pack, unpack } from './packed.ts'
 import { storableJson } from './storable.ts'
@@ -224,11 +225,56 @@ interface LedgerToSave extends Pick<Loaded, 'folded'> {
   readonly asker?: number | undefined
 }
 
-/** How many questions no operator has decided. */
+/**
+ * The changes that keys are of, as a run lists them, and facts: a change has several keys, and a membership that ends
+ * with its user or group is no change of its own.
+ */
+export class AskedChanges {
+  readonly #all = new Map<string, Op | undefined>()
+  readonly #isAsked: (key: string) => boolean
+
+  /** @param isAsked whether this key is among those of which some are counted */
+  constructor(isAsked: (key: string) => boolean) {
+    this.#isAsked = isAsked
+  }
+
+  get size(): number {
+    return this.#all.size
+  }
+
+  add(text: string): void {
+    const key = parseKey(text)
+    if (key === undefined) this.#all.set(text, undefined)
+    else if (!this.#endsWithEntry(key)) this.#all.set(`${opOf(key)} ${key[1]}`, opOf(key))
+  }
+
+  /** Without facts. */
+  counts(): Partial<Record<Op, number>> {
+    const counts: Partial<Record<Op, number>> = {}
+    for (const op of this.#all.values()) if (op !== undefined) counts[op] = (counts[op] ?? 0) + 1
+    return counts
+  }
+
+  #endsWithEntry([, group, field, member]: Key): boolean {
+    const entries: readonly Key[] = [
+      ['user', member!, 'leave'],
+      ['group', group, 'delete'],
+    ]
+    return field === '-member' && entries.some((key) => this.#isAsked(keyText(key)))
+  }
+}
+
+function opOf([kind, , field]: Key): Op {
+  if (isMember(field)) return 'set-members'
+  if (field === 'create') return `create-${kind}`
+  return field === 'leave' || field === 'delete' ? `delete-${kind}` : `update-${kind}`
+}
+
+/** How many questions no operator has decided: changes and facts. */
 export async function countOpen(ledger: Ledger): Promise<number> {
-  let open = 0
-  await inTurns(forEachInSteps(new Decisions(ledger).open(), (text) => text !== undefined && (open += 1)))
-  return open
+  const open = new AskedChanges((text) => ledger.questions.has(text))
+  await inTurns(forEachInSteps(new Decisions(ledger).open(), (text) => text !== undefined && open.add(text)))
+  return open.size
 }
 
 /** By what was shown and decided: pages ask every few seconds, and of 300,000 keys it takes half a second. */
@@ -260,9 +306,9 @@ export async function openQuestionsOf(db: Db, runs: readonly number[]): Promise<
 async function countOpenOf(db: Db, row: OriginOf & { readonly run: number }): Promise<number> {
   const decisions = new Decisions((await loadLedger(db, row)).ledger)
   const { codes } = await shownIn(db, row.run)
-  let count = 0
-  await inTurns(forEachInSteps(codes.keys(), (text) => decisions.isOpen(text) && (count += 1)))
-  return count
+  const open = new AskedChanges((text) => codes.has(text))
+  await inTurns(forEachInSteps(codes.keys(), (text) => decisions.isOpen(text) && open.add(text)))
+  return open.size
 }
 
 /** Codes of a key; `null` for a key that only the stop of the plan keeps. */
