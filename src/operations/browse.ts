@@ -5,6 +5,7 @@ import { listNoticesOf } from '../store/plans.ts'
 import { findRun, type RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import type { ChangeView, NumberedNotice, RunDetail } from './control.ts'
+import { withDecisions } from './decided-changes.ts'
 import { detailOf, explainingOutage } from './local.ts'
 import { PART, parts } from './parts.ts'
 
@@ -44,7 +45,7 @@ export function createBrowse(db: Kysely<Tables>, targets: ReadonlyMap<string, st
     const found = await findRun(db, run)
     if (found === undefined) return { changes: [], isMore: false }
     const { rows, isMore } = await listChanges(db, found, filter, place)
-    return { changes: rows, isMore }
+    return { changes: await withDecisions(db, found, rows), isMore }
   })
   const notices: Browse['notices'] = explainingOutage((run, asked) => listNoticesOf(db, run, asked))
   return {

@@ -1,4 +1,4 @@
-import type { BlockCode } from '../core/block.ts'
+import type { BlockCode, KeyFacts } from '../core/block.ts'
 import type { RefusalReason } from '../core/checks/check.ts'
 import { type PartName, PARTS } from '../core/decide.ts'
 import type { Notice, NoticeCode } from '../core/notice.ts'
@@ -54,7 +54,7 @@ export interface RunSummary {
   readonly counts: RunCounts | null
   /** Why some changes were not made, or why the whole plan stopped. */
   readonly blocks: readonly StoredBlock[]
-  /** How many of the questions that it showed are open now. */
+  /** How many of the changes and facts that it asked about are open now. */
   readonly questions: number
   readonly digest: string | null
   /** One sentence, where the run failed. */
@@ -92,6 +92,10 @@ export interface ChangeView {
   readonly detail: string | null
   /** Of a blocked change; none where only the stop of the plan blocks it. */
   readonly reasons: readonly ChangeReason[]
+  /** Of a blocked change: whether an operator has to decide about it now. */
+  readonly isOpen?: boolean
+  /** The owner keeps the e-mail that the change needs, because an operator rejected its delete or its other e-mail. */
+  readonly keptBy?: KeyFacts['rejected'] & { readonly owner: string; readonly change: 'delete' | 'update' }
 }
 
 export type NumberedNotice = Notice & { readonly number: number }

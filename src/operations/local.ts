@@ -26,6 +26,7 @@ import {
 } from './control.ts'
 import { pauseOperations, pauseView } from './paused.ts'
 import { decide, type DecideDeps } from './decide.ts'
+import { withDecisions } from './decided-changes.ts'
 import { type After, PART } from './parts.ts'
 import { shownReasonsOf } from './shown-reasons.ts'
 import { total } from './total.ts'
@@ -139,7 +140,7 @@ export function unknownSync(sync: string, known: readonly string[]): DirsyncdErr
 async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<RunView> {
   return {
     ...(await detailOf(db, run)),
-    changes: await changesOf(db, run, limit),
+    changes: await withDecisions(db, run, await changesOf(db, run, limit)),
     notices: await noticesOf(db, run.run, limit),
     totalChanges: await countChanges(db, run),
     totalNotices: await countNotices(db, run.run),
@@ -150,7 +151,7 @@ async function view(db: Kysely<Tables>, run: RunRecord, limit: number): Promise<
 async function nextChanges(db: Kysely<Tables>, number: number, place: After): Promise<readonly ChangeView[]> {
   const run = await findRun(db, number)
   if (run === undefined) return []
-  return (await listChanges(db, run, {}, { ...place, limit: PART })).rows
+  return withDecisions(db, run, (await listChanges(db, run, {}, { ...place, limit: PART })).rows)
 }
 
 export async function detailOf(db: Kysely<Tables>, run: RunRecord): Promise<RunDetail> {

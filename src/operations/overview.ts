@@ -3,15 +3,26 @@ import { figuresOf, isPastDue, type SyncFigures, type WatchedSync } from '../sto
 import { pausedSyncs } from '../store/paused-syncs.ts'
 import { runsUnderWay } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
-import type { RunCounts, RunState, SyncPause, Wait } from './control.ts'
+import type { RunCounts, RunState, StoredBlock, SyncPause, Wait } from './control.ts'
+import { isDoubted } from './doubted.ts'
 import { pauseView } from './paused.ts'
 
 /**
  * The first that fits: nothing is written (`paused`), the last run failed (`failing`), a question is open (`asking`),
  * an API pause (`waiting`), three scheduled runs were missed since the last success, decision or resumption (`late`),
- * no run has ended yet (`new`), changes are rejected (`rejected`), or all is well (`ok`).
+ * no run has ended yet (`new`), the read was doubted for some changes (`doubted`), changes are rejected (`rejected`), or
+ * all is well (`ok`).
  */
-export type SyncState = 'paused' | 'failing' | 'asking' | 'waiting' | 'late' | 'new' | 'rejected' | 'ok'
+export type SyncState =
+  | 'paused'
+  | 'failing'
+  | 'asking'
+  | 'waiting'
+  | 'late'
+  | 'new'
+  | 'doubted'
+  | 'rejected'
+  | 'ok'
 
 /** Times are ISO 8601, UTC. */
 export interface SyncOverview {
@@ -33,6 +44,8 @@ export interface SyncOverview {
   readonly asking: SyncFigures['asking']
   /** Changes that the last whole run left out, or the next one will, as an operator rejected them. */
   readonly rejected: RejectedChanges | null
+  /** Of the last whole run: what it left to a better read. */
+  readonly doubted: { readonly run: number; readonly blocks: readonly StoredBlock[] } | null
   readonly quarantined: number
   /** Changes of the present run without an outcome. */
   readonly pending: number
@@ -89,6 +102,7 @@ function ofFigures(figures: SyncFigures) {
     error: figures.error,
     asking: figures.asking,
     rejected: rejectedOf(figures),
+    doubted: doubtedOf(figures),
     quarantined: figures.quarantined,
     pending: figures.pending,
     wait: pause && { at: pause.ends.toISOString(), why: pause.why },
@@ -102,6 +116,11 @@ function rejectedOf({ planned, newRejection }: SyncFigures): RejectedChanges | n
   return last && { rejected, lastRejection: last }
 }
 
+function doubtedOf({ planned }: SyncFigures): SyncOverview['doubted'] {
+  const blocks = planned?.blocks.filter((block) => isDoubted(block) && block.changes > 0) ?? []
+  return blocks.length === 0 ? null : { run: planned!.run, blocks }
+}
+
 function stateOf(figures: SyncFigures, due: Date | undefined): SyncState {
   const { isPaused, failures, asking, pause, lastAttempt, lastSuccess } = figures
   if (isPaused) return 'paused'
@@ -110,5 +129,6 @@ function stateOf(figures: SyncFigures, due: Date | undefined): SyncState {
   if (pause !== null) return 'waiting'
   if (lastAttempt === null || lastSuccess === null) return 'new'
   if (isPastDue(figures, due)) return 'late'
+  if (doubtedOf(figures) !== null) return 'doubted'
   return rejectedOf(figures) === null ? 'ok' : 'rejected'
 }

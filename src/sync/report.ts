@@ -2,9 +2,10 @@ import { forEachInSteps, type Steps } from '../base/steps.ts'
 import type { Block } from '../core/block.ts'
 import { keysOfChange } from '../core/blocked.ts'
 import type { Facts, Refusal } from '../core/checks/check.ts'
+import { type Shown, shownBy } from '../core/decide.ts'
 import { unchangedIn } from '../core/diff/unchanged.ts'
 import type { Notice, NoticeCode } from '../core/notice.ts'
-import { type Key, KeySet, wholeOf } from '../core/keys.ts'
+import { type Key, KeySet, parseKey, wholeOf } from '../core/keys.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import { createChanges } from '../core/order.ts'
 import { fingerprint, kindOf, type Op, OPS } from '../core/plan/change.ts'
@@ -45,6 +46,18 @@ export function* reportOf({ facts, plan, blocked, notices }: Judged) {
     evidence,
     blocks: blocks.map((block, place) => storedBlock(block, named[place]!)),
   }
+}
+
+/** What is put before the operator: of a run of some entries nothing about others. */
+export function* shownIn({ facts }: Judged): Steps<Shown> {
+  const shown = yield* shownBy(facts, facts.decisions.ledger)
+  if (facts.outside.length === 0) return shown
+  const codes = new Map<string, ReadonlySet<string>>()
+  yield* forEachInSteps(shown.codes, ([text, reasons]) => {
+    const key = parseKey(text)
+    if (key === undefined || !facts.outside.some((keys) => keys.has(key))) codes.set(text, reasons)
+  })
+  return { ...shown, codes }
 }
 
 /** With what operators are told of it. One that names nothing that is shown is left out by its count. */

@@ -9,7 +9,6 @@ import { inTurns } from '../base/turns.ts'
 import type { States } from '../core/checks/check.ts'
 import { withoutExpired } from '../core/ledger.ts'
 import type { Ledger } from '../core/decisions.ts'
-import { shownBy } from '../core/decide.ts'
 import type { DiffRules, Membership } from '../core/diff/rules.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
@@ -57,7 +56,15 @@ import { applyRun } from './apply/apply-loop.ts'
 import { closeChunksOfEndedRuns, workersOfEndedRuns } from './apply/claim.ts'
 import type { Ticket } from './apply/job.ts'
 import type { VerificationDeps } from './apply/verification.ts'
-import { approvedRows, countsAtEnd, madeKeys, reportOf, stillPlanned, stillWanted } from './report.ts'
+import {
+  approvedRows,
+  countsAtEnd,
+  madeKeys,
+  reportOf,
+  shownIn,
+  stillPlanned,
+  stillWanted,
+} from './report.ts'
 import type { History, Job, Judged, Outcomes, RunStore } from './run-store.ts'
 
 export interface SyncSetup extends Pick<Job, 'limits' | 'grace' | 'options'> {
@@ -185,7 +192,7 @@ export class Session implements RunStore, Disposable {
     await storePlan(this.#fenced, approvedRows(judged), plan.length)
     await storeAllNotices(this.#fenced, notices)
     const blockedIn = await this.#storeBlocked(judged, JSON.stringify(report.blocks))
-    const saveShown = await packShown(await inTurns(shownBy(facts, facts.decisions.ledger)))
+    const saveShown = await packShown(await inTurns(shownIn(judged)))
     const isAsking =
       Object.keys(judged.blocked.asking).length > 0 || facts.blocks.some(({ asks }) => asks !== undefined)
     const saveLedgerIn = isDry ? undefined : await this.#ledgerToSave(ledger, isAsking)

@@ -81,7 +81,9 @@ describe('half of the users are removed from the source', () => {
     expect(await site.run('reject', '3', '--all', '--reason', 'on leave')).toMatchObject({ code: 0 })
     const next = await site.run('sync', 'corp')
     expect(next.code).toBe(0)
-    expect(next.stdout).toMatch(/20 deletions of users are rejected \(by .*: on leave\)\.\n\n$/)
+    expect(next.stdout).toMatch(
+      /20 deletions of users are rejected \(run 4 lists them, the last by .*\)\.\n\n$/,
+    )
     expect((await site.run('runs')).stdout).not.toContain('needs approval')
     expect((await readService(eye)).users.size).toBe(40)
 
@@ -99,7 +101,7 @@ test('a rejection overrules an earlier approval that no run has used', async () 
   await site.run('pause', 'corp')
   const approved = await site.run('approve', '2', '--code', 'max-update-percent-users')
   expect(approved.stdout).toMatch(
-    /25 updates of users approved; corp is paused, .*\n15 questions of run 2 still to decide\.\n/,
+    /25 updates of users approved; corp is paused, .*\n15 deletions of users need approval \(run 2\)\.\n/,
   )
   expect(await site.run('reject', '2', '--only', 'updates', 'deletes')).toMatchObject({ code: 0 })
   await site.run('resume', 'corp', '--no-plan')
@@ -114,8 +116,8 @@ test('a part is approved, and the rest stays asked', async () => {
   await site.write('users.csv', people(0, 20))
   await site.run('sync', 'corp')
   const part = await site.run('approve', '2', '--id', 'u25', '--id', 'u26')
-  expect(part).toMatchObject({ code: 0, stderr: '' })
-  expect(part.stdout).toMatch(/\n18 questions of run 2 still to decide\.\n$/)
+  expect(part).toMatchObject({ code: 3, stderr: '' })
+  expect(part.stdout).toMatch(/\n18 deletions of users need approval \(run 2\)\.\n$/)
   const { users } = await readService(eye)
   expect([users.size, users.has('u25'), users.has('u27')]).toEqual([38, false, true])
   expect(await site.run('approve', '2', '--all')).toMatchObject({ code: 0 })
@@ -133,7 +135,7 @@ describe('the ids of ten users are renamed', () => {
   test('the plan shows each as a delete and a create of one user, and the run is held', async () => {
     const plan = await site.run('plan', 'corp')
     expect(plan).toMatchObject({ code: 2, stderr: '' })
-    expect(plan.stdout).toContain('blocked    10 users to create, 10 users to delete')
+    expect(plan.stdout).toContain('blocked    10 deletions and 10 creations of users')
     expect(plan.stdout).toMatch(/^ +\+ create user {3}renamed7 .* \(u7 under a new id\)$/m)
     expect(plan.stdout).toMatch(/^ +- delete user {3}u7 .* \(created again as renamed7\)$/m)
     expect(plan.stdout).toMatch(/Needs approval:\n.*would be removed \(10 created again under another id\)/)

@@ -105,7 +105,7 @@ test('accounts are gone', async () => {
   expect((await seen()).users.size).toBe(18)
   expect(await run(undo!, number)).toMatchObject({ code: 0, stderr: '' })
   expect(await seen()).toEqual(before)
-  expect((await run(plan!)).stdout).toContain('2 users to delete')
+  expect((await run(plan!)).stdout).toContain('2 deletions of users')
   for (const id of ['e-1001', 'e-1']) people.set(id, id === 'e-1001' ? 'Ana' : 'Person 1')
   await write()
   expect((await run(plan!)).stdout).toContain('no changes')

@@ -144,7 +144,7 @@ export function initTests(): void {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 
     expect(stdout).toContain(`can be used   ${PEOPLE + 1} users; ${PEOPLE} with e-mail, all with a name`)
-    expect(stdout).toContain(`planned    ${PEOPLE + 1} users to create, 6 groups to create`)
+    expect(stdout).toContain(`planned    ${PEOPLE + 1} creations of users, 6 creations of groups`)
     expect(stdout).toContain(`dirsyncd plan corp --config ${configFile()}`)
     expect(await left()).toEqual(['conf', 'conf/dirsyncd.yaml', 'conf/ldap-ca.pem'])
 
@@ -524,19 +524,19 @@ export function initLongTests(): void {
       [/E-mails are of 3 domains/, `${down}${enter}`],
       [/◉ example\.org {2}\(2 people\)/, `${down} ${enter}`],
       [/2 people have an e-mail that is no address or is of another domain\./, enter],
-      [/planned +6 users to create[^]*Write /, `n${enter}`],
+      [/planned +6 creations of users[^]*Write /, `n${enter}`],
       [/What should be asked again[^]*How the columns are mapped/, enter],
       [/The id, which never changes/, enter],
       [/E-mail address from/, enter],
       [/Are these the right people/, enter],
-      [/planned +6 users to create[^]*Write /, `n${enter}`],
+      [/planned +6 creations of users[^]*Write /, `n${enter}`],
       [/What should be asked again[^]*Which e-mails are written/, `${down.repeat(4)}${enter}`],
       [/E-mails are of 3 domains[^]*Find out now/, `${down}${enter}`],
       [
         /takes only example\.org[^]*3 people have an e-mail that is no address[^]*Nothing: they are left out, unless/,
         `${down}${enter}`,
       ],
-      [/planned +3 users to create[^]*Write /, enter],
+      [/planned +3 creations of users[^]*Write /, enter],
     ]
     for (const [question, keys] of answers) await terminal.answer(question, keys)
     expect(await terminal.ended).toBe(0)

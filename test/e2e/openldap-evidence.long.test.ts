@@ -56,7 +56,7 @@ test('an OU that the bind account may no longer see keeps its users until an app
   await slapd.modify([blind(slapd, true), hire(newcomer), leave(leaver)].join(''))
   const asking = await corp.sync()
   expect(asking).toMatchObject({ code: 3, stderr: '' })
-  expect(asking.stdout).toContain('planned    1 user to create, 1 user to delete')
+  expect(asking.stdout).toContain('planned    1 deletion and 1 creation of users')
   expect(asking.stdout).toContain(
     `container-emptied (${sales.length}): ${sales.length} users of "${unitDn('sales')}" are absent`,
   )
@@ -216,8 +216,8 @@ describe('entries whose objectClass the bind account may no longer see', () => {
     await start(employeeDn(hidden), teamDn('Team 0'))
     await slapd.modify([blind(slapd, true), leave(leaver)].join(''))
     const { code, stdout } = await corp.sync()
-    expect([code, stdout]).toEqual([4, expect.stringMatching(/planned +1 user to delete$/m)])
-    expect(stdout).toMatch(/blocked +1 user to delete, 1 group to delete$/m)
+    expect([code, stdout]).toEqual([4, expect.stringMatching(/planned +1 deletion of a user$/m)])
+    expect(stdout).toMatch(/blocked +1 deletion of a user, 1 deletion of a group$/m)
     expect(stdout).toContain('seen-again (2)')
     expect(await corp.uids()).toEqual(
       uidsOf([...sales, ...labs].filter((each) => each !== leaver)).toSorted(),

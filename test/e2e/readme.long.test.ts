@@ -45,7 +45,7 @@ test('the commands of "Try it" do what the README says', async () => {
   await demo.waitForOutput(/The demo starts over: its stores in /)
   const [first] = await demo.waitForOutput(/demo: run \d+, done[^]*?runs 1 shows/)
   const [, users = '', groups = ''] = /creates (\d+) users and (\d+) groups/.exec(readme) ?? []
-  expect(first).toContain(` ${users} users to create, ${groups} groups to create`)
+  expect(first).toContain(` ${users} creations of users, ${groups} creations of groups`)
 
   const shell = (line: string) =>
     new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {

@@ -170,7 +170,7 @@ export function reloadTests(): void {
       const synced = await site.run('sync', 'extra')
       expect(synced).toMatchObject({ code: 0 })
       expect(synced.stdout).toContain('The configuration was changed since run 1: entries')
-      expect(synced.stdout).toContain('2 users to create')
+      expect(synced.stdout).toContain('2 creations of users')
 
       await site.configure(configOf([syncOf('corp', 0)]))
       expect(await site.run('reload')).toMatchObject({ code: 0, stdout: 'removed extra\n' })

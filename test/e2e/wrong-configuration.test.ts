@@ -68,7 +68,7 @@ function expectOneSentence(
 }
 
 test('the configuration that the other tests break works', async () => {
-  expectOneSentence(await run(databaseConfig([sync()])), { code: 0, says: ['20 users to create'] })
+  expectOneSentence(await run(databaseConfig([sync()])), { code: 0, says: ['20 creations of users'] })
 })
 
 const ofUsers = (map: object) =>

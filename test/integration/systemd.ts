@@ -154,7 +154,7 @@ export function systemdLongTests(): void {
     await until(/^told READY=1$/, 2)
     expect(lines().filter((line) => line.startsWith('started'))).toHaveLength(2)
     await site.write('users.csv', 'id,name\nu1,Ana\nu2,Ben\n')
-    expect((await site.run('sync', 'corp')).stdout).toContain('1 user to create')
+    expect((await site.run('sync', 'corp')).stdout).toContain('1 creation of a user')
 
     manager.kill('SIGTERM')
     await until(/^told STOPPING=1$/)

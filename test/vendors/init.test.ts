@@ -69,5 +69,5 @@ test('Active Directory: dirsyncd init finds people, groups and their mapping, an
     nested: 'flatten',
     map: { external_id: 'objectGUID', name: 'cn', members: 'member' },
   })
-  expect(stdout).toMatch(/planned {4}[\d,]+ users to create, [\d,]+ groups to create/)
+  expect(stdout).toMatch(/planned {4}[\d,]+ creations of users, [\d,]+ creations of groups/)
 })

@@ -102,7 +102,7 @@ function isStill({ code, until }: ChangeReason, keys: readonly Key[], decisions:
 }
 
 /** The keys of a stored change. */
-function keysOf(change: Change): readonly Key[] {
+export function keysOf(change: Change): readonly Key[] {
   const { op, id } = change
   const kind = kindOf(op)
   switch (op) {

@@ -7,7 +7,7 @@ Approves the open questions that this run showed, and starts a run that makes th
 is not approved. Where the run asks for more than one reason, choose one with --code, or all with --all.
 
 --id and --only approve a part: these changes and what they need, such as the user that a membership is of. They also lift
-the grace period, and release changes that only wait for the decision about others. What is not chosen stays asked.
+the grace period, and release changes that only wait for the decision about others. What is not chosen stays asked (exit code 3).
 
 --id overrules an earlier rejection, and --code rejected all that RUN showed and somebody rejected; nothing else does. An
 approval that no run used ends after guards.approvalsExpireAfter. The approval of server-not-newer accepts the state of this

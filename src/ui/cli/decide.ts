@@ -1,10 +1,9 @@
 import { type Command, Option } from 'commander'
 import { printable } from '../../base/printable.ts'
-import { amount } from '../../base/wording.ts'
 import { repeatedName, wholeNumber } from '../../base/terminal/arguments.ts'
 import { BLOCKS } from '../messages/blocks.ts'
 import { amountsText, inWords } from '../messages/amounts.ts'
-import { factText } from '../messages/ends.ts'
+import { askedText, factText } from '../messages/ends.ts'
 import type { BlockCode } from '../../core/block.ts'
 import {
   type Control,
@@ -18,7 +17,7 @@ import {
 import { decisionText } from '../../operations/decision-text.ts'
 import { total } from '../../operations/total.ts'
 import type { Session } from './context.ts'
-import { EXIT } from './exit-code.ts'
+import { EXIT, worstExitCode } from './exit-code.ts'
 import { followRun, readRun } from './follow.ts'
 import { openControl } from './open-control.ts'
 import { reasonText } from './reason.ts'
@@ -58,7 +57,7 @@ export async function decide(
   const before = await readRun(control, number, 0)
   if (!(await isConfirmed(session, does, before, options))) {
     session.print('Nothing was decided.')
-    return EXIT.done
+    return exitCodeOf(before)
   }
   const by = whoAmI(session.configPlace.env)
   const decided = await control[does]({
@@ -74,10 +73,14 @@ export async function decide(
   if (!session.json) session.print(decidedLine(does, decided, whatOf(before, options)))
   else if (started === null) session.printJson(decided)
   const exitCode = started === null ? EXIT.done : await follow(session, control, started)
-  const { questions } = started === null ? decided.run : await readRun(control, number, 0)
-  if (questions > 0 && !session.json)
-    session.print(`${amount(questions, 'question')} of run ${number} still to decide.`)
-  return exitCode
+  const after = await readRun(control, number, 0)
+  if (after.questions > 0 && !session.json) session.print(`${askedText(after)}.`)
+  return worstExitCode([exitCode, exitCodeOf(after)])
+}
+
+/** As of `sync`: a run that leaves a question open ends with 3. */
+function exitCodeOf({ questions }: RunSummary): number {
+  return questions > 0 ? EXIT.asks : EXIT.done
 }
 
 async function follow(session: Session, control: Control, started: number): Promise<number> {

@@ -1,4 +1,5 @@
 import type { RunSummary, StoredBlock } from '../../operations/control.ts'
+import { isDoubted } from '../../operations/doubted.ts'
 import { total } from '../../operations/total.ts'
 import { notMade } from '../messages/ends.ts'
 
@@ -9,14 +10,14 @@ export const EXIT = { done: 0, error: 1, changes: 2, asks: 3, incomplete: 4 } as
 const BY_SEVERITY: readonly number[] = [EXIT.done, EXIT.changes, EXIT.incomplete, EXIT.asks, EXIT.error]
 
 type Ending = Pick<RunSummary, 'state' | 'counts' | 'undo' | 'questions'> & {
-  readonly blocks: readonly Pick<StoredBlock, 'code' | 'until' | 'asks'>[]
+  readonly blocks: readonly Pick<StoredBlock, 'code' | 'until' | 'asks' | 'changes'>[]
 }
 
 /**
  * - 0: done, also where grace, configuration or rejections block changes; a plan: no difference at all
  * - 1: failed, or source and directory both lack the requested id
  * - 2: a plan with changes, also if all are blocked, or entries share an external id
- * - 3: a question is open
+ * - 3: a question that the run showed is open; a run of some entries shows those about them
  * - 4: done, but some changes were not made: the service refused them, or a better read is needed
  */
 export function runExitCode(run: Ending): number {
@@ -33,10 +34,9 @@ export function runExitCode(run: Ending): number {
   return isIncomplete ? EXIT.incomplete : EXIT.done
 }
 
-/** Changes that a run of today should have made, and did not. */
-function isForLater({ code, until }: Ending['blocks'][number]): boolean {
-  const isDoubted = code === 'recently-deleted' || code === 'removals-not-confirmed'
-  return until === 'read' || until === 'service' || isDoubted
+/** Changes of this run that a run of today should have made; a run of some entries has blocks about others, too. */
+function isForLater(block: Ending['blocks'][number]): boolean {
+  return block.changes > 0 && (block.until === 'service' || isDoubted(block))
 }
 
 /** The worst code. An unknown code is worse than all known ones. */

@@ -5,7 +5,7 @@ import { addDecisionOptions, decide, type DecisionOptions } from './decide.ts'
 const HELP = `
 Rejects the open questions that this run showed: these changes are not made until an operator approves them or the source
 does not want them any more. Reports and the overview keep counting them. Where the run asks for more than one reason, choose
-one with --code, or all with --all. --id and --only reject a part; what is not chosen stays asked. A run under way that
+one with --code, or all with --all. --id and --only reject a part; what is not chosen stays asked (exit code 3). A run under way that
 would make a rejected change ends: what it has sent stays sent, and the next run makes the rest.
 
 Examples:

@@ -9,6 +9,7 @@ import type {
   SilentHow,
 } from '../../core/block.ts'
 import type { RefusalReason } from '../../core/checks/check.ts'
+import type { ChangeView } from '../../operations/control.ts'
 import type { ChangeReason } from '../../store/change-list.ts'
 import { notNewerText } from './servers.ts'
 import { unconfirmedText } from './unconfirmed.ts'
@@ -29,13 +30,16 @@ const LIMITS = `${APPROVE} If not, correct the source, and the next run plans an
 const TRIED_AGAIN =
   'The change is tried again after a day, when the entry changes, or after dirsyncd quarantine release.'
 
-/** One message for users, groups and memberships. */
-function forKinds<Code extends string, Kind extends string, Message>(
+/** One message for users, groups and memberships; KIND in its meaning is the section of the option. */
+function forKinds<Code extends string, Kind extends string, Message extends { readonly meaning: string }>(
   code: Code,
   kinds: readonly Kind[],
   message: Message,
 ): Readonly<Record<`${Code}-${Kind}`, Message>> {
-  const rows = kinds.map((kind) => [`${code}-${kind}`, message])
+  const rows = kinds.map((kind) => {
+    const meaning = message.meaning.replace('KIND', kind)
+    return [`${code}-${kind}`, { ...message, meaning }] as const
+  })
   return Object.fromEntries(rows) as Record<`${Code}-${Kind}`, Message>
 }
 
@@ -258,6 +262,11 @@ function messageOf(code: BlockCode): BlockMessage<BlockCode> {
 /** `rejected by ana at 2026-11-21 07:29:03Z in run 12: on parental leave` */
 export function rejectionText({ by, at, run, reason }: KeyFacts['rejected']): string {
   return `rejected by ${by} at ${pointInTime(at)} in run ${run}${reason === '' ? '' : `: ${reason}`}`
+}
+
+/** Why a change does not get an e-mail; one sentence without a full stop. */
+export function keptEmailText({ owner, change, ...rejection }: NonNullable<ChangeView['keptBy']>): string {
+  return `"${owner}" keeps the e-mail, because its ${change} was ${rejectionText(rejection)}`
 }
 
 function delayText(delay: FactsOf<'grace'>): string {

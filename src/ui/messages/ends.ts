@@ -22,7 +22,7 @@ export function endText(run: Ended): string {
     madeText(run),
     ...notMade(run),
     askedText(run),
-    rejectedText(run),
+    rejectedText(run.counts, run.run),
     blockedText(run),
   ]
   return parts.filter((part) => part !== '').join('; ')
@@ -38,13 +38,16 @@ function madeText({ state, counts }: Ended): string {
   return made === 0 ? 'no changes made' : `${amount(made, 'change')} made`
 }
 
-/** A run that asks is never called done. */
+/** What is true of a run now: one that asks is never called done, and one that is decided not held. */
 export function stateText({
   state,
   counts,
   questions,
-}: Pick<Ended, 'state' | 'counts' | 'questions'>): string {
-  if (questions > 0 && HAS_ENDED.has(state)) return 'needs approval'
+  decisions,
+}: Pick<Ended, 'state' | 'counts' | 'questions' | 'decisions'>): string {
+  if (state === 'failed' || !HAS_ENDED.has(state)) return state
+  if (questions > 0) return 'needs approval'
+  if (state === 'held') return decisions.length > 0 ? 'decided' : 'held, no open question'
   const rejected = total(counts?.rejected ?? {})
   return state === 'done' && rejected > 0 ? `done, ${digits(rejected)} rejected` : state
 }
@@ -82,20 +85,29 @@ type Asked = Pick<
 
 /** `135 deletions of users need approval (run 7)`; empty for a run that asked nothing. */
 export function askedText(ended: Asked): string {
-  const { run, mode, counts, questions, decisions } = ended
+  const { run, mode, counts, questions } = ended
   const isNow = mode === 'sync' && questions > 0
   const asking = (isNow ? ended.open : undefined) ?? counts?.asking ?? {}
   const facts = factsOf(ended, isNow)
   const what = inWords([...(total(asking) > 0 ? [amountsText(asking)] : []), ...facts])
   const undecided = `${amount(questions, 'question')} of run ${run} still to decide`
   if (what === '') return isNow ? undecided : ''
-  // A plan asks nothing itself, and its number can be approved all the same.
-  const isOpen = questions > 0 || (mode === 'plan' && decisions.length === 0)
-  if (!isOpen) return `what it asked about is decided (${what})`
+  if (isDecided(ended))
+    return `what it asked about is ${ended.decisions.length > 0 ? 'decided' : 'not open any more'} (${what})`
   // The list of runs does not know which of them are open.
   if (mode === 'sync' && questions < total(asking) + facts.length) return undecided
   const isOne = total(asking) === 0 ? facts.length === 1 : facts.length === 0 && !isPlural(asking)
   return `${what} ${isOne ? 'needs' : 'need'} approval (run ${run})`
+}
+
+/** Nothing of it is open. A plan asks nothing itself, and its number can be approved all the same. */
+export function isDecided({
+  mode,
+  questions,
+  decisions,
+}: Pick<Ended, 'mode' | 'questions' | 'decisions'>): boolean {
+  const isOfAll = decisions.some(({ selection: { ids, only, code } }) => ![ids, only, code].some(Boolean))
+  return questions === 0 && (mode === 'sync' || isOfAll)
 }
 
 function factsOf({ blocks, reasons }: Asked, isNow: boolean): readonly string[] {
@@ -106,14 +118,20 @@ function factsOf({ blocks, reasons }: Asked, isNow: boolean): readonly string[] 
 
 type Rejected = Pick<RunCounts, 'rejected' | 'lastRejection'>
 
-/** `93 deletions of users are rejected (by ana on 2026-11-28: on leave)`; empty where nothing is. */
-export function rejectedText({ counts }: { readonly counts: Rejected | null }): string {
+/**
+ * `93 deletions of users are rejected (run 7 lists them, the last by ana on 2026-11-28)`; empty where nothing is. Each
+ * may have another operator and reason.
+ */
+export function rejectedText(counts: Rejected | null, run?: number): string {
   const rejected = counts?.rejected ?? {}
   if (total(rejected) === 0) return ''
   const last = counts?.lastRejection
-  const why = last?.reason ? `: ${last.reason}` : ''
-  const who = last ? ` (by ${last.by} on ${last.at.slice(0, 10)}${why})` : ''
-  return `${amountsText(rejected)} ${isPlural(rejected) ? 'are' : 'is'} rejected${who}`
+  const more = [
+    ...(run === undefined ? [] : [`run ${run} lists them`]),
+    ...(last ? [`the last by ${last.by} on ${last.at.slice(0, 10)}`] : []),
+  ]
+  const where = more.length === 0 ? '' : ` (${more.join(', ')})`
+  return `${amountsText(rejected)} ${isPlural(rejected) ? 'are' : 'is'} rejected${where}`
 }
 
 /** Blocked by neither a question nor a rejection. */
@@ -124,8 +142,14 @@ function blockedText({ counts, blocks }: Ended): string {
   const changes = amount(others, known === 0 ? 'change' : 'other change')
   // Most of them only wait for the decision.
   if (blocks.some(({ stops }) => stops)) return `${changes} not made`
-  const codes = blocks.filter((block) => !isAsked(block) && block.code !== 'rejected').map(({ code }) => code)
+  const named = blocks.filter((block) => !isAsked(block) && block.code !== 'rejected' && block.changes > 0)
+  const codes = named.map(({ code }) => code)
   return `${changes} blocked${codes.length === 0 ? '' : ` (${[...new Set(codes)].join(', ')})`}`
+}
+
+/** A run of some entries has blocks that are about others only. */
+export function namesAny({ changes, asks }: Pick<StoredBlock, 'changes' | 'asks'>): boolean {
+  return changes > 0 || asks !== null
 }
 
 /** Whether an operator has to decide. */

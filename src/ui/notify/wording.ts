@@ -2,6 +2,7 @@ import type { Quote } from '../messages/words.ts'
 import { amountsText } from '../messages/amounts.ts'
 import { blockText } from '../messages/blocks.ts'
 import { isAsked } from '../messages/ends.ts'
+import { isDoubted } from '../../operations/doubted.ts'
 import { total } from '../../operations/total.ts'
 import { amount, digits, pointInTime } from '../../base/wording.ts'
 import type { SyncFigures } from '../../store/figures.ts'
@@ -24,13 +25,8 @@ type Blocks = NonNullable<SyncFigures['planned']>['blocks']
 
 /** Blocks that an operator should know of, although they end without a decision: the read is doubted. */
 export function doubted(blocks: Blocks): Blocks {
-  return blocks.filter(
-    ({ code, until, asks }) =>
-      asks === null && (DOUBTED.has(code) || (until === 'read' && code !== 'seen-again')),
-  )
+  return blocks.filter((block) => block.asks === null && isDoubted(block) && block.code !== 'seen-again')
 }
-
-const DOUBTED: ReadonlySet<string> = new Set(['recently-deleted', 'removals-not-confirmed'])
 
 function blockLines(blocks: Blocks, quote: Quote): string[] {
   return blocks.map((block) => `- ${blockText(block, quote)} (${block.code})`)

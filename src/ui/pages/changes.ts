@@ -7,7 +7,7 @@ import {
   type RunDetail,
 } from '../../operations/control.ts'
 import { total } from '../../operations/total.ts'
-import { reasonText } from '../messages/blocks.ts'
+import { keptEmailText, reasonText } from '../messages/blocks.ts'
 import { DELETE_REASONS } from '../messages/deletes.ts'
 import { type Change, membersDifference, type Op, OPS } from '../../core/plan/change.ts'
 import { amount, cut, digits } from '../../base/wording.ts'
@@ -279,7 +279,9 @@ function blockedBriefly(view: ChangeView): readonly Html[] {
 }
 
 /** Why a blocked change is not made. */
-export function blockedTexts({ state, reasons }: ChangeView): readonly string[] {
+export function blockedTexts({ state, reasons, keptBy }: ChangeView): readonly string[] {
   if (state !== 'blocked') return []
-  return reasons.length === 0 ? ['a guard stops the whole plan'] : reasons.map((reason) => reasonText(reason))
+  const texts =
+    reasons.length === 0 ? ['a guard stops the whole plan'] : reasons.map((reason) => reasonText(reason))
+  return keptBy === undefined ? texts : [...texts, keptEmailText(keptBy)]
 }

@@ -1,14 +1,14 @@
 import type { ShownRun } from '../../operations/browse.ts'
 import { PARTS, type RunCounts, type RunDetail, type StoredBlock } from '../../operations/control.ts'
+import { decisionText } from '../../operations/decision-text.ts'
 import type { ShownReason } from '../../operations/shown-reasons.ts'
 import { total } from '../../operations/total.ts'
-import { amount, digits } from '../../base/wording.ts'
+import { amount } from '../../base/wording.ts'
 import { amountsText, inWords, isPlural } from '../messages/amounts.ts'
 import { BLOCKS, blockText } from '../messages/blocks.ts'
 import { factText } from '../messages/ends.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { whyUntouchable } from './run-of.ts'
-import { at } from './time.ts'
 
 /**
  * Browsers press the first button of a form on Enter in a field. This one sends nothing, as there is no dialog around
@@ -60,7 +60,9 @@ function nameDifferentChanges({ open: all }: ShownRun, open: readonly ShownReaso
 /** What was decided, or what a plan shows, may be decided all the same. */
 function decidedSection(run: ShownRun, name: Html | false): Html {
   return html`<details class="box">
-    <summary>${run.mode === 'plan' ? 'Decide before the next run' : 'Decide again'}</summary>
+    <summary>
+      ${run.mode === 'sync' ? 'Decide again' : run.undo === null ? 'Decide before the next run' : 'Decide'}
+    </summary>
     ${form(run, name, html`${run.reasons.map((reason) => reasonButtons(run, reason))}`)}
   </details>`
 }
@@ -221,25 +223,18 @@ function blockItem({ run }: Pick<ShownRun, 'run'>, block: StoredBlock): Html {
   </p>`
 }
 
-const DID = { approve: 'approved', reject: 'rejected', withdraw: 'withdrawn' } as const
-
-const IDS_NAMED = 20
-
-export function decisionsSection({ decisions }: RunDetail, now: Date): Html | false {
+export function decisionsSection({ decisions }: RunDetail): Html | false {
   if (decisions.length === 0) return false
   return html`<section>
     <h2>Decisions</h2>
     <ul>
-      ${decisions.map(({ does, by, at: time, reason, selection, keys, started }) => {
-        const { ids = [], only = [], code } = selection
-        const named = ids.length > IDS_NAMED ? [`${digits(ids.length)} ids`] : ids
-        const what = [...(code === undefined ? [] : [code]), ...only, ...named]
-        return html`<li>
-          ${DID[does]} by <bdi>${by}</bdi>, ${at(time, now)}:
-          ${what.length > 0 && html`${what.join(', ')}; `}${amount(keys, 'question')}${reason !== '' && html`: <q>${reason}</q>`}
-          ${started !== null && html`(applied by <a href="${path`/runs/${started}`}">run ${started}</a>)`}
-        </li>`
-      })}
+      ${decisions.map(
+        (decision) =>
+          html`<li>
+            ${decisionText(decision)}
+            ${decision.started !== null && html`(applied by <a href="${path`/runs/${decision.started}`}">run ${decision.started}</a>)`}
+          </li>`,
+      )}
     </ul>
   </section>`
 }

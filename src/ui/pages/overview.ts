@@ -3,7 +3,7 @@ import type { SyncOverview, SyncState } from '../../operations/overview.ts'
 import { amount, digits } from '../../base/wording.ts'
 import { rejectionText } from '../messages/blocks.ts'
 import { askedText, rejectedText } from '../messages/ends.ts'
-import { html, type Html, path } from './html.ts'
+import { html, type Html, path, withQuery } from './html.ts'
 import { badge, type Page, table } from './layout.ts'
 import { at, roughly } from './time.ts'
 
@@ -11,6 +11,7 @@ type Colour = Parameters<typeof badge>[1]
 
 const STATES: Readonly<Record<SyncState, readonly [word: string, colour: Colour]>> = {
   ok: ['all is well', 'good'],
+  doubted: ['changes blocked', 'warn'],
   rejected: ['changes rejected', 'plain'],
   new: ['not yet run', 'plain'],
   asking: ['needs approval', 'warn'],
@@ -33,6 +34,7 @@ export function stateBadge({
 export function overviewPage(syncs: readonly SyncOverview[], now: Date): Page {
   const wishes = syncs.flatMap(wishesOf)
   const rejected = syncs.flatMap((sync) => rejectedIn(sync) ?? [])
+  const doubted = syncs.flatMap((sync) => doubtedIn(sync) ?? [])
   const body = html`<h1>Overview</h1>
     ${
       wishes.length > 0 &&
@@ -43,22 +45,24 @@ export function overviewPage(syncs: readonly SyncOverview[], now: Date): Page {
         </ul>
       </section>`
     }
-    ${wishes.length === 0 && html`<p class="${rejected.length === 0 && 'good'}">Nothing needs you.</p>`}
-    ${
-      rejected.length > 0 &&
-      html`<section class="box">
-        <h2>Rejected</h2>
-        <ul>
-          ${rejected.map((text) => html`<li>${text}</li>`)}
-        </ul>
-      </section>`
-    }
+    ${wishes.length === 0 && html`<p class="${rejected.length + doubted.length === 0 && 'good'}">Nothing needs you.</p>`}
+    ${boxOf('Blocked until a later read', doubted)}${boxOf('Rejected', rejected)}
     ${table(
       amount(syncs.length, 'sync'),
       COLUMNS,
       syncs.map((sync) => row(sync, now)),
     )}`
   return { title: 'Overview', body, refresh: 10 }
+}
+
+function boxOf(title: string, items: readonly Html[]): Html | false {
+  if (items.length === 0) return false
+  return html`<section class="box">
+    <h2>${title}</h2>
+    <ul>
+      ${items.map((text) => html`<li>${text}</li>`)}
+    </ul>
+  </section>`
 }
 
 const COLUMNS = [
@@ -139,9 +143,18 @@ function askingText(asking: NonNullable<SyncOverview['asking']>): Html {
 export function rejectedIn({ sync, rejected }: SyncOverview): Html | null {
   if (rejected === null) return null
   const { lastRejection: last } = rejected
-  const text = rejectedText({ counts: rejected }) || `changes are ${rejectionText(last)}`
+  const text = rejectedText(rejected) || `changes are ${rejectionText(last)}`
   return html`<a href="${path`/syncs/${sync}`}"><bdi>${sync}</bdi></a
     >: ${text} (<a href="${path`/runs/${last.run}`}">run ${last.run}</a>)`
+}
+
+/** `corp: 3 changes (removals-not-confirmed), 1 change (seen-again)` */
+export function doubtedIn({ sync, doubted }: SyncOverview): Html | null {
+  if (doubted === null) return null
+  const { run, blocks } = doubted
+  const texts = blocks.map(({ code, changes }) => `${amount(changes, 'change')} (${code})`)
+  return html`<a href="${path`/syncs/${sync}`}"><bdi>${sync}</bdi></a
+    >: <a href="${withQuery(path`/runs/${run}`, { state: 'blocked' })}#changes">${texts.join(', ')}</a>`
 }
 
 export function tokenText(secondsLeft: number): string {

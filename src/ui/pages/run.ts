@@ -47,7 +47,7 @@ export function runPage({ run, changes, name, now }: RunPageParts): Page {
     ${run.paused !== null && run.directoryNow !== 'none' && html`<p class="box warn">${pauseText(run.paused)}</p>`}
     ${purpose(run)}
     ${run.configurationChange !== null && html`<p>The configuration was changed since run ${run.configurationChange.since}: ${keysText(run.configurationChange.keys)}</p>`}
-    ${questionsSection(run, name)} ${decisionsSection(run, now)} ${blocksSection(run)}
+    ${questionsSection(run, name)} ${decisionsSection(run)} ${blocksSection(run)}
     <section aria-labelledby="facts">
       <h2 id="facts">What it read and did</h2>
       ${factsOf(run, now)}${phases(run)}

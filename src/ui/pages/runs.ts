@@ -2,7 +2,7 @@ import type { RunCounts, RunState, RunSummary } from '../../operations/control.t
 import { total } from '../../operations/total.ts'
 import { type Op, OPS } from '../../core/plan/change.ts'
 import { digits } from '../../base/wording.ts'
-import { rejectedText } from '../messages/ends.ts'
+import { rejectedText, stateText } from '../messages/ends.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { badge, type Page, table } from './layout.ts'
 import { at, took } from './time.ts'
@@ -62,16 +62,13 @@ const COLOURS: Readonly<Record<RunState, Parameters<typeof badge>[1]>> = {
   failed: 'bad',
 }
 
-type Badged = Pick<RunSummary, 'state' | 'mode' | 'questions' | 'counts'>
+type Badged = Pick<RunSummary, 'state' | 'mode' | 'questions' | 'counts' | 'decisions'>
 
 /** Green only where nothing is asked and nothing rejected. */
-export function runBadge({ state, mode, questions, counts }: Badged): Html {
-  const isRejected = total(counts?.rejected ?? {}) > 0
-  const shown =
-    questions > 0
-      ? badge('needs approval', 'warn')
-      : badge(state, state === 'done' && isRejected ? 'plain' : COLOURS[state])
-  return html`${shown}${mode === 'plan' && html` <small>plan only</small>`}`
+export function runBadge(run: Badged): Html {
+  const text = stateText(run)
+  const colour = text === run.state ? COLOURS[run.state] : run.questions > 0 ? 'warn' : 'plain'
+  return html`${badge(text, colour)}${run.mode === 'plan' && html` <small>plan only</small>`}`
 }
 
 /** `12 create-user, 3 delete-group` */
@@ -112,7 +109,7 @@ export function blockedLink({ run, counts }: Pick<RunSummary, 'run' | 'counts'>)
 }
 
 function noteOf({ run, error, undo, counts }: RunSummary): Html {
-  const rejected = rejectedText({ counts })
+  const rejected = rejectedText(counts)
   const { quarantined = 0, failed = 0 } = counts?.outcomes ?? {}
   const notes = [
     undo && html`undo of <a href="${path`/runs/${undo.run}`}">run ${undo.run}</a>`,

@@ -3,7 +3,7 @@ import type { SyncOverview } from '../../operations/overview.ts'
 import { amount, timeTaken } from '../../base/wording.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { facts, type Page } from './layout.ts'
-import { entries, nextText, rejectedIn, stateBadge, tokenText, wishesOf } from './overview.ts'
+import { doubtedIn, entries, nextText, rejectedIn, stateBadge, tokenText, wishesOf } from './overview.ts'
 import { plannedText, runTable } from './runs.ts'
 import { at, took } from './time.ts'
 
@@ -18,6 +18,7 @@ export function syncPage(
 ): Page {
   const wishes = wishesOf(sync)
   const rejected = rejectedIn(sync)
+  const doubted = doubtedIn(sync)
   const body = html`<h1><bdi>${sync.sync}</bdi> ${stateBadge(sync)}</h1>
     ${
       wishes.length > 0 &&
@@ -25,6 +26,7 @@ export function syncPage(
         ${wishes.map((wish) => html`<li>${wish}</li>`)}
       </ul>`
     }
+    ${doubted !== null && html`<p class="box">Blocked until a later read: ${doubted}</p>`}
     ${rejected !== null && html`<p class="box">${rejected}</p>`}
     ${facts([
       ['Last success', at(sync.lastSuccess, now)],

@@ -1,14 +1,9 @@
-import {
-  type ChangeView,
-  type RunCounts,
-  type RunView,
-  waitText,
-  withoutAnswer,
-} from '../../../operations/control.ts'
+import { type ChangeView, type RunView, waitText, withoutAnswer } from '../../../operations/control.ts'
 import { decisionText } from '../../../operations/decision-text.ts'
-import { OPS, type Op } from '../../../core/plan/change.ts'
+import { OPS } from '../../../core/plan/change.ts'
 import { keysText } from '../../messages/words.ts'
 import { total } from '../../../operations/total.ts'
+import { amountsText } from '../../messages/amounts.ts'
 import { blockText } from '../../messages/blocks.ts'
 import { endText, isAsked, stateText } from '../../messages/ends.ts'
 import { ALL, renderBlocked } from './blocked.ts'
@@ -21,27 +16,19 @@ import type { Part } from '../../../core/plan/part/part.ts'
 /** Of each operation and of each notice code, without `--all`. */
 const SHOWN = 20
 
-const OP_NAMES: Readonly<Record<Op, readonly [noun: string, what: string]>> = {
-  'create-user': ['user', 'to create'],
-  'update-user': ['user', 'to update'],
-  'delete-user': ['user', 'to delete'],
-  'create-group': ['group', 'to create'],
-  'update-group': ['group', 'to update'],
-  'delete-group': ['group', 'to delete'],
-  'set-members': ['group', 'with other members'],
-}
-
-/** The last line says what the run came to. */
+/** What needs the operator comes first; the last line says what the run came to. */
 export function renderReport(view: RunView, options: { readonly all: boolean }): string[] {
   const shown = options.all ? ALL : SHOWN
+  const { asked, blocked } = renderBlocked(view, shown)
   const sections = [
     [headline(view), ...configurationLine(view), ...countLines(view)],
+    asked,
     changeLines(view, shown),
     titled('Does not come back:', view.lost),
     titled('Not applied:', notApplied(view)),
     underWay(view),
+    blocked,
     titled('Noticed:', renderNotices(view, { shown, all: options.all })),
-    renderBlocked(view, shown).slice(0, -1),
     decisionLines(view),
     view.error === null ? [] : [`Failed: ${printable(view.error)}`],
     [`${view.sync}: ${printable(endText(view))}.`],
@@ -130,20 +117,12 @@ function countLines({ counts, undo }: RunView): string[] {
     `  ${undo === null ? 'source' : 'wanted'}     ${amount(sourceUsers, 'user')}, ${amount(sourceGroups, 'group')}`,
     `  directory  ${amount(directoryUsers, 'user')}, ${amount(directoryGroups, 'group')}`,
     `  unchanged  ${digits(unchanged)}`,
-    `  planned    ${opsText(planned)}`,
-    ...(total(blocked) === 0 ? [] : [`  blocked    ${opsText(blocked)}`]),
+    `  planned    ${amountsText(planned)}`,
+    ...(total(blocked) === 0 ? [] : [`  blocked    ${amountsText(blocked)}`]),
     ...(outcomes.length === 0
       ? []
       : [`  changes    ${outcomes.map(([outcome, number]) => `${digits(number)} ${outcome}`).join(', ')}`]),
   ]
-}
-
-function opsText(counts: RunCounts['planned']): string {
-  const parts = OPS.filter((op) => (counts[op] ?? 0) > 0).map((op) => {
-    const [noun, what] = OP_NAMES[op]
-    return `${amount(counts[op] ?? 0, noun)} ${what}`
-  })
-  return parts.join(', ') || 'no changes'
 }
 
 function changeLines(view: RunView, shown: number): string[] {

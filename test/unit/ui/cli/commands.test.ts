@@ -334,7 +334,7 @@ test('resume shows what the next run would do, and asks', async () => {
   const script = { runs: { 1: [plan] }, paused: [pause] }
   const no = await dirsyncd(['resume', 'corp'], { ...script, answer: false })
   expect(no).toMatchObject({ code: 0, resumed: [], stderr: 'Let corp run again?\n' })
-  expect(no.stdout).toMatch(/planned {4}2 users to delete(.|\n)*corp stays paused\.\n$/)
+  expect(no.stdout).toMatch(/planned {4}2 deletions of users(.|\n)*corp stays paused\.\n$/)
   expect((await dirsyncd(['resume', 'corp'], { ...script, answer: true })).resumed).toHaveLength(1)
   const failed = {
     ...script,
@@ -425,13 +425,14 @@ test.each([
 })
 
 test('what is not chosen stays asked, and approve and reject say so', async () => {
-  const { decide } = deciding({ run: { ...ASKING, questions: 12 } }, null)
-  const runs = { 5: [ASKING] }
+  const rest = { ...ASKING, questions: 12, open: { 'delete-user': 12 } }
+  const { decide } = deciding({ run: rest }, null)
+  const runs = { 5: [ASKING, rest] }
   const { stdout, code } = await dirsyncd(['reject', '5', '--id', 'a'], { decide, runs })
   expect(stdout).toBe(
-    'Run 5 of corp: the named changes rejected; these changes are not made until an operator approves them.\n12 questions of run 5 still to decide.\n',
+    'Run 5 of corp: the named changes rejected; these changes are not made until an operator approves them.\n12 deletions of users need approval (run 5).\n',
   )
-  expect(code).toBe(0)
+  expect(code).toBe(3)
   const json = await dirsyncd(['reject', '5', '--id', 'a', '--json'], { decide, runs })
   expect(JSON.parse(json.stdout)).toMatchObject({ run: { run: 5, questions: 12 }, decision: { decision: 1 } })
 })
@@ -448,7 +449,8 @@ test('the exit code of approve is that of its run, which may ask something else'
 test('an approval of a paused sync is for the first run after it', async () => {
   const paused = { sync: 'corp', by: 'ana', reason: null, since: '2026-11-25T07:29:03.000Z' }
   const { decide } = deciding({ paused }, null)
-  expect((await dirsyncd(['approve', '5'], { decide, runs: { 5: [ASKING] } })).stdout).toBe(
+  const runs = { 5: [ASKING, { ...ASKING, questions: 0 }] }
+  expect((await dirsyncd(['approve', '5'], { decide, runs })).stdout).toBe(
     'Run 5 of corp: 20 deletions of users approved; corp is paused, so a run after dirsyncd resume corp applies it.\n',
   )
 })
@@ -458,7 +460,7 @@ test('on a terminal, approve shows what it covers and asks; reject and --yes do 
   const script = { decide, runs: { 5: [ASKING], 6: [APPLIED] } }
   const refused = await dirsyncd(['approve', '5'], { ...script, answer: false })
   expect(refused).toMatchObject({
-    code: 0,
+    code: 3,
     stdout:
       'container-emptied: 20 deletions of users (an OU lost all its entries; a revoked read right looks the same)\nNothing was decided.\n',
     stderr: 'Approve 20 deletions of users?\n',

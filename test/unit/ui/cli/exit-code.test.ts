@@ -11,6 +11,8 @@ const WAITS = (code: BlockCode, until: StoredBlock['until']) =>
     blocks: [blockOf({ code, params: {} } as BlockReason, { until })],
     counts: countsOf({ blocked: { 'delete-user': 1 } }),
   }) as const
+const OTHERS = (code: BlockCode, until: StoredBlock['until']) =>
+  ({ blocks: [blockOf({ code, params: {} } as BlockReason, { until, changes: 0 })] }) as const
 const SERVER = blockOf(SERVER_NOT_NEWER, { until: 'read', asks: ['fact', 'server', 'token'], changes: 0 })
 
 const TABLE: readonly [name: string, run: Partial<RunView>, code: number][] = [
@@ -49,6 +51,8 @@ const TABLE: readonly [name: string, run: Partial<RunView>, code: number][] = [
   ['a run with a delete that unreadable entries put off', WAITS('unreadable', 'read'), 4],
   ['a run with removals that the recheck did not confirm', WAITS('removals-not-confirmed', 'time'), 4],
   ['a run with entries that are back', WAITS('recently-deleted', 'time'), 4],
+  ['a run of some entries, beside what is put off of others', OTHERS('seen-again', 'read'), 0],
+  ['a run of some entries, beside what others have in quarantine', OTHERS('quarantine', 'service'), 0],
   ['a run that left quarantined entries alone', WAITS('quarantine', 'service'), 4],
   ['a run that left alone what has no effect', WAITS('not-persisted', 'service'), 4],
   [

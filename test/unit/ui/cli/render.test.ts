@@ -177,7 +177,7 @@ test('the report of a run: counts first, then changes, notices and what was not 
     '  source     1,002 users, 40 groups',
     '  directory  999 users, 1 group',
     '  unchanged  990',
-    '  planned    2 users to create',
+    '  planned    2 creations of users',
     '  changes    1 applied, 1 quarantined',
     '',
     '+ create user   e-1  Name of e-1 <e-1@example.org>',
@@ -274,8 +274,7 @@ function askingRun(parts: Partial<RunView> = {}): RunView {
 test('a run that asks names each change, its reason, what to do and its number; the rest was applied', () => {
   const lines = reportOf(askingRun())
   expect(lines[0]).toMatch(/^corp: run 12, needs approval, /)
-  expect(lines).toContain('  blocked    2 users to delete')
-  expect(lines).toContain('+ create user   e-1  Name of e-1 <e-1@example.org>')
+  expect(lines).toContain('  blocked    2 deletions of users')
   expect(from(lines, 'Needs approval:')).toEqual([
     'Needs approval:',
     `  ${EMPTIED}`,
@@ -284,6 +283,8 @@ test('a run that asks names each change, its reason, what to do and its number; 
     `    ${BLOCKS['container-emptied'].remedy}`,
     '',
     'Decide with dirsyncd approve 12 or dirsyncd reject 12; --id ID or --only NAME for some changes.',
+    '',
+    '+ create user   e-1  Name of e-1 <e-1@example.org>',
     '',
     'corp: 1 change made; 2 deletions of users need approval (run 12).',
     '',
@@ -304,9 +305,6 @@ test('of a plan that guards stopped, all changes are named: those of the guards 
   })
   expect(reportOf(view).slice(6)).toEqual([
     '',
-    'Waits for the decision:',
-    '    + create user   e-1  Name of e-1 <e-1@example.org>',
-    '',
     'Needs approval:',
     '  max-deletes-users (1): 9 of 100 users would be removed, limit 5',
     '  max-delete-percent-users (1): 9 % of the users (9 of 100) would be removed, limit 5 %',
@@ -314,6 +312,9 @@ test('of a plan that guards stopped, all changes are named: those of the guards 
     expect.stringMatching(/^ {4}If the changes are right, approve them with dirsyncd approve 12\./),
     '',
     'Decide with dirsyncd approve 12 or dirsyncd reject 12: --code CODE for one reason, --all for all of them, --id ID or --only NAME for some changes.',
+    '',
+    'Waits for the decision:',
+    '    + create user   e-1  Name of e-1 <e-1@example.org>',
     '',
     'corp: no changes; 1 deletion of a user needs approval (run 12); 1 other change not made.',
     '',
@@ -390,7 +391,7 @@ test('changes that no operator has to decide are named with what ends it, and re
     '    ~ set members   g-1  Sales: 1 removed (a)',
     `    ${BLOCKS.policy.remedy}`,
     '',
-    'corp: no changes; 2 deletions of users are rejected (by ana on 2026-11-20: on leave); 2 other changes blocked (grace, policy).',
+    'corp: no changes; 2 deletions of users are rejected (run 12 lists them, the last by ana on 2026-11-20); 2 other changes blocked (grace, policy).',
     '',
   ])
 })
@@ -425,7 +426,7 @@ test('a decided question is not asked again, and the report says who decided it 
   const reasons = [{ ...askingRun().reasons[0]!, open: {}, isOpen: false }]
   const lines = reportOf(askingRun({ questions: 0, decisions, reasons, open: {} }))
   expect(lines[0]).toMatch(/^corp: run 12, done, /)
-  expect(lines).toContain('Asked about, and decided:')
+  expect(lines).toContain('Asked about, no longer open:')
   expect(lines.join()).not.toContain('Decide with')
   expect(from(lines, 'Decided:')).toEqual([
     'Decided:',
@@ -437,18 +438,31 @@ test('a decided question is not asked again, and the report says who decided it 
   expect(renderRuns([askingRun({ questions: 0, decisions })])[1]).toMatch(/ done .* approved by ana$/)
 })
 
-test('of two reasons, a decided one is marked', () => {
+test('of what a run asked, only what is open needs approval; of its two reasons, a decided one is marked', () => {
   const [open] = askingRun().reasons
   const view = askingRun({
     decisions: [decisionOf({})],
     blocks: [blockOf(CONTAINER_EMPTIED, { changes: 2 }), blockOf(MAX_MOVED_IDS, { stops: true })],
     reasons: [open!, { code: 'max-moved-ids', changes: { 'update-user': 1 }, open: {}, isOpen: false }],
-    changes: [blocked(createUser('e-1'), MAX_MOVED_IDS), blocked(deleteUser('e-7'), CONTAINER_EMPTIED)],
-    totalChanges: 2,
+    changes: [
+      { ...blocked(createUser('e-1'), MAX_MOVED_IDS), isOpen: false },
+      { ...blocked(deleteUser('e-7'), CONTAINER_EMPTIED, MAX_MOVED_IDS), isOpen: true },
+      { ...blocked(deleteUser('e-8'), CONTAINER_EMPTIED), isOpen: false },
+    ],
+    totalChanges: 3,
   })
   const lines = reportOf(view)
-  expect(lines).toContain(`  max-moved-ids (1) (decided): ${blockText(MAX_MOVED_IDS)}`)
-  expect(lines).toContain(`  container-emptied (1): ${blockText(CONTAINER_EMPTIED)}`)
+  expect(from(lines, 'Needs approval:').slice(1, 4)).toEqual([
+    `  container-emptied (1): ${blockText(CONTAINER_EMPTIED)}`,
+    `  max-moved-ids (1) (decided): ${blockText(MAX_MOVED_IDS)}`,
+    '    - delete user   e-7  Name of e-7 <e-7@example.org>',
+  ])
+  expect(from(lines, 'Asked about, no longer open:').slice(1, 5)).toEqual([
+    `  max-moved-ids (1): ${blockText(MAX_MOVED_IDS)}`,
+    '    + create user   e-1  Name of e-1 <e-1@example.org>',
+    `  container-emptied (1): ${blockText(CONTAINER_EMPTIED)}`,
+    '    - delete user   e-8  Name of e-8 <e-8@example.org>',
+  ])
   expect(lines).toContain(
     'Decide with dirsyncd approve 12 or dirsyncd reject 12; --id ID or --only NAME for some changes.',
   )
@@ -470,6 +484,14 @@ test('a plan shows what would be asked, and that its number can be approved', ()
   )
   expect(lines.at(-2)).toBe(
     'corp: 1 creation of a user to make; 2 deletions of users need approval (run 12).',
+  )
+})
+
+test('an undo that is only planned is decided before no sync', () => {
+  const undo = { run: 11, part: {} }
+  const lines = reportOf(askingRun({ mode: 'plan', state: 'planned', questions: 0, undo }))
+  expect(lines).toContain(
+    'Decide with dirsyncd approve 12 or dirsyncd reject 12; --id ID or --only NAME for some changes.',
   )
 })
 
@@ -525,7 +547,7 @@ test('the list of runs has the number of open questions', () => {
     'RUN  SYNC  MODE  TRIGGER  STATE              REQUESTED             TOOK   PLANNED   OPEN  NOTE',
     ' 13  corp  sync  demand   needs approval     2026-11-21 07:29:00Z  3.5 s        1  1,500  container-emptied',
     ' 12  corp  sync  demand   done               2026-11-21 07:29:00Z  3.5 s    1,500',
-    ' 11  corp  sync  demand   done, 93 rejected  2026-11-21 07:29:00Z  3.5 s        0         93 rejected by ana on 2026-11-20',
+    ' 11  corp  sync  demand   done, 93 rejected  2026-11-21 07:29:00Z  3.5 s        0         93 rejected, the last by ana on 2026-11-20',
   ])
 })
 
@@ -587,8 +609,8 @@ test('where its output is a log, a daemon names nobody', () => {
     expect.stringContaining('source'),
     expect.stringContaining('directory'),
     expect.stringContaining('unchanged'),
-    '  planned    1 user to create',
-    '  no changes made; 3 updates of users need approval (run 12); 1 deletion of a user is rejected',
+    '  planned    1 creation of a user',
+    '  no changes made; 3 updates of users need approval (run 12); 1 deletion of a user is rejected (run 12 lists them)',
     '  dirsyncd runs 12 shows all of it',
   ])
   for (const run of [view, idle]) {

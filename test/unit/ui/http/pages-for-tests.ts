@@ -164,6 +164,7 @@ export function overviewOf(parts: Partial<SyncOverview> = {}): SyncOverview {
     error: null,
     asking: null,
     rejected: null,
+    doubted: null,
     quarantined: 0,
     pending: 0,
     wait: null,

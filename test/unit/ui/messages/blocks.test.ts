@@ -380,4 +380,5 @@ test.each(Object.entries(BLOCKS))('%s has a meaning and a remedy', (_, { meaning
   expect(meaning).toMatch(/^[a-z].*[^.]$/)
   expect(remedy).toMatch(/^[A-Z].*\.$/)
   expect(`${meaning} ${remedy}`).not.toMatch(RETIRED)
+  expect(meaning).not.toContain('KIND')
 })

@@ -116,14 +116,31 @@ test.each([
         lastRejection: REJECTION,
       }),
     }),
-    'no changes; 93 deletions of users are rejected (by ana on 2026-11-28: on leave)',
+    'no changes; 93 deletions of users are rejected (run 12 lists them, the last by ana on 2026-11-28)',
   ],
   [
-    'a rejection without a reason',
+    'questions that ended by themselves',
+    runOf({ blocks: [EMPTIED], counts: countsOf(ASKED) }),
+    'no changes; what it asked about is not open any more (135 deletions of users)',
+  ],
+  [
+    'a plan of which an operator decided a part',
     runOf({
-      counts: countsOf({ rejected: { 'delete-user': 1 }, lastRejection: { ...REJECTION, reason: '' } }),
+      mode: 'plan',
+      state: 'planned',
+      blocks: [EMPTIED],
+      decisions: [decisionOf({ selection: { ids: ['e-1'] } })],
+      counts: countsOf(ASKED),
     }),
-    'no changes; 1 deletion of a user is rejected (by ana on 2026-11-28)',
+    'no changes; 135 deletions of users need approval (run 12)',
+  ],
+  [
+    'blocks that are about other entries only',
+    runOf({
+      blocks: [GRACE, blockOf({ code: 'removals-not-confirmed', params: {} }, { until: 'time', changes: 0 })],
+      counts: countsOf({ blocked: { 'delete-user': 2 } }),
+    }),
+    'no changes; 2 changes blocked (grace)',
   ],
   [
     'changes that end by themselves',
@@ -166,6 +183,12 @@ test('a run that asks, or that left rejected changes, is not just done', () => {
   expect(stateText(runOf({ counts: countsOf({ rejected: { 'delete-user': 93 } }) }))).toBe(
     'done, 93 rejected',
   )
+})
+
+test('the state of a run is what is true now', () => {
+  expect(stateText(runOf({ state: 'failed', questions: 2 }))).toBe('failed')
+  expect(stateText(runOf({ state: 'held', decisions: [decisionOf({})] }))).toBe('decided')
+  expect(stateText(runOf({ state: 'held' }))).toBe('held, no open question')
 })
 
 test('what an undo leaves different from before counts as not made', () => {

@@ -73,7 +73,7 @@ describe('the overview', () => {
   })
 
   test.each([
-    [{ 'delete-user': 93 }, '93 deletions of users are rejected (by ana on 2026-11-28: on leave) (run 7)'],
+    [{ 'delete-user': 93 }, '93 deletions of users are rejected (the last by ana on 2026-11-28) (run 7)'],
     [{}, 'changes are rejected by ana at 2026-11-28 07:29:03Z in run 7: on leave (run 7)'],
   ])('is never green while %j is rejected, and names the operator and the day', async (rejected, text) => {
     const lastRejection = { run: 7, by: 'ana', at: '2026-11-28T07:29:03.000Z', reason: 'on leave' }
@@ -82,6 +82,20 @@ describe('the overview', () => {
       const page = await textOf({ syncs: [sync] }, url)
       expect(words(page)).toContain(text)
       expect(page).not.toMatch(/class="(badge )?good"/)
+    }
+  })
+
+  test('is never green while changes wait for a better read, and counts them', async () => {
+    const blocks = [
+      blockOf({ code: 'removals-not-confirmed', params: {} }, { until: 'time', changes: 3 }),
+      blockOf({ code: 'seen-again', params: {} }, { until: 'read', changes: 1 }),
+    ]
+    const sync = overviewOf({ state: 'doubted', doubted: { run: 7, blocks } })
+    for (const url of ['/', '/syncs/corp']) {
+      const page = await textOf({ syncs: [sync] }, url)
+      expect(words(page)).toContain('3 changes (removals-not-confirmed), 1 change (seen-again)')
+      expect(page).toContain('href="/runs/7?state=blocked#changes"')
+      expect(page).not.toMatch(/all is well|class="(badge )?good"/)
     }
   })
 
@@ -432,10 +446,8 @@ describe('a run', () => {
     ]
     const run = runOf({ ...ASKING, questions: 0, reasons, open: {}, decisions })
     const page = await textOf({ runs: [run] }, '/runs/7')
-    expect(words(page)).toMatch(
-      /rejected by ana, 2026-11-21 07:29:03Z .{1,20}: container-emptied; 93 questions: on leave/,
-    )
-    expect(words(page)).toMatch(/approved by ada, .*: deletes, u1; 42 questions \(applied by run 9\)/)
+    expect(words(page)).toMatch(/rejected by ana at 2026-11-21 07:29:03Z \(container-emptied\): "on leave"/)
+    expect(words(page)).toMatch(/approved by ada at .* \(deletes, u1\) \(applied by run 9\)/)
     expect(words(page)).toContain('Decide again')
     expect(words(page)).not.toContain('need your approval')
     expect(buttonsOf(page)).toContain('approve code:container-emptied danger: Approve: delete 93 users')
@@ -448,10 +460,20 @@ describe('a run', () => {
     const blocks = [blockOf({ code: 'rejected', params: {} }, { changes: 93 })]
     for (const url of ['/runs/7', '/runs']) {
       const page = await textOf({ runs: [runOf({ run: 7, counts, blocks })] }, url)
-      expect(words(page)).toContain('93 deletions of users are rejected (by ana on 2026-11-20: on leave)')
+      expect(words(page)).toMatch(/93 deletions of users are rejected \(.*the last by ana on 2026-11-20\)/)
       expect(page).not.toMatch(/class="(badge )?good"/)
     }
     expect(await textOf({ runs: [runOf({ run: 7 })] }, '/runs/7')).toContain('class="badge good"')
+  })
+
+  test.each([
+    [{ state: 'failed', questions: 3 }, 'failed'],
+    [{ state: 'held', decisions: [decisionOf()] }, 'decided'],
+    [{ state: 'held' }, 'held, no open question'],
+  ] as const)('has the state of now in the list of runs: %j', async (parts, text) => {
+    const page = words(await textOf({ runs: [runOf(parts)] }, '/runs'))
+    expect(page).toMatch(new RegExp(`corp${text}(–|3 open)`))
+    expect(page).not.toContain('needs approval')
   })
 
   test('has its number of open questions in the list of runs', async () => {

@@ -1,0 +1,58 @@
+import type { Kysely } from 'kysely'
+import { forEachInSteps } from '../base/steps.ts'
+import { inTurns } from '../base/turns.ts'
+import { Decisions, type Ledger } from '../core/decisions.ts'
+import { type Key, keyText, parseKey, wholeOf } from '../core/keys.ts'
+import type { ChangeRecord } from '../store/change-list.ts'
+import { loadLedger, openQuestionsOf, originOf } from '../store/ledgers.ts'
+import type { RunRecord } from '../store/runs.ts'
+import type { Tables } from '../store/tables.ts'
+import type { ChangeView } from './control.ts'
+import { keysOf } from './explain/history.ts'
+import { total } from './total.ts'
+
+/** Blocked changes with what operators have decided about them until now. */
+export async function withDecisions(
+  db: Kysely<Tables>,
+  run: RunRecord,
+  changes: readonly ChangeRecord[],
+): Promise<readonly ChangeView[]> {
+  if (!changes.some(isBlocked)) return changes
+  const { asking = {}, rejected = {} } = run.counts ?? {}
+  const open = (await openQuestionsOf(db, [run.run])).get(run.run) ?? 0
+  // Nothing is decided, and a large ledger takes long to load.
+  if (open > 0 && open >= total(asking) && total(rejected) === 0) return changes
+  const { ledger } = await loadLedger(db, { ...run, origin: originOf(run) })
+  const decisions = new Decisions(ledger)
+  // A plan asks nothing itself: what no operator has decided is open.
+  const isOpen = (key: Key): boolean =>
+    run.mode === 'plan'
+      ? !ledger.rejections.has(keyText(key)) && !ledger.approvals.has(keyText(key))
+      : decisions.isOpen(key)
+  const keepers = await emailKeepers(ledger)
+  return changes.map((record) => {
+    const { change } = record
+    if (!isBlocked(record)) return record
+    const keptBy = 'takes' in change ? keepers.get(change.takes?.from ?? '') : undefined
+    const keys = keysOf(change).map(wholeOf)
+    return { ...record, isOpen: keys.some(isOpen), ...(keptBy !== undefined && { keptBy }) }
+  })
+}
+
+function isBlocked({ state }: ChangeRecord): boolean {
+  return state === 'blocked'
+}
+
+/** Users that keep their e-mail, because an operator rejected their delete or another e-mail. */
+async function emailKeepers({ rejections }: Ledger): Promise<ReadonlyMap<string, ChangeView['keptBy']>> {
+  const keepers = new Map<string, ChangeView['keptBy']>()
+  await inTurns(
+    forEachInSteps(rejections, ([text, { at, ...rejection }]) => {
+      const [kind, owner = '', field] = parseKey(text) ?? []
+      if (kind !== 'user' || (field !== 'leave' && field !== 'delete' && field !== 'email')) return
+      const change = field === 'email' ? 'update' : 'delete'
+      keepers.set(owner, { owner, change, ...rejection, at: at.toISOString() })
+    }),
+  )
+  return keepers
+}
