@@ -39,7 +39,6 @@ export interface NoticesAsked {
   readonly limit: number
 }
 
-/** @param targets of the configured syncs */
 export function createBrowse(db: Kysely<Tables>, targets: ReadonlyMap<string, string>): Browse {
   const changes: Browse['changes'] = explainingOutage(async (run, filter, place) => {
     const found = await findRun(db, run)

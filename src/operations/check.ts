@@ -325,7 +325,6 @@ async function* sampleEntries(
 
 const HEARD = 'everybody on the way can read the token and all people; use https://'
 
-/** Label of the line about remaining test entries. */
 export const LEFT_BEHIND = 'left behind'
 const DELETE_THEM =
   'unless dirsyncd is at it just now, delete that in the service, or let dirsyncd init do it at a terminal'

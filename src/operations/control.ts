@@ -52,18 +52,14 @@ export interface RunSummary {
   readonly startedAt: string | null
   readonly finishedAt: string | null
   readonly counts: RunCounts | null
-  /** Why some changes were not made, or why the whole plan stopped. */
   readonly blocks: readonly StoredBlock[]
   /** How many of the changes and facts that it asked about are open now. */
   readonly questions: number
   readonly digest: string | null
-  /** One sentence, where the run failed. */
   readonly error: string | null
-  /** The API pause that the run waits for. */
   readonly waitsUntil: Wait | null
   /** What operators decided about it, the earliest first. */
   readonly decisions: readonly RecordedDecision[]
-  /** Set where the run changes these entries only. */
   readonly scope: Scope | null
   readonly undo: Undo | null
   readonly paused: SyncPause | null
@@ -106,7 +102,6 @@ export interface RunDetail extends RunSummary, ShownReasons {
   readonly readAt: string | null
   readonly applyingAt: string | null
   readonly evidence: ReadEvidence | null
-  /** What an undo cannot restore, in words. */
   readonly lost: readonly string[]
   /** Changed options since the last completed run of all entries. */
   readonly configurationChange: ConfigurationChange | null
@@ -134,10 +129,8 @@ export interface DecisionRequest {
   readonly run: number
   readonly by: string
   readonly reason?: string | undefined
-  /** Of users and groups. */
   readonly ids?: readonly string[] | undefined
   readonly only?: readonly PartName[] | undefined
-  /** The reason that the run showed. */
   readonly code?: BlockCode | undefined
   /** Where the run asked for more than one reason: all of them. */
   readonly isAll?: boolean | undefined
@@ -218,9 +211,7 @@ export interface Control extends AsyncDisposable {
   requestRun(request: RunRequest): Promise<number>
   /** One run with its first changes and notices, `limit` of each (default and at most 1,000). */
   run(number: number, detail?: { readonly limit: number }): Promise<RunView | undefined>
-  /** All changes of a run in their order, for `parts`. */
   changes(run: number, place: After): Promise<readonly ChangeView[]>
-  /** All notices of a run in their order, for `parts`. */
   notices(run: number, place: After): Promise<readonly NumberedNotice[]>
   /** The newest runs first. */
   runs(filter: RunFilter): Promise<readonly RunSummary[]>

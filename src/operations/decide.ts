@@ -3,8 +3,9 @@ import { cut, digits, examples } from '../base/wording.ts'
 import { DirsyncdError } from '../base/errors.ts'
 import { listAt } from '../base/lists.ts'
 import { inTurns } from '../base/turns.ts'
+import type { BlockCode, Until } from '../core/block.ts'
 import { chosenKeys, decided, type Decision, type Selection, type Shown } from '../core/decide.ts'
-import { Decisions, type Ledger } from '../core/decisions.ts'
+import type { Ledger } from '../core/decisions.ts'
 import { parseKey } from '../core/keys.ts'
 import {
   addDecision,
@@ -30,7 +31,6 @@ type Db = Kysely<Tables>
 
 export interface DecideDeps {
   readonly db: Db
-  /** Of each configured sync. */
   readonly targets: ReadonlyMap<string, string>
   readonly request: (sync: string, run: Omit<NewRun, 'sync' | 'target'>) => Promise<number>
 }
@@ -129,12 +129,7 @@ const IDS_NAMED = 20
  * Nothing is decided where the run showed nothing of some ids: one may be mistyped. One whose change was made or decided
  * meanwhile is not.
  */
-function requireIds(
-  { run, blocks }: RunRecord,
-  { ids = [] }: Selection,
-  { codes }: Shown,
-  chosen: Chosen,
-): void {
+function requireIds(run: RunRecord, { ids = [] }: Selection, { codes }: Shown, chosen: Chosen): void {
   const left = unknownIn(chosen.keys(), ids)
   const unknown = left.length === 0 ? [] : unknownIn(codes.keys(), left)
   if (unknown.length === 0) return
@@ -142,7 +137,7 @@ function requireIds(
   const what = codes.size === 0 ? 'asks nothing' : `shows no such change of ${whose}`
   throw new DirsyncdError(
     'usage',
-    `Run ${run} ${what}, so nothing was decided; dirsyncd runs ${run} --all shows its changes.${undecidable(run, blocks)}`,
+    `Run ${run.run} ${what}, so nothing was decided; dirsyncd runs ${run.run} --all shows its changes.${undecidable(run)}`,
   )
 }
 
@@ -181,16 +176,16 @@ function countChanges(texts: readonly string[], chosen: Chosen): number {
   return changes.size
 }
 
-/** Why a decision would be about nothing: the earlier decision of another operator, or that the run asks nothing. */
+/** The earlier decision of another operator, or the run asks nothing. */
 async function nothingToDecide(
   db: Db,
-  { run, state, finished_at: end, blocks }: RunRecord,
+  record: RunRecord,
   ledger: Ledger,
   { codes }: Shown,
   { does, selection: { code, only } }: Omit<Decision, 'at'>,
 ): Promise<DirsyncdError> {
-  const about = await decisionsAbout(db, [run])
-  const before = (about.get(run) ?? []).map(decisionText).join(', and ')
+  const { run, state, finished_at: end, blocks } = record
+  const before = ((await decisionsAbout(db, [run])).get(run) ?? []).map(decisionText).join(', and ')
   const part = code ?? only?.join(' or ')
   const isRejected = [...codes.keys()].some((text) => ledger.rejections.has(text))
   const overrule = isRejected
@@ -201,45 +196,32 @@ async function nothingToDecide(
     const isKnown = code === undefined || known.has(code)
     const what = code === undefined ? `no ${part}` : `nothing ${isKnown ? 'of' : 'called'} ${cut(part)}`
     const was = before === '' ? '' : ` (it was ${before})`
-    const hint = isKnown ? overrule : ` Its reasons are ${[...known].join(', ')}.${undecidable(run, blocks)}`
+    const hint = isKnown ? overrule : ` Its reasons are ${[...known].join(', ')}.${undecidable(record)}`
     return new DirsyncdError('usage', `Run ${run} has ${what} left to decide about${was}.${hint}`)
   }
-  const byCode = codesWithoutQuestion(codes, ledger).map(
-    (each) => `\`dirsyncd ${does} ${run} --code ${each}\``,
-  )
+  // Reasons that end by themselves: an approval may end them, but no operator is asked.
+  const unasked = before === '' ? codesUntil(blocks, ['time']) : []
+  const commands = unasked.map((each) => `\`dirsyncd ${does} ${run} --code ${each}\``).join(' or ')
   const where =
-    byCode.length === 0
-      ? ' `dirsyncd runs` shows which run asks now.'
-      : ` What it blocks without a question needs its reason: ${byCode.join(' or ')}.`
+    commands === ''
+      ? '`dirsyncd runs` shows which run asks now.'
+      : `A decision about its blocked changes needs their reason: ${commands}.`
   const isAsked = [...codes.keys()].some((text) => ledger.questions.has(text))
-  const why =
-    before !== ''
-      ? `it was ${before}`
-      : codes.size === 0 && end === null
-        ? `it is ${state}`
-        : isAsked
-          ? 'all of it is decided'
-          : 'it asks nothing that is still open'
+  const undecided = isAsked ? 'all of it is decided' : 'it asks nothing that is still open'
+  const unknown = codes.size === 0 && end === null ? `it is ${state}` : undecided
+  const why = before === '' ? unknown : `it was ${before}`
   return new DirsyncdError(
     'run-unknown',
-    `Run ${run} has nothing to decide about: ${why}.${where}${undecidable(run, blocks)}${overrule}`,
+    `Run ${run} has nothing to decide about: ${why}. ${where}${undecidable(record)}${overrule}`,
   )
 }
 
-/** The reasons of changes that an approval may make now, although no operator is asked about them. */
-function codesWithoutQuestion(codes: Shown['codes'], ledger: Ledger): readonly string[] {
-  const found = new Set<string>()
-  for (const [text, reasons] of codes) {
-    if (ledger.questions.has(text) || ledger.rejections.has(text) || ledger.approvals.has(text)) continue
-    if (!new Decisions(ledger).isOver(text, reasons)) for (const each of reasons) found.add(each)
-  }
-  return [...found]
+function undecidable({ run, blocks }: RunRecord): string {
+  const codes = codesUntil(blocks, ['read', 'configuration', 'service']).join(', ')
+  return codes === '' ? '' : ` No decision ends the block ${codes}: \`dirsyncd runs ${run}\` says what does.`
 }
 
-function undecidable(run: number, blocks: RunRecord['blocks']): string {
-  const some = (blocks ?? []).filter(
-    ({ until, changes }) => changes > 0 && until !== 'decision' && until !== 'time',
-  )
-  const named = [...new Set(some.map(({ code }) => code))].join(', ')
-  return named === '' ? '' : ` No decision ends the block ${named}: \`dirsyncd runs ${run}\` says what does.`
+function codesUntil(blocks: RunRecord['blocks'], ends: readonly Until[]): readonly BlockCode[] {
+  const some = (blocks ?? []).filter(({ until, changes }) => changes > 0 && ends.includes(until))
+  return [...new Set(some.map(({ code }) => code))]
 }

@@ -34,7 +34,6 @@ import { addUndo, lostFor } from './undo.ts'
 
 export interface LocalControlDeps {
   readonly db: Kysely<Tables>
-  /** Of each configured sync. */
   readonly targets: ReadonlyMap<string, string>
   /** Ends the runs of dead processes, where no daemon does. */
   readonly endInterrupted?: (sync: string) => Promise<void>
@@ -203,7 +202,6 @@ async function summaries(db: Kysely<Tables>, runs: readonly RunRecord[]): Promis
   return Promise.all(summarized)
 }
 
-/** Whether the run sends requests to its directory now, or would. */
 function asksApi({ state }: RunRecord): boolean {
   return state === 'reading' || state === 'applying'
 }

@@ -13,7 +13,6 @@ interface Decided {
   readonly keys?: number
 }
 
-/** Logs each decision with the operator's name, from commands and pages. */
 export function loggingDecisions(control: LocalControl, log: Log): LocalControl {
   const logging =
     <A extends { readonly by: string }, R>(

@@ -40,7 +40,6 @@ export interface SyncOverview {
   /** Failed runs in a row, and the last error. */
   readonly failures: number
   readonly error: string | null
-  /** The newest run with an open question. */
   readonly asking: SyncFigures['asking']
   /** Changes that the last whole run left out, or the next one will, as an operator rejected them. */
   readonly rejected: RejectedChanges | null

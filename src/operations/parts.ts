@@ -1,4 +1,3 @@
-/** The most rows of one answer. */
 export const PART = 1000
 
 export interface After {

@@ -12,7 +12,6 @@ import type { Tables } from '../store/tables.ts'
 /** What a run showed for one reason, without what is made or not wanted any more: an operator can decide about it. */
 export interface ShownReason {
   readonly code: BlockCode
-  /** Changes by operation; none where the question is a fact. */
   readonly changes: RunCounts['asking']
   /** Those of them that no operator has decided. */
   readonly open: RunCounts['asking']

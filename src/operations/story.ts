@@ -81,7 +81,6 @@ export interface Story {
   readonly difference: Change | null
   /** What a run would plan from this entry alone. */
   readonly planned: Change | null
-  /** Why the difference, or a part of it, is not made now. */
   readonly reasons: readonly StoryReason[]
   /** The run that asks an operator about the difference. */
   readonly question: number | null

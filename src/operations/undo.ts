@@ -16,7 +16,6 @@ type Db = Kysely<Tables>
 
 export interface UndoDeps {
   readonly db: Db
-  /** Of each configured sync. */
   readonly targets: ReadonlyMap<string, string>
   /** Ends the runs of dead processes, where no daemon does. */
   readonly endInterrupted?: ((sync: string) => Promise<void>) | undefined

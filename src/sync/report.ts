@@ -13,7 +13,6 @@ import { type PlanKeys, without } from '../core/without.ts'
 import type { ReadEvidence, RunCounts, StoredBlock } from '../store/run-types.ts'
 import type { Judged, Outcomes } from './run-store.ts'
 
-/** What is stored of a plan, before it is applied: without outcomes. */
 export function* reportOf({ facts, plan, blocked, notices }: Judged) {
   const { wanted, server, blocks } = facts
   const { source, directory } = wanted.snapshots
@@ -60,7 +59,6 @@ export function* shownIn({ facts }: Judged): Steps<Shown> {
   return { ...shown, codes }
 }
 
-/** With what operators are told of it. One that names nothing that is shown is left out by its count. */
 function storedBlock({ code, params, until, stops, asks }: Block, changes: number): StoredBlock {
   // The parameters are those of the code.
   return { code, params, until, stops: stops === 'plan', asks: asks ?? null, changes } as StoredBlock

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Sighting } from '../../src/core/entries/recheck.ts'
 import type { DecisionRequest } from '../../src/operations/control.ts'
+import { overviewOf } from '../../src/operations/overview.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
 import { endText, stateText } from '../../src/ui/messages/ends.ts'
 import { renderReport } from '../../src/ui/cli/render/report.ts'
@@ -150,7 +151,7 @@ describe('a decision about a run that asks nothing', () => {
     fire('a')
     const run = await harness.sync()
     await expect(decide('approve', run)).rejects.toThrow(
-      `needs its reason: \`dirsyncd approve ${run.run} --code grace\`.`,
+      `needs their reason: \`dirsyncd approve ${run.run} --code grace\`.`,
     )
     await harness.approve(run.run, { code: 'grace', isAll: undefined })
     expect([...(await bed.seen()).users.keys()]).not.toContain('a')
@@ -182,4 +183,22 @@ test('rejections of several operators are counted, with the last one and the run
     `no changes; 3 deletions of users are rejected (run ${next.run} lists them, the last by bob on ${today})`,
   )
   expect(await report(next)).toMatch(/by ana at .*: on leave\n(.|\n)*by bob at .*: ask HR\n/)
+})
+
+test('the overview is not well while changes wait for a better read', async () => {
+  await open()
+  const overview = async () => {
+    const watched = { sync: bed.sync, target: bed.target, origin: 'none', place: 'none' }
+    return (await overviewOf(bed.db, [{ ...watched, next: undefined, due: () => undefined }]))[0]
+  }
+  fire('a', 'b')
+  sighting = () => 'present'
+  const { run } = await harness.sync()
+  expect(await overview()).toMatchObject({
+    state: 'doubted',
+    doubted: { run, blocks: [{ code: 'seen-again', changes: 2 }] },
+  })
+  hire('a', 'b')
+  await harness.sync()
+  expect(await overview()).toMatchObject({ state: 'ok', doubted: null })
 })

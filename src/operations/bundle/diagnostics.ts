@@ -5,7 +5,6 @@ import type { RunRecord } from '../../store/runs.ts'
 import type { Tables } from '../../store/tables.ts'
 import { type Redaction, redact } from './redact.ts'
 
-/** A part of a bundle that could not be read. */
 export interface Missing {
   readonly part: string
   readonly code: ErrorCode
@@ -22,7 +21,6 @@ export function missingPart(part: string, error: unknown): Missing {
 }
 
 export interface Diagnostics {
-  /** Rows by part, without names. */
   readonly facts: Readonly<Record<string, unknown>>
   readonly missing: readonly Missing[]
 }
@@ -53,7 +51,6 @@ export async function diagnose(db: Kysely<Tables>, redaction: Redaction): Promis
 
 const RUNS = 20
 
-/** Of each sync and target, the newest first. */
 async function newestRuns(db: Kysely<Tables>): Promise<readonly RunRecord[]> {
   const { rows } = await sql<RunRecord>`SELECT * FROM dirsyncd.runs WHERE run IN (SELECT run FROM (
       SELECT run, row_number() OVER (PARTITION BY sync, target ORDER BY run DESC) AS place FROM dirsyncd.runs

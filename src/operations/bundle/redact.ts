@@ -3,7 +3,6 @@ import type { Until } from '../../core/block.ts'
 import type { NoticeParams } from '../../core/notice.ts'
 import type { RunRecord } from '../../store/runs.ts'
 
-/** Of one bundle. */
 export interface Redaction {
   /** Secret, and never part of the bundle, so that ids cannot be found by trying. */
   readonly salt: string
@@ -76,13 +75,11 @@ const SENTENCES: ReadonlySet<string> = new Set(
   'answer detail error fault message reason stop_reason text'.split(' '),
 )
 
-/** What ends a block, or a time. */
 const UNTIL: ReadonlySet<string> = new Set<Until>(['decision', 'time', 'read', 'configuration', 'service'])
 
 const TIMES: ReadonlySet<string> = new Set(['after', 'at', 'since', 'until'])
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 
-/** The service's own ids of entries. */
 const IDS: ReadonlySet<string> = new Set(['ownId', 'ownIds'])
 
 /** In a list. */

@@ -23,7 +23,6 @@ import { type Asked, askDirectory, askSource, type ExplainDeps } from './sides.t
 /** A shared mailbox may have many users. */
 const MOST_SHARING = 10
 
-/** Changes nothing. */
 export async function explain(deps: ExplainDeps, request: ExplainRequest): Promise<Explanation> {
   const { sync, who } = request
   const kinds: readonly Kind[] = request.kind === undefined ? ['user', 'group'] : [request.kind]
@@ -92,7 +91,6 @@ async function storyOf(
 
 const NOT_BLOCKED: Pick<Story, 'reasons' | 'question'> = { reasons: [], question: null }
 
-/** What the entry alone shows, then what only a run can see. */
 async function blockedOf(
   deps: ExplainDeps,
   lastRun: number | undefined,
@@ -146,7 +144,6 @@ function holderOf({ id, name, from }: UserEntry): SourceSide['sameEmail'][number
   return { id, name: name ?? null, from }
 }
 
-/** The entry's names in the source, the directory and earlier runs. */
 function namesOf(
   known: Match,
   there: DirectoryUser | DirectoryGroup | null,
@@ -156,7 +153,6 @@ function namesOf(
   return { name: wanted?.name ?? there?.name ?? known.name, email: wanted?.email ?? email }
 }
 
-/** What the store keeps for the next run. */
 type Known = Pick<EntryFacts, 'states' | 'decisions' | 'refusals' | 'now'>
 
 async function knownOf(

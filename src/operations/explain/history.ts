@@ -39,7 +39,6 @@ interface BlockedInRun {
   readonly groups: readonly BlockedMembership[]
 }
 
-/** What the last run blocked of an entry, and of the memberships of a user. */
 export async function blockedIn(
   { db }: Pick<ExplainDeps, 'db'>,
   number: number | undefined,
@@ -101,7 +100,6 @@ function isStill({ code, until }: ChangeReason, keys: readonly Key[], decisions:
   )
 }
 
-/** The keys of a stored change. */
 export function keysOf(change: Change): readonly Key[] {
   const { op, id } = change
   const kind = kindOf(op)

@@ -41,14 +41,12 @@ export interface EntryFacts {
   readonly deletedLastDay: Readonly<Record<Kind, ReadonlySet<string>>>
 }
 
-/** What a run would plan, as far as this entry alone can tell. */
 export interface Judged {
   /** The change that makes source and directory equal, even if a run may not make it. */
   readonly difference: Change | null
   readonly planned: Change | null
   readonly reasons: readonly ChangeReason[]
   readonly notices: readonly Notice[]
-  /** Of the difference. */
   readonly keys: readonly Key[]
 }
 
@@ -174,7 +172,6 @@ function sightingsOf({ key, found, members }: EntryFacts): RunFacts['rechecks'][
   return { user, group }
 }
 
-/** The result of a run's recheck. */
 function sightingOf(entries: readonly FoundEntry[]): Sighting {
   const standings = entries.map(({ standing }) => standing).filter((standing) => standing?.inBase === true)
   if (standings.some((standing) => standing?.disabled !== undefined)) return 'disabled'

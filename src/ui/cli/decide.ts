@@ -2,8 +2,8 @@ import { type Command, Option } from 'commander'
 import { printable } from '../../base/printable.ts'
 import { repeatedName, wholeNumber } from '../../base/terminal/arguments.ts'
 import { BLOCKS } from '../messages/blocks.ts'
-import { amountsText, inWords } from '../messages/amounts.ts'
-import { askedText, factText } from '../messages/ends.ts'
+import { amountsText } from '../messages/amounts.ts'
+import { askedText, factsOf, subjectText } from '../messages/ends.ts'
 import type { BlockCode } from '../../core/block.ts'
 import {
   type Control,
@@ -45,7 +45,6 @@ export function addDecisionOptions(command: Command): Command {
     .option('--reason <text>', 'Why, for the run and the audit; up to 500 characters.', reasonText)
 }
 
-/** Decides about what a run showed, and follows the run that an approval starts. */
 export async function decide(
   session: Session,
   does: Does,
@@ -95,7 +94,6 @@ async function follow(session: Session, control: Control, started: number): Prom
 const NOTHING_APPLIED =
   'Nothing of this was applied: the source does not want it any more, another run has done it, or the report names what blocks it.'
 
-/** On a terminal, shows what an approval covers and asks. */
 async function isConfirmed(
   { ask, signal, print }: Session,
   does: Does,
@@ -119,7 +117,6 @@ function isPart({ id, only }: DecisionOptions): boolean {
   return id !== undefined || only !== undefined
 }
 
-/** The reasons that a decision is about: a named one, or the open ones. */
 function reasonsOf({ reasons }: RunDetail, { code }: DecisionOptions): readonly ShownReason[] {
   return reasons.filter((reason) => (code === undefined ? reason.isOpen : reason.code === code))
 }
@@ -129,11 +126,8 @@ function whatOf(run: RunDetail, options: DecisionOptions): string {
   if (isPart(options)) return 'the named changes'
   const reasons = reasonsOf(run, options)
   const some = options.code === undefined ? run.open : (reasons[0]?.changes ?? {})
-  const isMeant = (code: BlockCode) => reasons.some((reason) => reason.code === code)
-  const facts = run.blocks.flatMap(({ code, asks }) =>
-    asks !== null && isMeant(code) ? [factText(asks)] : [],
-  )
-  return inWords([...(total(some) === 0 ? [] : [amountsText(some)]), ...facts]) || 'what it shows'
+  const facts = factsOf(run, (code) => reasons.some((reason) => reason.code === code))
+  return subjectText(some, facts) || 'what it shows'
 }
 
 function decidedLine(does: Does, { run, decision, paused }: Decided, what: string): string {

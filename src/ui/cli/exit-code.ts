@@ -6,7 +6,6 @@ import { notMade } from '../messages/ends.ts'
 /** Exit codes of commands that ran to their end; those of errors are in `errors.ts`. */
 export const EXIT = { done: 0, error: 1, changes: 2, asks: 3, incomplete: 4 } as const
 
-/** From the least to the most severe. */
 const BY_SEVERITY: readonly number[] = [EXIT.done, EXIT.changes, EXIT.incomplete, EXIT.asks, EXIT.error]
 
 type Ending = Pick<RunSummary, 'state' | 'counts' | 'undo' | 'questions'> & {

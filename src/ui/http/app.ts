@@ -41,7 +41,6 @@ const decision = z.strictObject({
 const detail = z.strictObject({ limit: z.int().min(0).max(PART) }).optional()
 const place = z.strictObject({ after: z.int().optional() })
 
-/** Of each operation, what it takes. */
 const INPUTS: Readonly<Record<Operation, readonly z.ZodType[]>> = {
   configuration: [],
   requestRun: [z.strictObject({ sync: text, mode, scope })],

@@ -6,7 +6,6 @@ import { answerErrors } from './answer-errors.ts'
 export interface Watching {
   /** One sentence; `undefined` while the process is ready. */
   readonly whyNotReady: () => Promise<string | undefined>
-  /** In Prometheus' text format. */
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>
 }
 

@@ -17,7 +17,6 @@ import { inQuotes, keysText, named, percent, type Quote } from './words.ts'
 
 export interface BlockMessage<Code extends BlockCode> {
   readonly meaning: string
-  /** What the operator can do. */
   readonly remedy: string
   /** Why the changes are not made now; one sentence without a full stop. */
   readonly text: (params: BlockParams[Code], quote: Quote) => string
@@ -264,7 +263,6 @@ export function rejectionText({ by, at, run, reason }: KeyFacts['rejected']): st
   return `rejected by ${by} at ${pointInTime(at)} in run ${run}${reason === '' ? '' : `: ${reason}`}`
 }
 
-/** Why a change does not get an e-mail; one sentence without a full stop. */
 export function keptEmailText({ owner, change, ...rejection }: NonNullable<ChangeView['keptBy']>): string {
   return `"${owner}" keeps the e-mail, because its ${change} was ${rejectionText(rejection)}`
 }

@@ -1,5 +1,5 @@
 import { amount, digits } from '../../base/wording.ts'
-import type { FactKey } from '../../core/keys.ts'
+import type { BlockCode } from '../../core/block.ts'
 import type { RunCounts, RunDetail, RunState, RunSummary, StoredBlock } from '../../operations/control.ts'
 import { total } from '../../operations/total.ts'
 import { amountsText, inWords, isPlural } from './amounts.ts'
@@ -73,9 +73,23 @@ const FACTS: Readonly<Record<string, string>> = {
   'empty-directory': 'the empty directory',
 }
 
-/** What a fact question is about, such as `the state of the server`. */
-export function factText([, name]: FactKey): string {
-  return FACTS[name] ?? name
+/** The facts that a run asks about for these reasons, such as `the state of the server`. */
+export function factsOf(
+  { blocks }: Pick<Ended, 'blocks'>,
+  isMeant: (code: BlockCode) => boolean,
+): readonly string[] {
+  const asked = blocks.flatMap(({ code, asks }) => (asks !== null && isMeant(code) ? [asks] : []))
+  return asked.map(([, name]) => FACTS[name] ?? name)
+}
+
+/** `135 deletions of users and the state of the server` */
+export function subjectText(counts: RunCounts['asking'], facts: readonly string[]): string {
+  return inWords([...(total(counts) > 0 ? [amountsText(counts)] : []), ...facts])
+}
+
+export function needText(counts: RunCounts['asking'], facts: readonly string[], what: string): string {
+  const isOne = total(counts) === 0 ? facts.length === 1 : facts.length === 0 && !isPlural(counts)
+  return `${subjectText(counts, facts)} ${isOne ? 'needs' : 'need'} ${what}`
 }
 
 type Asked = Pick<
@@ -88,16 +102,16 @@ export function askedText(ended: Asked): string {
   const { run, mode, counts, questions } = ended
   const isNow = mode === 'sync' && questions > 0
   const asking = (isNow ? ended.open : undefined) ?? counts?.asking ?? {}
-  const facts = factsOf(ended, isNow)
-  const what = inWords([...(total(asking) > 0 ? [amountsText(asking)] : []), ...facts])
+  const isOpen = (code: string) => ended.reasons?.find((reason) => reason.code === code)?.isOpen ?? true
+  const facts = factsOf(ended, (code) => !isNow || isOpen(code))
+  const what = subjectText(asking, facts)
   const undecided = `${amount(questions, 'question')} of run ${run} still to decide`
   if (what === '') return isNow ? undecided : ''
   if (isDecided(ended))
     return `what it asked about is ${ended.decisions.length > 0 ? 'decided' : 'not open any more'} (${what})`
   // The list of runs does not know which of them are open.
   if (mode === 'sync' && questions < total(asking) + facts.length) return undecided
-  const isOne = total(asking) === 0 ? facts.length === 1 : facts.length === 0 && !isPlural(asking)
-  return `${what} ${isOne ? 'needs' : 'need'} approval (run ${run})`
+  return needText(asking, facts, `approval (run ${run})`)
 }
 
 /** Nothing of it is open. A plan asks nothing itself, and its number can be approved all the same. */
@@ -108,12 +122,6 @@ export function isDecided({
 }: Pick<Ended, 'mode' | 'questions' | 'decisions'>): boolean {
   const isOfAll = decisions.some(({ selection: { ids, only, code } }) => ![ids, only, code].some(Boolean))
   return questions === 0 && (mode === 'sync' || isOfAll)
-}
-
-function factsOf({ blocks, reasons }: Asked, isNow: boolean): readonly string[] {
-  const isOpen = (code: string) => reasons?.find((reason) => reason.code === code)?.isOpen ?? true
-  const asked = blocks.filter(({ asks, code }) => asks !== null && (!isNow || isOpen(code)))
-  return asked.map(({ asks }) => factText(asks!))
 }
 
 type Rejected = Pick<RunCounts, 'rejected' | 'lastRejection'>
@@ -134,7 +142,7 @@ export function rejectedText(counts: Rejected | null, run?: number): string {
   return `${amountsText(rejected)} ${isPlural(rejected) ? 'are' : 'is'} rejected${where}`
 }
 
-/** Blocked by neither a question nor a rejection. */
+/** Blocked by neither a question nor a rejection. A run of some entries has blocks that name only others. */
 function blockedText({ counts, blocks }: Ended): string {
   const known = total(counts?.asking ?? {}) + total(counts?.rejected ?? {})
   const others = total(counts?.blocked ?? {}) - known
@@ -142,17 +150,11 @@ function blockedText({ counts, blocks }: Ended): string {
   const changes = amount(others, known === 0 ? 'change' : 'other change')
   // Most of them only wait for the decision.
   if (blocks.some(({ stops }) => stops)) return `${changes} not made`
-  const named = blocks.filter((block) => !isAsked(block) && block.code !== 'rejected' && block.changes > 0)
+  const named = blocks.filter((block) => block.changes > 0 && !isAsked(block) && block.code !== 'rejected')
   const codes = named.map(({ code }) => code)
   return `${changes} blocked${codes.length === 0 ? '' : ` (${[...new Set(codes)].join(', ')})`}`
 }
 
-/** A run of some entries has blocks that are about others only. */
-export function namesAny({ changes, asks }: Pick<StoredBlock, 'changes' | 'asks'>): boolean {
-  return changes > 0 || asks !== null
-}
-
-/** Whether an operator has to decide. */
 export function isAsked({ code, until, asks }: Pick<StoredBlock, 'code' | 'until' | 'asks'>): boolean {
   return asks !== null || (until === 'decision' && code !== 'rejected')
 }

@@ -18,7 +18,6 @@ import type { Notification } from './notification.ts'
 
 export interface Facts {
   readonly figures: readonly SyncFigures[]
-  /** Since the last evaluation. */
   readonly decisions: readonly DecisionOfRun[]
   readonly now: Date
 }
@@ -103,7 +102,6 @@ function blocked({ planned }: SyncFigures): Sign {
 
 interface Context {
   readonly figures: SyncFigures
-  /** Whether a decision about the sync was made since the last evaluation. */
   readonly decided: boolean
   readonly now: Date
   readonly withoutPeople: WithoutPeople

@@ -136,7 +136,6 @@ function timeLeft(seconds: number): string {
     : amount(Math.ceil(seconds / 60), 'minute')
 }
 
-/** For a condition that ended by itself. */
 export function aboutEnd({ sync }: SyncFigures, condition: Condition): Notification {
   const [subject, sentence, command] = endOf(sync, condition)
   return {

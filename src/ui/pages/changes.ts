@@ -144,7 +144,6 @@ export function changeTable(
   )
 }
 
-/** A field of the form to decide. */
 function choice(change: Change): Html {
   return html`<input
     type="checkbox"
@@ -269,7 +268,6 @@ function outcome({ state, status, detail }: ChangeView, reasons: readonly Html[]
   return html`${badge(`${state}${answer}`, COLOURS[state])}${texts.map((text) => html`<br /><small>${text}</small>`)}`
 }
 
-/** The codes, and what is true of this change alone. */
 function blockedBriefly(view: ChangeView): readonly Html[] {
   if (view.reasons.length === 0) return blockedTexts(view).map((text) => html`${text}`)
   return view.reasons.map(
@@ -278,7 +276,6 @@ function blockedBriefly(view: ChangeView): readonly Html[] {
   )
 }
 
-/** Why a blocked change is not made. */
 export function blockedTexts({ state, reasons, keptBy }: ChangeView): readonly string[] {
   if (state !== 'blocked') return []
   const texts =

@@ -4,9 +4,9 @@ import { decisionText } from '../../operations/decision-text.ts'
 import type { ShownReason } from '../../operations/shown-reasons.ts'
 import { total } from '../../operations/total.ts'
 import { amount } from '../../base/wording.ts'
-import { amountsText, inWords, isPlural } from '../messages/amounts.ts'
+import { inWords } from '../messages/amounts.ts'
 import { BLOCKS, blockText } from '../messages/blocks.ts'
-import { factText } from '../messages/ends.ts'
+import { factsOf, needText } from '../messages/ends.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { whyUntouchable } from './run-of.ts'
 
@@ -26,16 +26,15 @@ export function mayDecide(run: ShownRun): boolean {
   return whyUntouchable(run) === undefined && (run.reasons.length > 0 || run.state === 'held')
 }
 
-/** What a run asks, with the form to decide it. */
 export function questionsSection(run: ShownRun, name: Html | false): Html | false {
   const open = openReasons(run)
   if (open.length === 0) return mayDecide(run) && decidedSection(run, name)
   const why = whyUntouchable(run)
   const reasons = open.length === 1 ? '' : `, for ${open.length} reasons`
   const differ = nameDifferentChanges(run, open)
-  const facts = factsOf(run, open)
+  const facts = factsOf(run, (code) => open.some((reason) => reason.code === code))
   return html`<section class="box warn" aria-labelledby="questions">
-    <h2 id="questions">${asksText(run, facts)}${reasons}</h2>
+    <h2 id="questions">${needText(run.open, facts, 'your approval')}${reasons}</h2>
     ${open.map((reason) => reasonText(run, reason))} ${restText(run)}
     ${why !== undefined && html`<p>${why}</p>`}
     ${
@@ -69,12 +68,6 @@ function decidedSection(run: ShownRun, name: Html | false): Html {
 
 function openReasons({ reasons }: ShownRun): readonly ShownReason[] {
   return reasons.filter(({ isOpen }) => isOpen)
-}
-
-function asksText({ open }: ShownRun, facts: readonly string[]): string {
-  const what = inWords([...(total(open) > 0 ? [amountsText(open)] : []), ...facts])
-  const isOne = total(open) === 0 ? facts.length === 1 : facts.length === 0 && !isPlural(open)
-  return `${what} ${isOne ? 'needs' : 'need'} your approval`
 }
 
 function restText({ state, counts }: RunDetail): Html | false {
@@ -123,7 +116,7 @@ function reasonText(run: ShownRun, { code }: ShownReason): Html {
 
 function reasonButtons(run: ShownRun, reason: ShownReason): Html {
   const { code, changes, open, isOpen } = reason
-  const facts = factsOf(run, [reason])
+  const facts = factsOf(run, (each) => each === code)
   const decided = total(changes) - total(open)
   const inAll = run.reasons.reduce((sum, each) => sum + total(each.open), 0)
   const isShared = isOpen && inAll > total(run.open)
@@ -135,16 +128,9 @@ function reasonButtons(run: ShownRun, reason: ShownReason): Html {
   </div>`
 }
 
-/** Facts that an operator is asked about, such as `the state of the server`. */
-function factsOf({ blocks }: ShownRun, reasons: readonly ShownReason[]): readonly string[] {
-  const codes = new Set<string>(reasons.map(({ code }) => code))
-  return blocks.flatMap(({ code, asks }) => (asks === null || !codes.has(code) ? [] : [factText(asks)]))
-}
-
 interface Buttons {
   readonly run: ShownRun
   readonly facts: readonly string[]
-  /** Follows the verb. */
   readonly of: string
 }
 
@@ -198,7 +184,6 @@ const ENDS: Readonly<Record<StoredBlock['until'], string>> = {
   service: 'until they are tried again',
 }
 
-/** Every reason for which the run does not make changes. */
 export function blocksSection(run: ShownRun): Html | false {
   const open = new Set<string>(openReasons(run).map(({ code }) => code))
   const others = run.blocks.filter(

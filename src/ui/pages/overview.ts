@@ -91,7 +91,6 @@ function row(sync: SyncOverview, now: Date): readonly (Html | string)[] {
   ]
 }
 
-/** A paused sync has no next run; another sentence says how to resume it. */
 export function nextText({ next, paused }: SyncOverview, now: Date): Html {
   return paused === null ? at(next, now, 'on demand') : html`none while paused`
 }

@@ -85,7 +85,6 @@ const name = text(100).refine((value) => !isNothing(value), 'must be a name')
 
 // Strict: a misspelt field, such as a part of a plan, must not widen what is done.
 export const signInForm = z.strictObject({ user: name, token: z.string(), to: optional(encoded) })
-/** The operator for whom a program with the token acts. */
 export const byForm = z.strictObject({ by: optional(text(100)) })
 export const partForm = byForm.extend({
   names: several(z.enum(PARTS)),
@@ -98,10 +97,8 @@ export const decisionForm = byForm.extend({
   }),
   only: several(z.enum(PARTS)),
   ids: optional(lines),
-  /** As check boxes have them. */
   id: several(encoded.pipe(anyText.min(1))),
   reason: optional(text(500)),
-  /** What the page showed of decisions. */
   seen: optional(anyText),
 })
 export const runForm = z.strictObject({ mode: z.enum(['sync', 'plan']) })

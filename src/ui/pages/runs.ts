@@ -2,6 +2,7 @@ import type { RunCounts, RunState, RunSummary } from '../../operations/control.t
 import { total } from '../../operations/total.ts'
 import { type Op, OPS } from '../../core/plan/change.ts'
 import { digits } from '../../base/wording.ts'
+import { amountsText } from '../messages/amounts.ts'
 import { rejectedText, stateText } from '../messages/ends.ts'
 import { html, type Html, path, withQuery } from './html.ts'
 import { badge, type Page, table } from './layout.ts'
@@ -51,38 +52,26 @@ function row(run: RunSummary, now: Date): readonly (Html | string)[] {
   ]
 }
 
-const COLOURS: Readonly<Record<RunState, Parameters<typeof badge>[1]>> = {
-  waiting: 'plain',
-  reading: 'plain',
-  planning: 'plain',
-  applying: 'plain',
-  planned: 'plain',
-  held: 'plain',
-  done: 'good',
-  failed: 'bad',
-}
+const COLOURS: Partial<Record<RunState, Parameters<typeof badge>[1]>> = { done: 'good', failed: 'bad' }
 
 type Badged = Pick<RunSummary, 'state' | 'mode' | 'questions' | 'counts' | 'decisions'>
 
 /** Green only where nothing is asked and nothing rejected. */
 export function runBadge(run: Badged): Html {
   const text = stateText(run)
-  const colour = text === run.state ? COLOURS[run.state] : run.questions > 0 ? 'warn' : 'plain'
-  return html`${badge(text, colour)}${run.mode === 'plan' && html` <small>plan only</small>`}`
+  const colour = text === run.state ? COLOURS[run.state] : text === 'needs approval' ? 'warn' : undefined
+  return html`${badge(text, colour ?? 'plain')}${run.mode === 'plan' && html` <small>plan only</small>`}`
 }
 
-/** `12 create-user, 3 delete-group` */
 export function plannedText({ counts }: Pick<RunSummary, 'counts'>): string {
   if (counts === null) return ''
-  const parts = plannedOps(counts).map(({ op, count }) => `${digits(count)} ${op}`)
-  return parts.length === 0 ? nothingPlanned(counts) : parts.join(', ')
+  return total(counts.planned) === 0 ? nothingPlanned(counts) : amountsText(counts.planned)
 }
 
 function nothingPlanned({ blocked }: RunCounts): string {
   return total(blocked) > 0 ? 'all changes are blocked' : 'no changes'
 }
 
-/** As `plannedText`, with links to the changes. */
 export function plannedLinks({ run, counts }: Pick<RunSummary, 'run' | 'counts'>): Html {
   if (counts === null) return html``
   const links = plannedOps(counts).map(

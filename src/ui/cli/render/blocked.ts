@@ -47,7 +47,6 @@ function partition<T>(all: readonly T[], test: (each: T) => boolean): readonly [
   return [all.filter(test), all.filter((each) => !test(each))]
 }
 
-/** The codes that an operator decides about, and the facts. */
 function asks({ blocks }: RunView, code: BlockCode): boolean {
   const own = blocks.filter((block) => block.code === code)
   return code !== 'rejected' && (own.length === 0 || own.some(isAsked))
@@ -73,7 +72,6 @@ function groupsOf(view: RunView): readonly Group[] {
   return [...groups.values()]
 }
 
-/** What an earlier run asked about has the reasons of that run. */
 function causesOf(view: ChangeView): readonly Cause[] {
   const { reasons, keptBy } = view
   const causes = new Map<BlockCode, Cause>()

@@ -4,7 +4,6 @@ import type { Notice } from '../../../core/notice.ts'
 import { digits } from '../../../base/wording.ts'
 import { printable } from '../../../base/printable.ts'
 
-/** By code: the new ones, at most `shown` of each code. */
 export function renderNotices(
   { notices, counts, sameNotices }: Pick<RunView, 'notices' | 'counts' | 'sameNotices'>,
   { shown, all }: { readonly shown: number; readonly all: boolean },

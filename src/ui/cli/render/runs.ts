@@ -3,7 +3,7 @@ import { total } from '../../../operations/total.ts'
 import { renderTable } from '../../../base/terminal/table.ts'
 import { digits, pointInTime, timeTaken } from '../../../base/wording.ts'
 import { printable } from '../../../base/printable.ts'
-import { isAsked, namesAny, notMade, stateText } from '../../messages/ends.ts'
+import { isAsked, notMade, stateText } from '../../messages/ends.ts'
 
 const HEAD = ['RUN', 'SYNC', 'MODE', 'TRIGGER', 'STATE', 'REQUESTED', 'TOOK', 'PLANNED', 'OPEN', 'NOTE']
 
@@ -45,9 +45,7 @@ function note(run: RunSummary): string {
   const { error, waitsUntil, mode, questions, blocks, decisions } = run
   if (error !== null) return printable(error)
   if (waitsUntil !== null) return waitText(waitsUntil)
-  const asked = blocks.filter(
-    (block) => isAsked(block) && namesAny(block) && (questions > 0 || mode === 'plan'),
-  )
+  const asked = blocks.filter((block) => isAsked(block) && (questions > 0 || mode === 'plan'))
   const parts = [
     [...new Set(asked.map(({ code }) => code))].join(', '),
     ...decisions.map(({ does, by }) => `${does === 'approve' ? 'approved' : 'rejected'} by ${by}`),
@@ -59,7 +57,6 @@ function note(run: RunSummary): string {
 
 function rejected({ counts }: RunSummary): string {
   const last = counts?.lastRejection
-  return last
-    ? `${digits(total(counts.rejected))} rejected, the last by ${last.by} on ${last.at.slice(0, 10)}`
-    : ''
+  const count = digits(total(counts?.rejected ?? {}))
+  return last ? `${count} rejected, the last by ${last.by} on ${last.at.slice(0, 10)}` : ''
 }

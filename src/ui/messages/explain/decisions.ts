@@ -5,7 +5,6 @@ import { BLOCKS, reasonText } from '../blocks.ts'
 import { LEAVES, nounOf } from './next.ts'
 import { doneIn, emailWritten, KEEP, type Part, quoted } from './part.ts'
 
-/** Why the difference, or a part of it, is not made now. */
 export function blocked(facts: Story): Part | undefined {
   const { reasons, planned, difference } = facts
   const [first] = reasons.toSorted((a, b) => rankOf(a) - rankOf(b))
@@ -70,7 +69,6 @@ function todoOf({ sync, kind, id, difference, question, lastRun }: Story, reason
   return BLOCKS[code].remedy
 }
 
-/** The entry's last change was an undo, and the next run would repeat what was undone. */
 export function undone(facts: Story): Part | undefined {
   const { planned, sync, completedRun } = facts
   const done = doneIn(facts)

@@ -5,7 +5,6 @@ import { emailWritten } from './part.ts'
 
 export const LEAVES = 'The next run leaves it as it is'
 
-/** What the plan of this entry says; a clause. */
 export function nextOf(facts: Story): string {
   const { planned, difference, lastRun, configurationChange, sharesEmails } = facts
   if (planned === null) {

@@ -6,7 +6,6 @@ import { deletionOf, emailWritten, KEEP, noticeOf, type Part, quoted, withoutSto
 import { placeOf } from './where.ts'
 import { maybeUnread, noticed } from './reasons.ts'
 
-/** What follows from both sides, where nothing stops the change. */
 export function outcome(facts: Story): readonly Part[] {
   const { source, directory, planned, difference } = facts
   const isInSource = source.entries.length > 0
@@ -66,7 +65,6 @@ function changed(facts: Story, planned: Change): Part {
 
 const FAILED: ReadonlySet<string> = new Set(['failed', 'unknown'])
 
-/** Why it was not done before: the last try failed, or the last run. */
 function troubleOf({ journal, lastFailure }: Story, { op }: Change): string | undefined {
   const [last] = journal
   if (last?.op === op && FAILED.has(last.outcome)) {

@@ -3,7 +3,6 @@ import { isNotice, type Notice, type NoticeCode, type NoticeOf } from '../../../
 import type { Change } from '../../../core/plan/change.ts'
 import type { JournalEntry, Story } from '../../../operations/story.ts'
 
-/** What each code means that is not the code of a notice. */
 export const VERDICTS = {
   'never-seen': 'neither the source, the directory nor a kept run has it',
   'source-unreadable': 'the source could not be asked',

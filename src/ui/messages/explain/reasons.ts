@@ -7,7 +7,6 @@ import { blocked } from './decisions.ts'
 import { LEAVES } from './next.ts'
 import { emailWritten, noticeOf, type Part } from './part.ts'
 
-/** The notice in its own words, and its remedy. */
 export function noticed(facts: Story, codes: readonly NoticeCode[], more: Part = {}): Part[] {
   return codes.flatMap((code) => {
     const notice = noticeOf(facts, code)
@@ -16,7 +15,6 @@ export function noticed(facts: Story, codes: readonly NoticeCode[], more: Part =
   })
 }
 
-/** Why the source's entry is not used; known without the directory. */
 export function unusable(facts: Story): Part[] {
   const faulty = noticed(facts, ['duplicate-id', 'unreadable', 'no-name', 'members-hidden'])
   return [
@@ -44,7 +42,6 @@ function unseen(facts: Story): readonly Part[] {
   return [{ ...part, text: 'no run has found it absent yet, so its grace period begins with the next run' }]
 }
 
-/** What only a run of the whole sync knows of other entries. */
 function inLastRun({ lastRun, planned }: Story): Part[] {
   const said = lastRun?.notices.find(
     (notice) =>
