@@ -146,17 +146,39 @@ test('a token without the scope stops the run soon, and puts nothing into quaran
   expect((await seen()).users.size).toBe(0)
 })
 
-test.each([1, 6])('%i changes that are all forbidden are about the token', async (count) => {
-  const run = await open()
-  refuse(() => false)
-  await run()
-  for (let index = 0; index < count; index++) hire(`new${index}`)
-  refuse(() => true)
-  const stopped = await run()
-  expect(stopped).toMatchObject(STOPPED)
-  expect(stopped.error).toMatch(/403/)
-  expect(await quarantined()).toEqual([])
-})
+test.each([1, 6])(
+  '%i creates and a delete that are always forbidden are quarantined, and the rest of their groups is made',
+  async (count) => {
+    const run = await open()
+    refuse(() => false)
+    const [stays, joins, leaver] = [...company.users.keys()] as [string, string, string]
+    const group = (id: string, ...members: string[]) => company.groups.set(id, { name: id, members })
+    group('g1', stays, leaver)
+    group('g2', stays, leaver)
+    await run()
+    const added = Array.from({ length: count }, (_, index) => `new${index}`)
+    for (const id of added) hire(id)
+    company.users.delete(leaver)
+    group('g1', stays, joins, ...added)
+    group('g2', stays)
+    refuseUsers([...added, leaver])
+    const members = async () => [...(await seen()).groups.values()].map((each) => each.members)
+    const done = await run()
+    expect(done).toMatchObject({ state: 'done', counts: { outcomes: { quarantined: count + 1 } } })
+    expect(await exitCodeOf(bed.db, done)).toBe(4)
+    expect(await members()).toEqual([
+      [stays, joins],
+      [stays, leaver],
+    ])
+    await run()
+    expect(await members()).toEqual([[stays, joins], [stays]])
+    refuse(() => false)
+    await bed.db.deleteFrom('dirsyncd.quarantine').where('sync', '=', bed.sync).execute()
+    await run()
+    expect((await seen()).users).toEqual(company.users)
+    expect(await members()).toEqual([[stays, joins, ...added].toSorted(), [stays]])
+  },
+)
 
 test('an operation that is always forbidden while others succeed is about the token; the others are applied', async () => {
   const run = await open()

@@ -8,7 +8,7 @@ import { openChunks, reclaim } from './claim.ts'
 import type { Ticket } from './job.ts'
 import { pauseOf } from '../../store/pause.ts'
 import { lastFailureOf } from '../../store/plans.ts'
-import { decideRefused } from './refused-changes.ts'
+import { quarantineRefused } from './refused-changes.ts'
 import { countDue, countWaiting, enterStage, type Stage } from './stage.ts'
 
 interface ApplyDeps extends VerificationDeps {
@@ -62,8 +62,8 @@ class ApplyLoop {
       await this.#verification.verify(stage)
       await this.#send(stage)
     }
-    if (stage.retry) await decideRefused(this.#deps, stage)
     await this.#pending()
+    if (stage.retry) await fenced.write((trx) => quarantineRefused(trx, fenced.run, stage))
   }
 
   async #send(stage: Stage): Promise<void> {

@@ -111,17 +111,14 @@ function nextIn(db: Db, run: number, stage: Stage) {
   return changes.where(sql<boolean>`${LEVEL} IS NOT DISTINCT FROM (${first})`)
 }
 
-function waitingIn(db: Db, run: number, stage: Stage) {
-  return allWaitingIn(db, run, stage).where('refusals', '<', MOST_REFUSALS)
-}
-
-/** Includes the changes that wait for the decision about their refusals. */
-export function allWaitingIn(db: Db, run: number, { phase, retry, verifies }: Stage) {
+/** Without the changes whose refusals are decided at the end of the stage. */
+function waitingIn(db: Db, run: number, { phase, retry, verifies }: Stage) {
   const changes = db
     .selectFrom('dirsyncd.changes as c')
     .where('run', '=', run)
     .where('state', '=', 'pending')
     .where('phase', '=', phase)
     .where('retry', '=', retry)
+    .where('refusals', '<', MOST_REFUSALS)
   return verifies ? changes.where('verifies', '=', true).where('op', '=', verifies) : changes
 }
