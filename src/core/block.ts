@@ -64,6 +64,7 @@ export type BlockParams = {
   readonly 'absence-unconfirmed': NoParams
   readonly quarantine: NoParams
   readonly 'not-persisted': NoParams
+  readonly 'partial-read': { readonly check: string }
   // anomalies: what the read shows is suspicious
   readonly 'seen-again': NoParams
   readonly 'server-not-newer': NotNewer

@@ -18,9 +18,18 @@ import {
 } from './keys.ts'
 import { without } from './without.ts'
 
-export function* firstFacts(wanted: Differences, decisions: Decisions): Steps<Facts> {
+export function* firstFacts(wanted: Differences, decisions: Decisions, isPartial = false): Steps<Facts> {
   const left = yield* without(wanted, [])
-  return { wanted, left, blocks: [], found: [], decisions, outside: [], isStopped: false }
+  return {
+    wanted,
+    left,
+    blocks: [],
+    found: [],
+    decisions,
+    isPartial,
+    outside: [],
+    isStopped: false,
+  }
 }
 
 /** Adds the blocks of one tier and takes what they name out. Its checks see the same facts, in any order. */
@@ -28,7 +37,7 @@ export function* judge<F extends Facts>(checks: readonly Check<F>[], facts: F): 
   const found = [...facts.found]
   const blocks = [...facts.blocks]
   for (const check of checks) {
-    for (const block of yield* check.judge(facts)) {
+    for (const block of yield* blocksOf(check, facts)) {
       found.push(block)
       const open = yield* withoutApproved(block, facts.decisions)
       if (open !== undefined) blocks.push(open)
@@ -60,6 +69,13 @@ function* dropRepeated(blocks: Block[], { ledger }: Decisions): Steps<void> {
     if (![...codes].every((code) => isNamed(code, key))) keys.add(key)
   })
   blocks.splice(place, 1, ...(keys.size === 0 ? [] : [{ ...asked, keys } as Block]))
+}
+
+function* blocksOf<F extends Facts>(check: Check<F>, facts: F): Steps<readonly Block[]> {
+  const { concerns } = check
+  if (!facts.isPartial || concerns === undefined) return yield* check.judge(facts)
+  const keys = matching(facts.left, concerns)
+  return [{ code: 'partial-read', params: { check: check.name }, until: 'read', keys }]
 }
 
 /** The block without keys that an operator approved for its reason; `undefined` where nothing is left of it. */

@@ -106,6 +106,6 @@ function* nextStates(origin: Origin, job: Job, facts: RunFacts, moment: Moment):
 }
 
 /** Whether a run read all of a source whose server is not doubted, and may change all of it. */
-function isOfAll(origin: Origin, { scope }: Job, { server }: RunFacts): boolean {
-  return scope === undefined && origin.name === 'sync' && server?.trouble === undefined
+function isOfAll(origin: Origin, { scope }: Job, { isPartial, server }: RunFacts): boolean {
+  return scope === undefined && !isPartial && origin.name === 'sync' && server?.trouble === undefined
 }

@@ -3,7 +3,7 @@ import type { Decisions } from '../decisions.ts'
 import type { Differences } from '../diff/differences.ts'
 import type { Left } from '../without.ts'
 import type { Steps } from '../../base/steps.ts'
-import type { BlockedKeys } from '../keys.ts'
+import type { BlockedKeys, Field } from '../keys.ts'
 import type { Kind } from '../entries/entry.ts'
 import type { LossLook, Sighting } from '../entries/recheck.ts'
 import type { judgeServer, ServerMemory } from '../plan/server.ts'
@@ -26,6 +26,8 @@ export interface Check<F extends Facts = RunFacts> {
   judge(facts: F): Steps<readonly Block[]>
   /** The states to save; what it leaves out stays as it is. */
   next?(facts: F, moment: Moment): Steps<Partial<States>>
+  /** The fields of the keys that it cannot judge on a partial read. */
+  readonly concerns?: readonly Field[] | undefined
 }
 
 export interface Facts {
@@ -37,6 +39,8 @@ export interface Facts {
   /** The same with what is approved. */
   readonly found: readonly Block[]
   readonly decisions: Decisions
+  /** Whether the read of the source is of some ids only. */
+  readonly isPartial: boolean
   /** What a run of some entries leaves alone. */
   readonly outside: readonly BlockedKeys[]
   /** Whether a block stops the plan, so that only approved keys are left. */

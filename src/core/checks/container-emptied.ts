@@ -26,6 +26,7 @@ export const containerEmptied: Check = {
     }
     return { containers }
   },
+  concerns: ['leave', 'delete'],
   *judge(facts) {
     const { places } = facts.wanted.snapshots.source
     if (places === undefined) return []

@@ -18,6 +18,7 @@ export const groupEmptied: Check = {
     if (moment.at === 'begun' || moment.end !== 'applied' || !isCompared) return {}
     return { groups: yield* nextContributors(facts, moment.deleted.group) }
   },
+  concerns: ['-member', 'delete'],
   *judge(facts): Steps<readonly Block[]> {
     const byHow = Map.groupBy(yield* suspectsIn(facts), ({ suspect }) => suspect.how)
     const blocks: Block[] = []

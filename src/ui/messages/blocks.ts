@@ -97,6 +97,11 @@ export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
     text: () => 'in quarantine: the service accepted the changes twice without effect',
     one: ({ how }) => NO_EFFECT[how],
   },
+  'partial-read': {
+    meaning: 'the run read some entries only, and a check needs all of them',
+    remedy: 'Nothing has to be done: the next whole run decides.',
+    text: ({ check }) => `the run read some entries only, and the check ${check} needs all of them`,
+  },
   'seen-again': {
     meaning: 'missing in the read, and found by the recheck',
     remedy:

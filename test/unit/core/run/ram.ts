@@ -30,6 +30,7 @@ export interface World extends Snapshots {
   readonly found: ReadonlySet<string>
   readonly deletedLastDay: ReadonlySet<string>
   readonly isUnreadable: boolean
+  readonly isPartial: boolean
   readonly configuration: string
   readonly server: number
 }
@@ -128,7 +129,7 @@ export function run(
   const decisions = store.decisions(origin, job.now)
   const wanted = atOnce(diff(world, rules))
   const of = (tier: ToyCheck['tier']) => checks.filter((check) => check.tier === tier)
-  const first = { ...atOnce(firstFacts(wanted, decisions)), world, job, states }
+  const first = { ...atOnce(firstFacts(wanted, decisions, world.isPartial)), world, job, states }
   const ruled = atOnce(judge<ToyFacts>([rejected, ...of('rules')], first))
   const proved = atOnce(judge(of('anomalies'), ruled))
   const scoped = job.scope === undefined ? proved : atOnce(within(proved, job.scope))
@@ -151,7 +152,8 @@ export function run(
   if (job.crash) return { ...result, end: 'failed' }
   const { sent, done } = apply(left, plan, job.fails)
   save(atOnce(afterApplying(store.ledger(origin), judged, done)))
-  const isWhole = job.scope === undefined && origin === 'sync' && !isDoubted(judged.blocks)
+  const isWhole =
+    job.scope === undefined && !world.isPartial && origin === 'sync' && !isDoubted(judged.blocks)
   if (isWhole) next(end)
   if (isWhole && !world.isUnreadable) save(atOnce(afterCompleteRun(store.ledger(origin), judged)))
   const latest = store.decisions(origin, job.now)

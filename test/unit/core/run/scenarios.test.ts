@@ -397,6 +397,14 @@ test('35 an approved delete of an undo is no approval of the sync, and ends noth
   same(s.open(), leave('x'))
   assert.equal(s.approve(a.id), 1)
 })
+test('36 a partial read blocks what a check of the whole cannot judge, approved or not, and ends no question', () => {
+  const s = sync([emptied]),
+    a = s.run(inGroup({ hidden: new Set(['x']) }))
+  s.approve(a.id)
+  same(s.run(inGroup({ isPartial: true })).sent)
+  same(s.run(snapshots(rest, [['g', []]], rest, [['g', []]], { isPartial: true })).sent)
+  same(s.run(inGroup()).sent, del('x'))
+})
 test('37 crash after begun, then an older server: nobody just created is deleted', () => {
   const s = sync([server])
   s.run(snapshots([x], [], [], [], { server: 9 }), { crash: true })
@@ -421,10 +429,11 @@ test('40 two reasons: plain approve refuses; a key with two reasons needs both',
   same(s.run(inGroup()).sent, del('x'))
 })
 const back = (more?: More) => leavers(0, [x], more)
-test('41 a question that no complete run wants ends; an unreadable one ends none', () => {
+test('41 a question that no complete run wants ends; a partial or unreadable run ends none', () => {
   const s = sync([maxDeletes(0)])
   s.run(inGroup())
   s.run(back({ isUnreadable: true }))
+  s.run(back({ isPartial: true }))
   same(s.open(), leave('x'))
   s.run(back())
   same(s.open())

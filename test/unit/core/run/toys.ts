@@ -90,6 +90,7 @@ export function snapshots(
     found: new Set(),
     deletedLastDay: new Set(),
     isUnreadable: false,
+    isPartial: false,
     configuration: '',
     server: 0,
     ...more,
@@ -138,8 +139,12 @@ const rule = (
   keysOf: (facts: ToyFacts) => Iterable<Key>,
   more?: Partial<ToyCheck>,
 ) => check('rules', code, until, keysOf, more)
-const anomaly = (code: string, until: Until, keysOf: (facts: ToyFacts) => Iterable<Key>) =>
-  check('anomalies', code, until, keysOf)
+const anomaly = (
+  code: string,
+  until: Until,
+  keysOf: (facts: ToyFacts) => Iterable<Key>,
+  more?: Partial<ToyCheck>,
+) => check('anomalies', code, until, keysOf, more)
 
 /** A guard counts what is not approved. */
 export function guard(
@@ -222,8 +227,11 @@ export const grace = (days: number) => {
 export const seenAgain = anomaly('seen-again', 'read', ({ left, world }) =>
   wholes(keysIn(left, 'leave', 'delete').filter(([, id]) => world.found.has(id))),
 )
-export const emptied = anomaly('container-emptied', 'decision', ({ left, world }) =>
-  keysIn(left, 'leave').filter(([, id]) => world.hidden.has(id)),
+export const emptied = anomaly(
+  'container-emptied',
+  'decision',
+  ({ left, world }) => keysIn(left, 'leave').filter(([, id]) => world.hidden.has(id)),
+  { concerns: ['leave'] },
 )
 export const deletedBefore = anomaly('recently-deleted', 'time', ({ left, world }) =>
   keysIn(left, 'create').filter(([, id]) => world.deletedLastDay.has(id)),

@@ -37,6 +37,12 @@ const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Cod
   ],
   quarantine: [[{}, 'in quarantine: the service refused the changes']],
   'not-persisted': [[{}, 'in quarantine: the service accepted the changes twice without effect']],
+  'partial-read': [
+    [
+      { check: 'container-emptied' },
+      'the run read some entries only, and the check container-emptied needs all of them',
+    ],
+  ],
   'seen-again': [[{}, 'the read did not show it, and the recheck found it']],
   'removals-not-confirmed': [[{}, 'groups would lose members, and a recheck did not confirm it']],
   'recently-deleted': [
