@@ -17,10 +17,7 @@ export interface ChangePage {
 }
 
 export interface ShownRun extends RunDetail {
-  /**
-   * What the sync writes to now: the directory of this run, or another one. `none`: the sync was removed from the
-   * configuration.
-   */
+  /** `none`: the sync was removed from the configuration. */
   readonly directoryNow: 'same' | 'other' | 'none'
 }
 

@@ -158,7 +158,6 @@ function queueText({ queue }: Config): string {
 /** The number of named entries of each kind; `undefined`: none, and no examples either. */
 type Samples = { readonly users: number; readonly groups: number } | undefined
 
-/** Problems are lines, not errors. */
 export async function* checkSource(
   sync: SyncConfig,
   {
@@ -329,7 +328,6 @@ export const LEFT_BEHIND = 'left behind'
 const DELETE_THEM =
   'unless dirsyncd is at it just now, delete that in the service, or let dirsyncd init do it at a terminal'
 
-/** Tests what the token may do. Problems are lines, not errors. */
 export async function* checkDirectory(
   sync: SyncConfig,
   {

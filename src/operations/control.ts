@@ -58,7 +58,7 @@ export interface RunSummary {
   readonly digest: string | null
   readonly error: string | null
   readonly waitsUntil: Wait | null
-  /** What operators decided about it, the earliest first. */
+  /** The earliest first. */
   readonly decisions: readonly RecordedDecision[]
   readonly scope: Scope | null
   readonly undo: Undo | null
@@ -86,9 +86,8 @@ export interface ChangeView {
   readonly state: ChangeState
   readonly status: number | null
   readonly detail: string | null
-  /** Of a blocked change; none where only the stop of the plan blocks it. */
+  /** Why the change is blocked; none where only the stop of the plan blocks it. */
   readonly reasons: readonly ChangeReason[]
-  /** Of a blocked change: whether an operator has to decide about it now. */
   readonly isOpen?: boolean
   /** The owner keeps the e-mail that the change needs, because an operator rejected its delete or its other e-mail. */
   readonly keptBy?: KeyFacts['rejected'] & { readonly owner: string; readonly change: 'delete' | 'update' }
@@ -103,7 +102,6 @@ export interface RunDetail extends RunSummary, ShownReasons {
   readonly applyingAt: string | null
   readonly evidence: ReadEvidence | null
   readonly lost: readonly string[]
-  /** Changed options since the last completed run of all entries. */
   readonly configurationChange: ConfigurationChange | null
 }
 
@@ -112,9 +110,7 @@ export interface RunView extends RunDetail {
   readonly notices: readonly Notice[]
   readonly totalChanges: number
   readonly totalNotices: number
-  /**
-   * Which of its notices an earlier run already had; null while the run is unfinished, and where there is no such run.
-   */
+  /** Notices that an earlier run already had; null while the run is unfinished, or without such a run. */
   readonly sameNotices: { readonly run: number; readonly codes: readonly NoticeCode[] } | null
 }
 
@@ -132,7 +128,7 @@ export interface DecisionRequest {
   readonly ids?: readonly string[] | undefined
   readonly only?: readonly PartName[] | undefined
   readonly code?: BlockCode | undefined
-  /** Where the run asked for more than one reason: all of them. */
+  /** All reasons, where the run asked for more than one. */
   readonly isAll?: boolean | undefined
 }
 
@@ -158,7 +154,6 @@ export interface PauseRequest {
 
 export type ResumeRequest = Pick<PauseRequest, 'sync' | 'by'>
 
-/** A change that the service refused for its own content. */
 export interface QuarantinedChange {
   readonly sync: string
   readonly kind: Kind
@@ -203,7 +198,6 @@ export const OPERATIONS = [
 
 export type Operation = (typeof OPERATIONS)[number]
 
-/** The operations that commands and admin pages share. */
 export interface Control extends AsyncDisposable {
   /** What the daemon has loaded; the file may have changed since. Only a daemon has it. */
   readonly configuration?: () => Promise<readonly WrittenSync[]>

@@ -81,7 +81,7 @@ async function applyApproval(
   await noteStarted(db, decision, started)
 }
 
-/** Of the ids, those of users and those of groups: a run of an id that is neither reports it as unknown. */
+/** The ids by kind. An id that is of neither kind is unknown, and its run reports that. */
 function scopeOf(ids: readonly string[], chosen: Chosen): Scope {
   const known = { user: new Set<string>(), group: new Set<string>() }
   for (const text of chosen.keys()) {
@@ -151,7 +151,7 @@ function unknownIn(keys: Iterable<string>, ids: readonly string[]): readonly str
   return [...unknown]
 }
 
-/** An operator who decides about all of a run must know that it asks about other changes for another reason. */
+/** The operator must know that the run asks about other changes for another reason. */
 function requireOneReason(
   { run }: RunRecord,
   { does, selection }: Omit<Decision, 'at'>,
@@ -161,7 +161,7 @@ function requireOneReason(
   if (isAll === true || [ids, only, code].some((each) => each !== undefined)) return
   const keys = new Map<string, string[]>()
   for (const [text, codes] of chosen) for (const each of codes) listAt(keys, each).push(text)
-  // Where one reason names all changes, no other one can be decided apart.
+  // One reason names all changes: no other one can be decided apart.
   if ([...keys.values()].some(({ length }) => length === chosen.size)) return
   const reasons = [...keys].map(([each, texts]) => `${each} (${digits(countChanges(texts, chosen))})`)
   throw new DirsyncdError(
@@ -176,15 +176,14 @@ function countChanges(texts: readonly string[], chosen: Chosen): number {
   return changes.size
 }
 
-/** The earlier decision of another operator, or the run asks nothing. */
 async function nothingToDecide(
   db: Db,
-  record: RunRecord,
+  of: RunRecord,
   ledger: Ledger,
   { codes }: Shown,
   { does, selection: { code, only } }: Omit<Decision, 'at'>,
 ): Promise<DirsyncdError> {
-  const { run, state, finished_at: end, blocks } = record
+  const { run, state, finished_at: end, blocks } = of
   const before = ((await decisionsAbout(db, [run])).get(run) ?? []).map(decisionText).join(', and ')
   const part = code ?? only?.join(' or ')
   const isRejected = [...codes.keys()].some((text) => ledger.rejections.has(text))
@@ -196,7 +195,7 @@ async function nothingToDecide(
     const isKnown = code === undefined || known.has(code)
     const what = code === undefined ? `no ${part}` : `nothing ${isKnown ? 'of' : 'called'} ${cut(part)}`
     const was = before === '' ? '' : ` (it was ${before})`
-    const hint = isKnown ? overrule : ` Its reasons are ${[...known].join(', ')}.${undecidable(record)}`
+    const hint = isKnown ? overrule : ` Its reasons are ${[...known].join(', ')}.${undecidable(of)}`
     return new DirsyncdError('usage', `Run ${run} has ${what} left to decide about${was}.${hint}`)
   }
   // Reasons that end by themselves: an approval may end them, but no operator is asked.
@@ -212,7 +211,7 @@ async function nothingToDecide(
   const why = before === '' ? unknown : `it was ${before}`
   return new DirsyncdError(
     'run-unknown',
-    `Run ${run} has nothing to decide about: ${why}. ${where}${undecidable(record)}${overrule}`,
+    `Run ${run} has nothing to decide about: ${why}. ${where}${undecidable(of)}${overrule}`,
   )
 }
 

@@ -11,7 +11,6 @@ import type { ChangeView } from './control.ts'
 import { keysOf } from './explain/history.ts'
 import { total } from './total.ts'
 
-/** Blocked changes with what operators have decided about them until now. */
 export async function withDecisions(
   db: Kysely<Tables>,
   run: RunRecord,

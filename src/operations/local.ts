@@ -42,7 +42,6 @@ export interface LocalControlDeps {
 
 export type LocalControl = Omit<Control, typeof Symbol.asyncDispose | 'explain'>
 
-/** On opened stores, for the daemon and for commands without a daemon. */
 export function createLocalControl(deps: LocalControlDeps): LocalControl {
   const { db } = deps
 

@@ -8,10 +8,8 @@ import { isDoubted } from './doubted.ts'
 import { pauseView } from './paused.ts'
 
 /**
- * The first that fits: nothing is written (`paused`), the last run failed (`failing`), a question is open (`asking`),
- * an API pause (`waiting`), three scheduled runs were missed since the last success, decision or resumption (`late`),
- * no run has ended yet (`new`), the read was doubted for some changes (`doubted`), changes are rejected (`rejected`), or
- * all is well (`ok`).
+ * The first that applies. `waiting`: an API pause. `late`: three scheduled runs were missed since the last success,
+ * decision or resumption. `new`: no run has ended yet. `doubted`: some changes wait for a better read.
  */
 export type SyncState =
   | 'paused'
@@ -34,19 +32,16 @@ export interface SyncOverview {
   readonly lastFullRead: string | null
   /** The next scheduled time; null without a schedule. */
   readonly next: string | null
-  /** Users and groups of the last run with a plan. */
   readonly source: { readonly users: number; readonly groups: number } | null
   readonly directory: { readonly users: number; readonly groups: number } | null
-  /** Failed runs in a row, and the last error. */
   readonly failures: number
   readonly error: string | null
   readonly asking: SyncFigures['asking']
-  /** Changes that the last whole run left out, or the next one will, as an operator rejected them. */
+  /** Rejected changes, of the last whole run or newer. */
   readonly rejected: RejectedChanges | null
-  /** Of the last whole run: what it left to a better read. */
+  /** Blocks of the last whole run that a better read ends. */
   readonly doubted: { readonly run: number; readonly blocks: readonly StoredBlock[] } | null
   readonly quarantined: number
-  /** Changes of the present run without an outcome. */
   readonly pending: number
   readonly wait: Wait | null
   readonly paused: SyncPause | null

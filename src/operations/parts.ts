@@ -5,7 +5,6 @@ export interface After {
   readonly after?: number
 }
 
-/** Reads rows of any number, a part at a time. */
 export async function* parts<T extends { readonly number: number }>(
   read: (place: After) => Promise<readonly T[]>,
 ): AsyncGenerator<readonly T[], void> {

@@ -1,12 +1,7 @@
 import { DirsyncdError } from '../base/errors.ts'
 import type { RunRecord } from '../store/runs.ts'
 
-/**
- * Throws `run-unknown` where the run is for another directory than the sync writes to now.
- *
- * @param targets of the configured syncs
- * @param cannot the refused action, such as `be undone`
- */
+/** @param cannot the refused action, such as `be undone` */
 export function requireSameTarget(
   { run, sync, target }: RunRecord,
   targets: ReadonlyMap<string, string>,

@@ -9,7 +9,7 @@ import type { RunCounts } from '../store/run-types.ts'
 import type { RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 
-/** What a run showed for one reason, without what is made or not wanted any more: an operator can decide about it. */
+/** The changes that a run showed for one reason, without those that are made or not wanted any more. */
 export interface ShownReason {
   readonly code: BlockCode
   readonly changes: RunCounts['asking']

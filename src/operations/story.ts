@@ -41,7 +41,6 @@ export interface Nobody {
   readonly result: 'nobody'
   readonly sync: string
   readonly who: string
-  /** What of the source was searched; null where it could not be asked. */
   readonly searched: string | null
   /** One sentence each, where the source or the directory could not be asked. */
   readonly error: string | null
@@ -57,7 +56,6 @@ export interface JournalEntry {
   /** ISO 8601, UTC. */
   readonly at: string
   readonly outcome: string
-  /** The HTTP status of the API's answer. */
   readonly status: number | null
   readonly detail: string | null
   readonly why: DeleteReason | null
@@ -77,9 +75,8 @@ export interface Story {
   readonly email: string | null
   readonly source: SourceSide
   readonly directory: DirectorySide
-  /** What would make the directory's entry equal to the source's, whether or not it may be done now. */
+  /** Makes the directory's entry equal to the source's, whether or not a run may make it now. */
   readonly difference: Change | null
-  /** What a run would plan from this entry alone. */
   readonly planned: Change | null
   readonly reasons: readonly StoryReason[]
   /** The run that asks an operator about the difference. */
@@ -103,7 +100,6 @@ export interface Story {
   readonly isAbsenceKnown: boolean
   /** `off` also where the source has no members. */
   readonly membership: Membership
-  /** Options changed since the last completed run. */
   readonly configurationChange: ConfigurationChange | null
   readonly completedRun: number | null
   /** Whether source and directory list the same members of a group; null where only a run can compare them. */
@@ -116,7 +112,6 @@ export type StoryReason = ChangeReason & { readonly run: number | null }
 
 export interface BlockedMembership {
   readonly run: number
-  /** The name. */
   readonly group: string
   readonly comes: boolean
   readonly reasons: readonly ChangeReason[]

@@ -21,10 +21,7 @@ export interface UndoDeps {
   readonly endInterrupted?: ((sync: string) => Promise<void>) | undefined
 }
 
-/**
- * Adds the run that undoes another one, and pauses the sync except in mode `plan`. Returns its number. Throws
- * `run-unknown` where there is nothing to undo or while a run is under way.
- */
+/** Pauses the sync, except in mode `plan`. Throws `run-unknown` without anything to undo, or during a run. */
 export async function addUndo(
   { db, targets, endInterrupted }: UndoDeps,
   { run: number, part, mode, by }: UndoRequest,
@@ -51,7 +48,7 @@ export async function addUndo(
   return { run: added, sync }
 }
 
-/** What recreated entries lose, because no request of the API can set it. */
+/** Values of recreated entries that no request of the API can set. */
 export function lostFor({ undo, counts }: Pick<RunRecord, 'undo' | 'counts'>): readonly string[] {
   if (undo === null) return []
   const count = (op: 'create-user' | 'create-group') =>

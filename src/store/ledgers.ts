@@ -225,10 +225,7 @@ interface LedgerToSave extends Pick<Loaded, 'folded'> {
   readonly asker?: number | undefined
 }
 
-/**
- * The changes that keys are of, as a run lists them, and facts: a change has several keys, and a membership that ends
- * with its user or group is no change of its own.
- */
+/** Counts keys as a run lists them: in changes, of which a key may be a part, and in facts. */
 export class AskedChanges {
   readonly #all = new Map<string, Op | undefined>()
   readonly #isAsked: (key: string) => boolean
@@ -255,6 +252,7 @@ export class AskedChanges {
     return counts
   }
 
+  /** Such a membership is no change of its own. */
   #endsWithEntry([, group, field, member]: Key): boolean {
     const entries: readonly Key[] = [
       ['user', member!, 'leave'],

@@ -47,7 +47,7 @@ export function* reportOf({ facts, plan, blocked, notices }: Judged) {
   }
 }
 
-/** What is put before the operator: of a run of some entries nothing about others. */
+/** What the operator sees. A run of some entries shows nothing about others. */
 export function* shownIn({ facts }: Judged): Steps<Shown> {
   const shown = yield* shownBy(facts, facts.decisions.ledger)
   if (facts.outside.length === 0) return shown
@@ -129,7 +129,7 @@ export function* madeKeys(
 
 type Write = Pick<Refusal, 'op' | 'id' | 'digest'>
 
-/** Of these changes, the digests of those that source and directory still differ by, also where they are blocked. */
+/** The digests of those changes that source and directory still differ by, also of blocked ones. */
 export function* stillWanted({ wanted, left }: Facts, writes: readonly Write[]): Steps<ReadonlySet<string>> {
   if (writes.length === 0) return new Set()
   // The digest of a change tells from whom its e-mail comes, which blocks may change.
@@ -137,7 +137,7 @@ export function* stillWanted({ wanted, left }: Facts, writes: readonly Write[]):
   return unblocked.union(yield* stillPlanned(left, writes))
 }
 
-/** Of these changes, the digests of those that a plan of some keys makes. */
+/** The digests of those changes that a plan of some keys makes. */
 export function* stillPlanned(keys: PlanKeys, writes: readonly Write[]): Steps<ReadonlySet<string>> {
   const changes = yield* createChanges(keys, () => 'gone')
   const still = new Set<string>()

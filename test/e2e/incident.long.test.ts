@@ -144,7 +144,7 @@ test('somebody cannot get in', async () => {
 
   people.set('e-1001', 'Ana Novak')
   const asking = await runWithout('e-3', 'e-4', 'e-5')
-  expect(await run('dirsyncd approve 12 --id e-1001', asking)).toMatchObject({ code: 0 })
+  expect(await run('dirsyncd approve 12 --id e-1001', asking)).toMatchObject({ code: 3 })
   const { users } = await seen()
   expect([users.get('e-1001')?.name, users.has('e-3')]).toEqual(['Ana Novak', true])
 })

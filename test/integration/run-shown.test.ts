@@ -93,6 +93,19 @@ describe('of a question, the number is that of its changes', () => {
   })
 })
 
+test('a question about memberships of users whose delete is delayed is shown, although no change lists them', async () => {
+  await open({ grace: { deleteAfter: { user: { ms: 86_400_000 } } } })
+  const { setup } = harness.parts
+  const memberships = { ...setup.limits.memberships, maxDeletes: 1 }
+  Object.assign(setup, { limits: { ...setup.limits, memberships } })
+  fire('a', 'b')
+  const held = await harness.sync()
+  expect(await harness.blocked(held)).toEqual(['delete-user a grace', 'delete-user b grace'])
+  expect(await report(held)).toMatch(
+    /Needs approval:\n {2}max-deletes-memberships: 2 of 6 memberships would be removed, limit 1\n/,
+  )
+})
+
 describe('of a run that was decided in part', () => {
   test('only what is open needs approval, and all of it is listed', async () => {
     await open()
@@ -185,12 +198,13 @@ test('rejections of several operators are counted, with the last one and the run
   expect(await report(next)).toMatch(/by ana at .*: on leave\n(.|\n)*by bob at .*: ask HR\n/)
 })
 
+async function overview() {
+  const watched = { sync: bed.sync, target: bed.target, origin: 'none', place: 'none' }
+  return (await overviewOf(bed.db, [{ ...watched, next: undefined, due: () => undefined }]))[0]
+}
+
 test('the overview is not well while changes wait for a better read', async () => {
   await open()
-  const overview = async () => {
-    const watched = { sync: bed.sync, target: bed.target, origin: 'none', place: 'none' }
-    return (await overviewOf(bed.db, [{ ...watched, next: undefined, due: () => undefined }]))[0]
-  }
   fire('a', 'b')
   sighting = () => 'present'
   const { run } = await harness.sync()

@@ -25,10 +25,7 @@ export interface Diagnostics {
   readonly missing: readonly Missing[]
 }
 
-/**
- * Reads the state of runs and syncs. A part that cannot be read is left out. Throws where the store is unavailable,
- * because each further read would wait for it too.
- */
+/** Leaves out unreadable parts. Throws where the store is unavailable, because each read would wait for it. */
 export async function diagnose(db: Kysely<Tables>, redaction: Redaction): Promise<Diagnostics> {
   const missing: Missing[] = []
   const rowsOf = async <Row>(part: string, read: () => Promise<readonly Row[]>): Promise<readonly Row[]> => {
@@ -58,7 +55,6 @@ async function newestRuns(db: Kysely<Tables>): Promise<readonly RunRecord[]> {
   return rows
 }
 
-/** How many of the same kind are shown; all are counted. */
 const EXAMPLES = 3
 
 /**

@@ -82,7 +82,6 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 
 const IDS: ReadonlySet<string> = new Set(['ownId', 'ownIds'])
 
-/** In a list. */
 const MOST = 20
 
 /** Keeps numbers, times and words of the program. Another text becomes a hash, the same throughout a bundle. */

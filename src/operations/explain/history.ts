@@ -59,12 +59,7 @@ function isBlocked({ state }: ChangeRecord): boolean {
   return state === 'blocked'
 }
 
-/**
- * What only a run of the whole sync can see: why it blocked the difference, where that is the same one, and where no
- * operator decided about it since.
- *
- * @param isOfMembers whether the members of the group may differ, which only a run can tell
- */
+/** @param isOfMembers whether the members of the group may differ, which only a run can tell */
 export function reasonsOfRun(
   run: number,
   rows: readonly ChangeRecord[],

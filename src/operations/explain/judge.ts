@@ -53,7 +53,6 @@ export interface Judged {
 /** Checks that one entry is enough for; what the others block is in the last run's report. */
 const TIERS = [CHECKS.rules, [recentlyDeleted], CHECKS.refusals]
 
-/** The codes of these checks, but for that of a read of everything. */
 export const OWN_CODES: ReadonlySet<string> = new Set(
   TIERS.flat()
     .map(({ name }) => name)
@@ -104,7 +103,6 @@ function whyDeleted(entry: EntryFacts): WhyDeleted {
   return () => why
 }
 
-/** Of the entry itself, otherwise of its members. */
 function changeOf({ kind, id }: EntryKey, left: Left, why: WhyDeleted): Change | null {
   const changes = atOnce(createChanges(left, why))
   for (const op of OPS) {

@@ -27,7 +27,6 @@ export interface ExplainDeps extends Sides {
   readonly target: SyncTarget
 }
 
-/** The source's answer, or the reason why there is none. */
 export type Asked =
   | { readonly found: Found; readonly error: null }
   | { readonly found: null; readonly error: string }

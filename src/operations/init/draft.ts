@@ -33,10 +33,7 @@ export interface DraftPlace {
   readonly files: readonly NewFile[]
 }
 
-/**
- * Resolves a sync that is not written yet. Throws `config-invalid` with one sentence for each fault, which begins with
- * the option.
- */
+/** Throws `config-invalid` with one sentence for each fault, which begins with the option. */
 export async function resolveDraft(sync: RawSync, place: DraftPlace): Promise<SyncConfig> {
   const { file, env, files } = place
   const folder = dirname(file)
@@ -66,7 +63,6 @@ function withoutNew(sync: RawSync, files: readonly NewFile[]): unknown {
   return { ...sync, source: { ...source, tls } }
 }
 
-/** Reads secrets that are not on disk yet from memory. */
 function withSecrets(
   config: SyncConfig,
   { source, directory }: RawSync,

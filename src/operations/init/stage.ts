@@ -21,7 +21,6 @@ import { LOCK } from '../../base/database/ownership.ts'
 import { isCertainlyDead, processName } from '../../base/database/process-name.ts'
 import type { NewFile } from './draft.ts'
 
-/** Only the user of the command may read these. */
 const SECRET_FILE = 0o600
 const SECRET_FOLDER = 0o700
 const OPEN_FILE = 0o644
@@ -31,10 +30,7 @@ const OPEN_FOLDER = 0o755
 export interface Stage extends AsyncDisposable {
   readonly file: string
   readonly dataDir: string
-  /**
-   * Moves all files or none. Returns the paths. Throws `usage` where another process has written the configuration
-   * meanwhile.
-   */
+  /** Moves all files or none. Throws `usage` if another process wrote the configuration meanwhile. */
   place(): Promise<readonly string[]>
 }
 
@@ -62,7 +58,6 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'it is no place for files'],
 ])
 
-/** Any other error is returned as it is. */
 function notWritable(folder: string, error: unknown): unknown {
   const code = systemCode(error)
   if (code === undefined || error instanceof DirsyncdError) return error
@@ -215,10 +210,7 @@ export function dataDirProblem(folder: string): string | undefined {
   return readdirSync(folder).length === 0 ? undefined : 'must be a new or an empty folder'
 }
 
-/**
- * The system's data folder, or a folder beside the configuration where this user may not write there, or where another
- * configuration has its data.
- */
+/** A folder beside the configuration where the system's one is not writable or is in use. */
 export async function usualDataDir(file: string): Promise<string> {
   const usual = '/var/lib/dirsyncd'
   return (await isFree(usual)) ? usual : join(dirname(file), await freePath(dirname(file), 'data'))

@@ -69,7 +69,6 @@ function isLong(block: readonly string[] = []): boolean {
   return block.length > 4
 }
 
-/** With a blank line around long blocks. */
 function spaced(blocks: readonly (readonly string[])[]): readonly string[] {
   return blocks.flatMap((block, at) =>
     at > 0 && (isLong(block) || isLong(blocks[at - 1])) ? ['', ...block] : block,
@@ -107,7 +106,6 @@ function withDefault(option: Schema, value: unknown, section: Schema, name: stri
   return `${description} Default: ${shown.replace(/^.*: /, '')}.`
 }
 
-/** A value shorter than a line stays on one line. */
 function valueLines(name: string, value: unknown): readonly string[] {
   const document = new Document({ [name]: value })
   visit(document, {
@@ -132,7 +130,6 @@ function indent(line: string): string {
   return line === '' ? '' : `  ${line}`
 }
 
-/** As a list element: the first option has the hyphen. */
 function asElement(lines: readonly string[]): readonly string[] {
   const first = lines.findIndex((line) => !line.startsWith('# '))
   return lines.map((line, at) => {

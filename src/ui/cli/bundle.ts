@@ -63,7 +63,6 @@ async function writeBundle(
 const READ_IT = 'Read it before you send it.'
 const WITH_TEXTS = 'It may have names and e-mail addresses of users: read it before you send it.'
 
-/** In UTC. */
 function defaultName(now: Date): string {
   const [day, time] = now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '').split('T')
   return `dirsyncd-bundle-${day}-${time}.json`

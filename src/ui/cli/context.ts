@@ -15,7 +15,6 @@ export interface Io extends program.Io {
 /** Its modules are loaded when a command runs, so that `--help` stays fast. */
 export type Compose = ReturnType<typeof createCompose>
 
-/** Prints one line for the operator, such as the address of the admin page. */
 export type Announce = (line: string) => void
 
 export interface Parts {

@@ -12,13 +12,7 @@ type Ending = Pick<RunSummary, 'state' | 'counts' | 'undo' | 'questions'> & {
   readonly blocks: readonly Pick<StoredBlock, 'code' | 'until' | 'asks' | 'changes'>[]
 }
 
-/**
- * - 0: done, also where grace, configuration or rejections block changes; a plan: no difference at all
- * - 1: failed, or source and directory both lack the requested id
- * - 2: a plan with changes, also if all are blocked, or entries share an external id
- * - 3: a question that the run showed is open; a run of some entries shows those about them
- * - 4: done, but some changes were not made: the service refused them, or a better read is needed
- */
+/** docs/errors.md has the table. A run of some entries asks only about them. */
 export function runExitCode(run: Ending): number {
   const { state, counts, blocks, questions } = run
   if ((counts?.notices['unknown-id'] ?? 0) > 0) return EXIT.error
@@ -33,7 +27,7 @@ export function runExitCode(run: Ending): number {
   return isIncomplete ? EXIT.incomplete : EXIT.done
 }
 
-/** Changes of this run that a run of today should have made; a run of some entries has blocks about others, too. */
+/** Changes that the run should have made. A run of some entries has blocks that name only others. */
 function isForLater(block: Ending['blocks'][number]): boolean {
   return block.changes > 0 && (block.until === 'service' || isDoubted(block))
 }

@@ -5,9 +5,7 @@ import type { OwnerInWords } from '../../base/database/owner.ts'
 import type { Session } from './context.ts'
 import { selectSyncs } from './select-syncs.ts'
 
-/**
- * One sync, or all. A sync that was removed from the file stays until the daemon reloads. Throws like `selectSyncs`.
- */
+/** A sync that was removed from the file stays until the daemon reloads. Throws like `selectSyncs`. */
 export async function syncNames(session: Session, name: string | undefined): Promise<readonly string[]> {
   try {
     return selectSyncs(session.config, name).map((sync) => sync.name)
@@ -19,7 +17,7 @@ export async function syncNames(session: Session, name: string | undefined): Pro
   }
 }
 
-/** What a read-only command prints; `nothing` where the store has no tables yet. */
+/** For a read-only command; `nothing` where the store has no tables yet. */
 export async function readStores<T>(
   session: Session,
   nothing: T,

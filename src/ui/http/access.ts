@@ -41,7 +41,6 @@ export interface Viewer {
 
 export const ANYBODY: Viewer = { user: undefined, by: undefined }
 
-/** Of every answer; a page has its own policy. */
 export const HEADERS = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
@@ -103,7 +102,6 @@ function isKnownHost({ host }: FastifyRequest, { hosts }: Access): boolean {
   return isAddress || name === 'localhost' || hosts.includes(name)
 }
 
-/** The token of the request, or a session that it signed in. */
 function viewerBy({ headers }: FastifyRequest, place: SessionPlace): Viewer | undefined {
   const user = sessionUser(headers.cookie, place)
   if (user !== undefined) return { user, by: 'session' }

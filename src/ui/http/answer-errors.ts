@@ -70,7 +70,6 @@ function problemOf(error: unknown): Problem {
 
 const INTERNAL = 'dirsyncd failed at this request; its log says where.'
 
-/** An error about a request that Fastify cannot read. */
 function isOfFastify(error: unknown): error is FastifyError & { readonly statusCode: number } {
   const { code, statusCode = 500 } = error as Partial<FastifyError>
   return code?.startsWith('FST_ERR_') === true && statusCode < 500

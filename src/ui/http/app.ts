@@ -9,7 +9,6 @@ import { addWatching, type Watching } from './watching.ts'
 
 export interface AdminOptions {
   readonly control: Pick<Required<Control>, Operation>
-  /** For a support bundle. */
   readonly diagnose?: (of: z.infer<typeof redaction>) => Promise<object>
   readonly watching: Watching
   readonly reload: () => Promise<ReloadReport>

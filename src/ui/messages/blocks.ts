@@ -316,7 +316,6 @@ const NO_EFFECT: Readonly<Record<KeyFacts['not-persisted']['how'], string>> = {
     'was written twice, and the directory still shows another value: the service cuts, changes or does not keep it, or another client changes it back',
 }
 
-/** Why a change is in quarantine; a clause. */
 export function refusalText(refusal: RefusalReason): string {
   return refusal.code === 'quarantine' ? refusal.params.answer : NO_EFFECT[refusal.params.how]
 }

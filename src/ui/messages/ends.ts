@@ -38,7 +38,7 @@ function madeText({ state, counts }: Ended): string {
   return made === 0 ? 'no changes made' : `${amount(made, 'change')} made`
 }
 
-/** What is true of a run now: one that asks is never called done, and one that is decided not held. */
+/** The state as of now: a run that asks is never done, and a decided one is not held. */
 export function stateText({
   state,
   counts,
@@ -55,7 +55,7 @@ export function stateText({
 const NOT_MADE = ['quarantined', 'failed', 'missing'] as const
 const DIFFERS = ['shared-id', 'directory-incomplete', 'changed-since', 'not-restored'] as const
 
-/** What the run tried without success, or cannot change, by state of a change or code of a notice: `2 quarantined`. */
+/** Changes that failed or cannot be made, by state of a change or code of a notice: `2 quarantined`. */
 export function notMade({ counts, undo }: Pick<RunSummary, 'counts' | 'undo'>): readonly string[] {
   const left = new Map<string, number>()
   const add = (what: string, count = 0) => count > 0 && left.set(what, count + (left.get(what) ?? 0))
@@ -126,10 +126,7 @@ export function isDecided({
 
 type Rejected = Pick<RunCounts, 'rejected' | 'lastRejection'>
 
-/**
- * `93 deletions of users are rejected (run 7 lists them, the last by ana on 2026-11-28)`; empty where nothing is. Each
- * may have another operator and reason.
- */
+/** `93 deletions of users are rejected (run 7 lists them, the last by ana on 2026-11-28)`; empty where nothing is. */
 export function rejectedText(counts: Rejected | null, run?: number): string {
   const rejected = counts?.rejected ?? {}
   if (total(rejected) === 0) return ''

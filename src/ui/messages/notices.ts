@@ -3,7 +3,6 @@ import type { Examples, Notice, NoticeCode, NoticeOf, NoticeParams } from '../..
 import { fieldText, inQuotes, named, userText } from './words.ts'
 
 export interface NoticeMessage<Code extends NoticeCode> {
-  /** Heads a list of entries with this code. */
   readonly meaning: string
   /** What the operator can do; undefined where nothing has to be done. */
   readonly remedy: string | undefined
@@ -250,7 +249,6 @@ function emailFaultText({ email, why }: Pick<NoticeParams['email-not-allowed'], 
   return `the e-mail ${email} ${EMAIL_FAULTS[why]}`
 }
 
-/** Why the user does not get the e-mail. */
 function emailOwnerText({ email, owner, how }: NoticeParams['duplicate-email']): string {
   switch (how) {
     case 'held':

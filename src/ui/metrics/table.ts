@@ -3,7 +3,6 @@ export interface MetricSpec {
   /** One sentence, shown by Prometheus. */
   readonly help: string
   readonly labels: readonly Label[]
-  /** Upper bounds of a histogram. */
   readonly buckets?: readonly number[]
   /**
    * `process`: measured in this process. `daemon`: read from the store and the configuration at each scrape; workers do
@@ -72,7 +71,7 @@ export const METRICS = {
   },
   dirsyncd_sync_due_timestamp_seconds: {
     type: 'gauge',
-    help: 'The third newest time at which the schedule called for a run; none for a sync that only runs on demand, nor if an operator decided about the sync or resumed it since.',
+    help: 'The third newest scheduled time of a run. None for a sync that only runs on demand, or after a later decision or resumption.',
     labels: ['sync'],
     from: 'daemon',
   },

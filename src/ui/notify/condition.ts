@@ -2,10 +2,7 @@ import type { StoredCondition } from '../../store/notifications.ts'
 
 export type Lasting = 'asking' | 'failing' | 'blocked' | 'quarantine' | 'token'
 
-/**
- * A lasting state and what was notified of it. `amount` is the amount of the last notification, or less if it has
- * decreased since.
- */
+/** `amount`: of the last notification, or less if it has decreased since. */
 export interface Condition extends StoredCondition {
   readonly event: Lasting
 }

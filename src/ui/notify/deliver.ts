@@ -13,7 +13,6 @@ export interface DeliveryTimes {
 
 export interface DeliveryAttempt {
   readonly state: 'waiting' | 'delivered' | 'given-up'
-  /** For metrics. */
   readonly delivery: 'delivered' | 'failed' | 'given-up'
   readonly waitMs?: number
   readonly detail?: string

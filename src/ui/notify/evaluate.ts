@@ -28,7 +28,6 @@ export interface Evaluated {
 }
 
 export interface Rules {
-  /** Failures in a row before a notification. */
   readonly failures: number
   /** How long runs must not fail before a recovery is notified, in milliseconds. */
   readonly settledMs: number
@@ -93,7 +92,7 @@ function runsFail({ failures }: SyncFigures, threshold: number): Sign {
   return sign('failing', failures >= threshold ? 1 : 0)
 }
 
-/** Of a held, failed or unfinished run it is unknown whether the rest of its plan is applied. */
+/** A held, failed or unfinished run may still apply the rest of its plan. */
 function blocked({ planned }: SyncFigures): Sign {
   if (planned !== null && planned.state !== 'done') return { event: 'blocked', state: 'unknown' }
   const changes = doubted(planned?.blocks ?? []).reduce((sum, block) => sum + Math.max(1, block.changes), 0)
@@ -105,7 +104,6 @@ interface Context {
   readonly decided: boolean
   readonly now: Date
   readonly withoutPeople: WithoutPeople
-  /** Hides names of entries. */
   readonly quote: Quote
   readonly settledMs: number
 }

@@ -33,7 +33,6 @@ export class Poster implements AsyncDisposable {
     this.#patienceMs = patienceMs
   }
 
-  /** Resolves when the answer is a 2xx. */
   async post({ url, headers, body }: Message, signal: AbortSignal): Promise<void> {
     const { origin, host, pathname, search } = new URL(url)
     const request = {

@@ -23,7 +23,6 @@ function still(condition: Condition, why: Why): string {
 
 type Blocks = NonNullable<SyncFigures['planned']>['blocks']
 
-/** Blocks that an operator should know of, although they end without a decision: the read is doubted. */
 export function doubted(blocks: Blocks): Blocks {
   return blocks.filter((block) => block.asks === null && isDoubted(block) && block.code !== 'seen-again')
 }

@@ -113,7 +113,6 @@ function pager(run: number, { changes, isMore }: ChangePage, asked: ChangesAsked
 
 interface TableOptions {
   readonly caption: string
-  /** With a field of the form to decide. */
   readonly isChoice?: boolean
   /** One change with all of its reasons; a list has them above. */
   readonly isAlone?: boolean
@@ -249,8 +248,7 @@ function values(side: Values, only?: readonly string[]): Html {
   )}`
 }
 
-const COLOURS: Readonly<Record<ChangeView['state'], Parameters<typeof badge>[1]>> = {
-  pending: 'plain',
+const COLOURS: Readonly<Partial<Record<ChangeView['state'], Parameters<typeof badge>[1]>>> = {
   applied: 'good',
   found: 'good',
   already: 'good',
@@ -259,13 +257,12 @@ const COLOURS: Readonly<Record<ChangeView['state'], Parameters<typeof badge>[1]>
   failed: 'bad',
   dropped: 'warn',
   unknown: 'warn',
-  blocked: 'plain',
 }
 
 function outcome({ state, status, detail }: ChangeView, reasons: readonly Html[]): Html {
   const answer = status === null ? '' : ` (${status})`
   const texts = [...(detail === null ? [] : [html`${cut(detail)}`]), ...reasons]
-  return html`${badge(`${state}${answer}`, COLOURS[state])}${texts.map((text) => html`<br /><small>${text}</small>`)}`
+  return html`${badge(`${state}${answer}`, COLOURS[state] ?? 'plain')}${texts.map((text) => html`<br /><small>${text}</small>`)}`
 }
 
 function blockedBriefly(view: ChangeView): readonly Html[] {

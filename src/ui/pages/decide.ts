@@ -56,7 +56,7 @@ function nameDifferentChanges({ open: all }: ShownRun, open: readonly ShownReaso
   )
 }
 
-/** What was decided, or what a plan shows, may be decided all the same. */
+/** Decided changes, and those of a plan, can be decided, too. */
 function decidedSection(run: ShownRun, name: Html | false): Html {
   return html`<details class="box">
     <summary>
@@ -98,7 +98,6 @@ function form(run: ShownRun, name: Html | false, choices: Html): Html {
   </form>`
 }
 
-/** Sends the form to decide, also from outside of it. */
 export function partButtons({ run, counts }: RunDetail, approve: string, reject: string): Html {
   return html`<p class="actions">
     <button class="${looks(counts?.blocked ?? {})}" form="decide" name="what" value="part">${approve}</button>

@@ -1,7 +1,6 @@
 import { html as escaping } from 'hono/html'
 import { printable } from '../../base/printable.ts'
 
-/** With escaped texts. */
 export type Html = Exclude<ReturnType<typeof escaping>, Promise<unknown>>
 
 type Value = string | number | boolean | null | undefined | Html | readonly Value[]

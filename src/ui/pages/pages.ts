@@ -26,7 +26,6 @@ import { addWatching, type Watching } from '../http/watching.ts'
 export interface PagesOptions extends PageSources {
   readonly watching: Watching
   readonly access: Access
-  /** From the link on the daemon's terminal, if there is one. */
   readonly signInCode: SignInCode | undefined
   readonly log: Log
 }
@@ -69,7 +68,6 @@ function refuseAddress(
   else void reply.send(asJson({ code: 'usage', message }))
 }
 
-/** @param run the requested run, or the one that was acted on */
 function sendProblem(message: string, viewer: Viewer, reply: FastifyReply, run?: number): FastifyReply {
   const title = 'That did not work'
   const body = html`<h1>${title}</h1>

@@ -17,7 +17,6 @@ function optional<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (isNothing(value) ? undefined : value), schema.optional())
 }
 
-/** A field that a form may repeat. */
 function several<T extends z.ZodType>(schema: T) {
   return z.preprocess(
     (value) => (value === undefined || value === '' ? undefined : Array.isArray(value) ? value : [value]),

@@ -25,7 +25,6 @@ import { at, took } from './time.ts'
 export interface RunPageParts {
   readonly run: ShownRun
   readonly changes: Html
-  /** A field for the operator's name, where it is unknown. */
   readonly name: Html | false
   readonly now: Date
 }

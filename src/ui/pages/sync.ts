@@ -7,7 +7,6 @@ import { doubtedIn, entries, nextText, rejectedIn, stateBadge, tokenText, wishes
 import { plannedText, runTable } from './runs.ts'
 import { at, took } from './time.ts'
 
-/** The chart shows as many. */
 export const SYNC_RUNS = 20
 
 export function syncPage(
@@ -92,7 +91,6 @@ function actions({ sync, paused }: SyncOverview, name: Html | false): Html {
   </div>`
 }
 
-/** How long each run took, the oldest first. */
 function chart(runs: readonly RunSummary[]): Html | false {
   const ended = runs
     .filter(({ startedAt, finishedAt }) => startedAt !== null && finishedAt !== null)

@@ -38,7 +38,6 @@ interface YesQuestion extends Question {
 interface AnswersParts {
   /** Left out without a terminal. */
   readonly prompts: Prompts | undefined
-  /** Accepts the proposals. */
   readonly yes: boolean
   readonly isJson: boolean
   readonly signal: AbortSignal

@@ -5,7 +5,6 @@ interface Situation {
   readonly file: string
   readonly isUsual: boolean
   readonly mayWrite: boolean
-  /** Test entries still in the directory, as sentences. */
   readonly left: readonly string[]
 }
 

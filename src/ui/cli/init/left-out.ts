@@ -18,7 +18,6 @@ const OF_WINDOWS = '(isCriticalSystemObject=TRUE)'
 /** Accounts of Active Directory that have expired; `check` does not report them. */
 const EXPIRED = '(&(accountExpires>=1)(accountExpires<=now(filetime)))'
 
-/** Returns the filter without service accounts and former users. */
 export async function askLeftOut(
   init: Init,
   { server, facts }: ReachedServer,

@@ -36,7 +36,6 @@ const NONE = '\0none'
 interface FieldQuestion {
   readonly field: Field
   readonly given: string | undefined
-  /** The best first. */
   readonly proposals: readonly Proposal[]
   readonly of: number
 }

@@ -9,9 +9,7 @@ export const MEMBERSHIP_TOPIC: Choice<readonly string[]> = {
   name: 'Whether members of groups are written',
 }
 
-/**
- * Whether members are written. The API describes no way to do so, and few operators know whether their service has one.
- */
+/** The API describes no way to write members, and few operators know whether their service has one. */
 export async function askMembership(init: Init, directory: RawDirectory): Promise<'report' | 'write'> {
   const { answers, options, rights, left, say } = init
   const mayFindOut = rights.mayWrite && left.length === 0

@@ -28,7 +28,6 @@ const SOME = 'some'
 const OTHER = 'other'
 export const NOWHERE = 'none'
 
-/** Asks for the base: everywhere, some of the found OUs, or another one. */
 export async function askPlace(init: Init, question: PlaceQuestion): Promise<Base> {
   const { answers, steps } = init
   const { flag, given, what, message, count, found } = question
@@ -62,7 +61,6 @@ export async function askPlace(init: Init, question: PlaceQuestion): Promise<Bas
   return oneOrMore(typed.split('|').map((dn) => dn.trim()))
 }
 
-/** The smallest base that has all entries, if there is one. */
 function wholePlace({ found: { places, entries, cut }, searched }: PlaceQuestion): readonly string[] {
   const [first] = places
   return first !== undefined && first.entries === entries && cut === undefined ? [first.dn] : searched

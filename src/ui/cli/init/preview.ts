@@ -9,10 +9,7 @@ import { tellEmails } from './emails.ts'
 /** `--yes` answers it. */
 export const RIGHT = '--yes (mapping)'
 
-/**
- * Reads the source as a run does, shows what `dirsyncd check` shows, and asks whether it is right. Throws
- * `source-refused` where it is not, and where the source is unusable.
- */
+/** Throws `source-refused` where the operator refuses the source, or where it is unusable. */
 export async function preview(init: Init, source: RawSource): Promise<void> {
   const { steps, answers, say, warnings, columns, place, emails } = init
   say('', 'Reading all of it, as a run would …')

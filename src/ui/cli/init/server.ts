@@ -22,10 +22,7 @@ export interface ReachedServer {
 export const SERVER_FLAGS = ['--url', '--start-tls', '--trust']
 export const READER_FLAGS = ['--bind-dn', '--bind-dn (kind)', '--bind-password-file']
 
-/**
- * Asks for the server until it is reachable and trusted, then for the bind account until the server accepts it. Answers
- * of `before` stay, except those to ask again.
- */
+/** Asks until the server is reachable and accepts the bind account. `before`: answers that stay. */
 export async function askServer(init: Init, before?: ReachedServer): Promise<ReachedServer> {
   const { answers } = init
   const isSameServer = before !== undefined && !SERVER_FLAGS.some((flag) => answers.isAskedAgain(flag))

@@ -32,10 +32,7 @@ export interface ChosenKind {
   readonly isGiven: boolean
 }
 
-/**
- * Asks for the kind of users or groups; a server may have several. A filter from an option narrows the kind, unless it
- * names a kind itself.
- */
+/** A filter from an option narrows the kind, unless it names a kind itself. */
 export async function askKind(init: Init, question: KindQuestion): Promise<ChosenKind> {
   const { flag, given } = question
   const chosen =

@@ -22,10 +22,10 @@ interface Group {
   readonly changes: ChangeView[]
 }
 
-/** What no operator has to decide is mostly the same in each run. */
+/** Blocked changes without a question are mostly the same in each run. */
 const SHOWN_BLOCKED = 5
 
-/** What a run asks, and what else it did not make: the rest of a stopped plan, and what no operator has to decide now. */
+/** The questions, and the other blocked changes. */
 export function renderBlocked(view: RunView, shown: number): Readonly<Record<'asked' | 'blocked', string[]>> {
   const groups = groupsOf(view)
   const section = (title: string, some: readonly Group[], most: number): string[] =>
@@ -64,10 +64,11 @@ function groupsOf(view: RunView): readonly Group[] {
   for (const change of view.changes)
     if (change.state === 'blocked')
       groupOf(causesOf(change), !isAll && change.isOpen !== false).changes.push(change)
-  for (const { changes, asks: fact, ...block } of view.blocks) {
-    if (fact === null || changes > 0) continue
-    const isOpen = view.reasons.find(({ code }) => code === block.code)?.isOpen !== false
-    groupOf([{ code: block.code, text: blockText(block) }], !isAll && isOpen)
+  // A fact has no changes, and memberships that end with a delayed delete are not listed.
+  for (const block of view.blocks) {
+    const reason = view.reasons.find(({ code }) => code === block.code)
+    if (block.changes > 0 || !isAsked(block) || (block.asks === null && reason === undefined)) continue
+    groupOf([{ code: block.code, text: blockText(block) }], !isAll && reason?.isOpen !== false)
   }
   return [...groups.values()]
 }
@@ -87,7 +88,7 @@ function causesOf(view: ChangeView): readonly Cause[] {
   return [...causes.values()]
 }
 
-/** Nothing but the e-mail that its owner keeps blocks it, and nothing else is to be written. */
+/** The change would write only the e-mail, and its owner keeps that. */
 function isOfKeptEmail({ change, reasons, keptBy }: ChangeView): boolean {
   return (
     keptBy !== undefined &&
@@ -121,7 +122,7 @@ function groupLines(view: RunView, groups: readonly Group[], group: Group, most:
   ]
 }
 
-/** Of two reasons of an open change, one may be decided. */
+/** An open change may have a decided reason, too. */
 function countText(view: RunView, group: Group, { code }: Cause, number: number): string {
   const isOver = view.reasons.find((reason) => reason.code === code)?.isOpen === false
   const isMarked = isOver && group.isOpen && view.mode === 'sync' && asks(view, code)
@@ -149,7 +150,7 @@ function numberOf(
   return block?.changes ?? total(changes)
 }
 
-/** What is true of this change alone, such as until when its delete is delayed. */
+/** Facts of this change alone, such as until when its delete is delayed. */
 function ownText(view: ChangeView): string {
   const { reasons, keptBy } = view
   const own = reasons.filter(({ code, facts }) => facts !== null && code !== 'asked' && code !== 'rejected')

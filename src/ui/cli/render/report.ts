@@ -13,10 +13,10 @@ import { amount, digits, pointInTime, timeTaken } from '../../../base/wording.ts
 import { printable } from '../../../base/printable.ts'
 import type { Part } from '../../../core/plan/part/part.ts'
 
-/** Of each operation and of each notice code, without `--all`. */
+/** The most changes of an operation, and notices of a code, without `--all`. */
 const SHOWN = 20
 
-/** What needs the operator comes first; the last line says what the run came to. */
+/** The questions come first; the last line is the result. */
 export function renderReport(view: RunView, options: { readonly all: boolean }): string[] {
   const shown = options.all ? ALL : SHOWN
   const { asked, blocked } = renderBlocked(view, shown)

@@ -24,7 +24,7 @@ export function blocked(facts: Story): Part | undefined {
   }
 }
 
-/** What no approval ends comes first: until that ends, approving the rest changes nothing. */
+/** Reasons that no approval ends come first: until they end, an approval changes nothing. */
 function rankOf({ code, until }: StoryReason): number {
   if (code === 'rejected') return 0
   return until === 'decision' ? 2 : 1
@@ -91,7 +91,6 @@ function reverse(op: Op): string {
   return op.replace(/^(?:create|delete)/, (verb) => (verb === 'create' ? 'delete' : 'create'))
 }
 
-/** Memberships of a user that the last run blocked; another part of the story lists them. */
 export function blockedGroups({ groups, id }: Story): readonly Part[] {
   const [first] = groups
   if (first === undefined) return []

@@ -34,9 +34,7 @@ function absent(facts: Story): Part {
   }
 }
 
-/**
- * The user of the source with the e-mail of an absent entry: most likely the same user with a changed or missing id.
- */
+/** Most likely the absent user, with a changed or missing id. */
 export function emailHolder({ source: { entries, sameEmail }, sync }: Story): Part {
   const [holder] = sameEmail
   if (entries.length > 0 || holder === undefined) return {}
@@ -87,7 +85,6 @@ function howToDoItNow({ sync, kind, id, paused }: Story, change: Change, isTried
   return `dirsyncd sync ${sync} --${kind} ${quoted(id ?? '')} ${does} at once${except}`
 }
 
-/** Why values differ, or are missing, although the next run changes nothing of them. */
 function remarks(facts: Story): readonly Part[] {
   const { planned, directory } = facts
   const dropped = noticed(facts, ['email-dropped'])

@@ -19,10 +19,7 @@ export const VERDICTS = {
 
 export type VerdictCode = keyof typeof VERDICTS | NoticeCode | BlockCode
 
-/**
- * One fact about an entry. All texts together are the verdict; its code, the next run and the remedy are those of the
- * first part that has one. Clauses or sentences, without or with a full stop.
- */
+/** One fact about an entry. The texts are the verdict; code, next run and remedy are the first ones given. */
 export interface Part {
   readonly code?: VerdictCode | undefined
   readonly text?: string | undefined
@@ -55,12 +52,10 @@ export const KEEP = 'If it should stay, put it back into the source'
 
 const DONE: ReadonlySet<string> = new Set(['applied', 'found', 'already'])
 
-/** Attempts that had an effect, the newest first. */
 export function doneIn({ journal }: Story): readonly JournalEntry[] {
   return journal.filter(({ outcome }) => DONE.has(outcome))
 }
 
-/** The delete of an entry that the directory does not have. */
 export function deletionOf(facts: Story): JournalEntry | undefined {
   const [last] = facts.directory.entry === null ? doneIn(facts) : []
   return last?.op.startsWith('delete') === true ? last : undefined

@@ -23,7 +23,6 @@ export function unusable(facts: Story): Part[] {
   ].map((part) => ({ ...part, next: LEAVES }))
 }
 
-/** Why the next run does not make the change; the first reason that fits. */
 export function stopped(facts: Story): Part | undefined {
   const [first] = [
     ...unusable(facts),

@@ -86,7 +86,6 @@ function idsText(ids: readonly string[]): string {
   return `${ids.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${digits(more)} more` : ''}`
 }
 
-/** The numbers of members, where the lists are not known to be the same. */
 function memberNumbers(facts: Story): string {
   const listed = facts.source.entries[0]?.members
   const there = membersThere(facts)

@@ -8,7 +8,6 @@ export interface SlackOptions extends PostOptions {
   readonly url: () => Promise<string>
 }
 
-/** For an incoming webhook of Slack, or of a compatible chat. */
 export function createSlack({ url, ...options }: SlackOptions): Channel {
   const poster = new Poster(options)
   return {
