@@ -1,26 +1,10 @@
 import { sql } from 'kysely'
-import type { Change } from '../../core/plan/change.ts'
-import type { Unmet } from '../../core/plan/needs.ts'
 import type { Fenced, FencedRun, LockedRun } from '../../store/fenced-run.ts'
 import type { Db } from '../../store/tables.ts'
 import { isInForce } from '../../store/pause.ts'
-import type { Ticket } from './job.ts'
+import type { Claimed, Ticket } from './job.ts'
 import { meetNeeds } from './needs.ts'
 import { nextDue, type Stage } from './stage.ts'
-
-export interface Claimed {
-  readonly number: number
-  readonly change: Change
-  readonly fingerprint: string
-  /** The number of attempts, this one included. */
-  readonly attempts: number
-  readonly refusals: number
-  readonly retry: boolean
-  /** An earlier attempt has no outcome. */
-  readonly unsure: boolean
-  /** Nothing is sent, because a change that it needs was not made. */
-  readonly unmet?: Unmet
-}
 
 /** The changes that a worker has claimed. The store has them before anything is sent. */
 export interface Chunk {

@@ -1,3 +1,5 @@
+import type { Change } from '../../core/plan/change.ts'
+import type { Unmet } from '../../core/plan/needs.ts'
 import type { FencedRun } from '../../store/fenced-run.ts'
 
 /**
@@ -12,4 +14,18 @@ export interface Ticket extends Pick<FencedRun, 'run' | 'epoch'> {
 /** Each sync has its own queue, so that it can be paused alone. */
 export function changesQueueName(sync: string): string {
   return `changes-${sync}`
+}
+
+export interface Claimed {
+  readonly number: number
+  readonly change: Change
+  readonly fingerprint: string
+  /** The number of attempts, this one included. */
+  readonly attempts: number
+  readonly refusals: number
+  readonly retry: boolean
+  /** An earlier attempt has no outcome. */
+  readonly unsure: boolean
+  /** Nothing is sent, because a change that it needs was not made. */
+  readonly unmet?: Unmet
 }

@@ -1,6 +1,6 @@
 import type { Outcome } from '../../core/plan/outcome.ts'
 import type { Times } from '../../queue/times.ts'
-import type { Claimed } from './claim.ts'
+import type { Claimed } from './job.ts'
 import type { Findings, Settled } from './outcomes.ts'
 
 /** Attempts before a change goes to the retry stage. */

@@ -3,7 +3,7 @@ import { type Change, fingerprint, kindOf, type Op } from '../../core/plan/chang
 import { type Unmet, type UnmetNeeds, withoutUnmet } from '../../core/plan/needs.ts'
 import type { Fenced } from '../../store/fenced-run.ts'
 import { storableJson } from '../../store/storable.ts'
-import type { Claimed } from './claim.ts'
+import type { Claimed } from './job.ts'
 import { MOST_REFUSALS, type Stage } from './stage.ts'
 
 /**

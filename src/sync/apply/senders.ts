@@ -3,7 +3,7 @@ import type { Change } from '../../core/plan/change.ts'
 import type { Outcome, SharedOutcome } from '../../core/plan/outcome.ts'
 import type { HowToApply } from '../../target/apply-change.ts'
 import type { HowToCreate } from '../../target/batch/create-batch.ts'
-import type { Claimed } from './claim.ts'
+import type { Claimed } from './job.ts'
 
 /** Neither throws for an answer of the API. */
 export interface Senders {

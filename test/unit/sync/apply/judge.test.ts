@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Claimed } from '../../../../src/sync/apply/claim.ts'
+import type { Claimed } from '../../../../src/sync/apply/job.ts'
 import {
   cutOff,
   FailureCounters,
