@@ -30,7 +30,7 @@ const ROWS_PER_STATEMENT = 5000
 /** Guards and evidence count the deletes of the last day, so a little more than a day is kept, whatever its size. */
 const SHORTEST_MS = 25 * 60 * 60 * 1000
 
-/** The newest runs of a sync keep their notices, and the changes that were planned and never made. */
+/** So many of the newest runs of a sync keep their notices, and so many the changes that were planned and never made. */
 const RUNS_WITH_NOTICES = 20
 
 /**
@@ -102,21 +102,32 @@ function newestBeyond(syncs: readonly string[], most: number): RawBuilder<unknow
   ) AS counted WHERE rows > ${most})`
 }
 
-/** Removes from all but the newest runs what every run repeats: notices, blocked changes, and plans that nobody approved. */
+/**
+ * Removes what most runs repeat: from all but the newest runs their notices, and from all but the newest ones with rows
+ * of their own blocked changes and plans of which nothing was made. Those of a decision stay as long as the decision.
+ */
 async function trimPlans(work: Work, sync: string): Promise<void> {
-  const isUnused = sql`state IN ('held', 'planned') AND applying_at IS NULL`
+  const isUnused = sql<boolean>`state IN ('held', 'planned') AND applying_at IS NULL`
+  const repeats = sql`(stored_blocked > 0 OR stored_changes > 0 AND ${isUnused})`
+  const newest = (which: RawBuilder<unknown>) => sql`(SELECT run FROM dirsyncd.runs
+    WHERE sync = ${sync} AND ${which} ORDER BY run DESC OFFSET ${RUNS_WITH_NOTICES} LIMIT 1)`
+  const hasEnded = sql`sync = ${sync} AND finished_at IS NOT NULL`
+  const { rows: told } = await sql<{ run: number }>`SELECT run FROM dirsyncd.runs
+    WHERE ${hasEnded} AND stored_notices > 0 AND run <= ${newest(sql`true`)} ORDER BY run`.execute(work.db)
+  for (const { run } of told) {
+    await pruneAll(work, 'notices', sql`run = ${run}`)
+    await sql`UPDATE dirsyncd.runs SET stored_notices = 0 WHERE run = ${run}`.execute(work.db)
+  }
   const { rows } = await sql<{ run: number; isUnused: boolean }>`SELECT run, ${isUnused} AS "isUnused"
-    FROM dirsyncd.runs AS r
-    WHERE sync = ${sync} AND finished_at IS NOT NULL
-      AND (stored_notices > 0 OR stored_blocked > 0 OR stored_changes > 0 AND ${isUnused})
-      AND run <= (SELECT run FROM dirsyncd.runs WHERE sync = ${sync} ORDER BY run DESC OFFSET ${RUNS_WITH_NOTICES} LIMIT 1)
-      AND NOT EXISTS (SELECT FROM dirsyncd.runs AS same WHERE same.blocked_in = r.run AND same.run > (
-        SELECT run FROM dirsyncd.runs WHERE sync = ${sync} ORDER BY run DESC OFFSET ${RUNS_WITH_NOTICES} LIMIT 1))
+    FROM dirsyncd.runs AS r WHERE ${hasEnded} AND ${repeats} AND run <= ${newest(repeats)}
+      AND NOT EXISTS (SELECT FROM dirsyncd.decisions AS d JOIN dirsyncd.runs AS same ON same.run = d.run
+        WHERE r.run IN (same.run, same.blocked_in))
+      AND NOT EXISTS (SELECT FROM dirsyncd.runs AS same
+        WHERE same.blocked_in = r.run AND same.run > ${newest(sql`true`)})
     ORDER BY run`.execute(work.db)
   for (const { run, isUnused: isPlanUnused } of rows) {
-    await pruneAll(work, 'notices', sql`run = ${run}`)
     await pruneChanges(work, sql`run = ${run}`, isPlanUnused ? 0 : FIRST_BLOCKED)
-    await sql`UPDATE dirsyncd.runs SET stored_notices = 0, stored_blocked = 0,
+    await sql`UPDATE dirsyncd.runs SET stored_blocked = 0,
       stored_changes = CASE WHEN ${isPlanUnused} THEN 0 ELSE stored_changes END
       WHERE run = ${run}`.execute(work.db)
   }
