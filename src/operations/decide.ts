@@ -2,11 +2,12 @@ import type { Kysely } from 'kysely'
 import { cut, digits, examples } from '../base/wording.ts'
 import { DirsyncdError } from '../base/errors.ts'
 import { listAt } from '../base/lists.ts'
+import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import type { BlockCode, Until } from '../core/block.ts'
 import { chosenKeys, decided, type Decision, type Selection, type Shown } from '../core/decide.ts'
 import type { Ledger } from '../core/decisions.ts'
-import { parseKey } from '../core/keys.ts'
+import { isMember, type Key, parseKey } from '../core/keys.ts'
 import {
   addDecision,
   AskedChanges,
@@ -46,14 +47,15 @@ export async function decide(
     throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
   requireSameTarget(run, targets, 'be decided about')
   const selection: Selection = { ids, only, code, isAll }
-  const { decision, chosen, wereApproved } = await record(db, run, {
+  const { decision, chosen, shown, wereApproved } = await record(db, run, {
     does,
     run: number,
     by,
     reason,
     selection,
   })
-  const scope = ids === undefined ? undefined : scopeOf(ids, chosen)
+  const scope =
+    ids !== undefined ? scopeOf(ids, chosen) : run.undo === null ? undefined : await scopeShown(shown)
   if (does === 'approve') await applyApproval({ db, request }, run, { decision, by, scope })
   else await stopRejected(db, run, { by, ids: entriesOf(chosen), wereApproved })
   const recorded = (await decisionsAbout(db, [number])).get(number) ?? []
@@ -92,11 +94,21 @@ function scopeOf(ids: readonly string[], chosen: Chosen): Scope {
   return { users: ids.filter((id) => known.user.has(id)), groups: ids.filter((id) => known.group.has(id)) }
 }
 
-function record(
-  db: Db,
-  run: RunRecord,
-  decision: Omit<Decision, 'at'>,
-): Promise<{ readonly decision: number; readonly chosen: Chosen; readonly wereApproved: boolean }> {
+/** An undo makes nothing that the run did not show: what changed since may differ again. */
+async function scopeShown({ codes, waiting }: Shown): Promise<Scope> {
+  const known = { user: new Set<string>(), group: new Set<string>() }
+  const add = (key: Key | undefined): void => {
+    if (key === undefined) return
+    const [kind, id, , member] = key
+    if (isMember(key[2])) known.user.add(member!)
+    else known[kind].add(id)
+  }
+  await inTurns(forEachInSteps(codes.keys(), (text) => add(parseKey(text))))
+  await inTurns(forEachInSteps(waiting, add))
+  return { users: [...known.user], groups: [...known.group] }
+}
+
+function record(db: Db, run: RunRecord, decision: Omit<Decision, 'at'>) {
   const of = { sync: run.sync, target: run.target, origin: originOf(run) }
   return db.transaction().execute(async (trx) => {
     await lockLedger(trx, of)
@@ -112,6 +124,7 @@ function record(
     return {
       decision: id,
       chosen,
+      shown,
       wereApproved: [...chosen.keys()].some((text) => ledger.approvals.has(text)),
     }
   })

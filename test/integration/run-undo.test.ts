@@ -398,6 +398,22 @@ test('an undo that is approved after its sync was resumed pauses it again', asyn
   expect((await harness.control.paused()).map(({ sync }) => sync)).toContain(bed.sync)
 })
 
+test('an approval of an undo makes nothing that its run did not show', async () => {
+  await open()
+  hire('a', 'x')
+  await harness.sync()
+  fire('x')
+  hire('new')
+  const { run } = await harness.sync()
+  await harness.undo(run, { ids: ['x'] })
+  const undoing = await harness.control.undo({ run, part: {}, mode: 'sync', by: 'ana' })
+  await harness.work()
+  await harness.control.resume({ sync: bed.sync, by: 'ana' })
+  await harness.sync()
+  await harness.approve(undoing)
+  expect([...(await seen()).users.keys()]).toEqual(['a'])
+})
+
 test('a delete that is undone again and again is made again all the same', async () => {
   await open()
   hire('a', 'b')
