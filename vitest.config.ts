@@ -45,17 +45,6 @@ export default defineConfig({
       },
       {
         test: {
-          name: 'net',
-          include: ['test/net/**/*.test.ts'],
-          exclude: LONG,
-          testTimeout: 300_000,
-          // As many as the other project of its group, which vitest requires.
-          maxWorkers: 3,
-          sequence: { groupOrder: 0 },
-        },
-      },
-      {
-        test: {
           ...SERVERS,
           name: 'servers',
           include: ['test/{contract,integration,faults,e2e}/**/*.test.ts'],

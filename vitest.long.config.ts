@@ -13,7 +13,6 @@ const LONG = {
 }
 /** It says how long the service keeps others waiting, so nothing else may use the processor. */
 const LOAD = 'test/contract/fuzz-load.long.test.ts'
-const NET = 'test/net/*.long.test.ts'
 
 /** Separate from `npm test`, because each file takes minutes: long outages, thousands of cases, production timeouts. */
 export default defineConfig({
@@ -24,16 +23,7 @@ export default defineConfig({
           ...LONG,
           name: 'long',
           include: ['test/**/*.long.test.ts'],
-          exclude: [LOAD, NET],
-          maxWorkers: 2,
-          sequence: { groupOrder: 0 },
-        },
-      },
-      {
-        test: {
-          name: 'net',
-          include: [NET],
-          testTimeout: 1_800_000,
+          exclude: [LOAD],
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },
