@@ -87,7 +87,7 @@ export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
   },
   quarantine: {
     meaning: 'in quarantine: the service refused the change',
-    remedy: `Correct the entry in the source, or exclude it. ${TRIED_AGAIN}`,
+    remedy: `Correct the entry in the source, or exclude or protect it in the section entries; after a 403, check the rights of the token. ${TRIED_AGAIN}`,
     text: () => 'in quarantine: the service refused the changes',
     one: ({ answer }) => answer,
   },
