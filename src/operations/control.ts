@@ -137,6 +137,8 @@ export interface Decided {
   readonly decision: RecordedDecision
   /** Set where the sync is paused, so that no run applies the approval yet. */
   readonly paused: SyncPause | null
+  /** Of rejected changes, those that a run under way had sent: what of them the service made stays. */
+  readonly sent: { readonly run: number; readonly changes: number } | null
 }
 
 export interface UndoRequest {

@@ -20,11 +20,10 @@ import {
   shownIn,
 } from '../store/ledgers.ts'
 import { pauseOfSync, pauseSync, stopRejected } from '../store/paused-syncs.ts'
-import type { RecordedDecision } from '../store/run-types.ts'
 import { findRun, type NewRun, type RunRecord } from '../store/runs.ts'
 import type { Scope } from '../core/within.ts'
 import type { Tables } from '../store/tables.ts'
-import type { DecisionRequest } from './control.ts'
+import type { Decided, DecisionRequest } from './control.ts'
 import { decisionText } from './decision-text.ts'
 import { requireSameTarget } from './same-target.ts'
 
@@ -41,7 +40,7 @@ export async function decide(
   { db, targets, request }: DecideDeps,
   does: 'approve' | 'reject',
   { run: number, by, reason = '', ids, only, code, isAll }: DecisionRequest,
-): Promise<{ readonly run: RunRecord; readonly decision: RecordedDecision }> {
+): Promise<Pick<Decided, 'decision' | 'sent'> & { readonly run: RunRecord }> {
   const run = await findRun(db, number)
   if (run === undefined)
     throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
@@ -57,9 +56,10 @@ export async function decide(
   const scope =
     ids !== undefined ? scopeOf(ids, chosen) : run.undo === null ? undefined : await scopeShown(shown)
   if (does === 'approve') await applyApproval({ db, request }, run, { decision, by, scope })
-  else await stopRejected(db, run, { by, ids: entriesOf(chosen), wereApproved })
+  const sent =
+    does === 'approve' ? null : await stopRejected(db, run, { by, ids: entriesOf(chosen), wereApproved })
   const recorded = (await decisionsAbout(db, [number])).get(number) ?? []
-  return { run, decision: recorded.find((each) => each.decision === decision)! }
+  return { run, decision: recorded.find((each) => each.decision === decision)!, sent }
 }
 
 /** An undo runs although the sync is paused, and pauses it even if it was resumed since. */

@@ -95,11 +95,16 @@ async function decideAnd(
   does: Parameters<typeof decide>[1],
   asked: DecisionRequest,
 ): Promise<Decided> {
-  const { run, decision } = await decide(deps, does, asked)
+  const { run, decision, sent } = await decide(deps, does, asked)
   const { db } = deps
   const pause = decision.started === null ? await pauseOfSync(db, run.sync) : undefined
   const now = (await findRun(db, run.run)) ?? run
-  return { run: await summary(db, now), decision, paused: pause === undefined ? null : pauseView(pause) }
+  return {
+    run: await summary(db, now),
+    decision,
+    paused: pause === undefined ? null : pauseView(pause),
+    sent,
+  }
 }
 
 async function requireNoPause(db: Kysely<Tables>, sync: string): Promise<void> {

@@ -64,7 +64,7 @@ export async function stopRunOfSync(db: Db, sync: string, by: string): Promise<n
 
 /**
  * Asks the run that is under way to end where it would make rejected changes: it has not sent all of these entries, or
- * is not planned yet and knows of an approval. Returns its number.
+ * is not planned yet and knows of an approval. Returns the run that had sent changes of them before, and how many.
  */
 export async function stopRejected(
   db: Db,
@@ -74,16 +74,22 @@ export async function stopRejected(
     ids,
     wereApproved,
   }: { readonly by: string; readonly ids: readonly string[]; readonly wereApproved: boolean },
-): Promise<number | undefined> {
+): Promise<{ readonly run: number; readonly changes: number } | null> {
+  const isUnderWay = sql`sync = ${of.sync} AND target = ${of.target} AND mode = 'sync' AND finished_at IS NULL
+    AND (undo ->> 'run')::int IS NOT DISTINCT FROM ${of.undo?.run ?? null}`
   const why = `${by} rejected changes of this run while it was under way; the next run makes the rest`
-  const { rows } = await sql<{ run: number }>`UPDATE dirsyncd.runs AS r
-    SET stop_code = 'rejected', stop_reason = ${why}
-    WHERE sync = ${of.sync} AND target = ${of.target} AND mode = 'sync' AND finished_at IS NULL AND stop_code IS NULL
-      AND (undo ->> 'run')::int IS NOT DISTINCT FROM ${of.undo?.run ?? null}
-      AND (state IN ('reading', 'planning') AND ${wereApproved} OR state = 'applying' AND EXISTS (
-        SELECT FROM dirsyncd.changes AS c WHERE c.run = r.run AND c.state = 'pending' AND c.entry_id = ANY(${ids})))
-    RETURNING run`.execute(db)
-  return rows[0]?.run
+  await sql`UPDATE dirsyncd.runs AS r SET stop_code = 'rejected', stop_reason = ${why}
+    WHERE ${isUnderWay} AND stop_code IS NULL
+      AND (r.state IN ('reading', 'planning') AND ${wereApproved} OR r.state = 'applying' AND EXISTS (
+        SELECT FROM dirsyncd.changes AS c WHERE c.run = r.run AND c.state = 'pending' AND c.entry_id = ANY(${ids})))`.execute(
+    db,
+  )
+  const { rows } = await sql<{ run: number; changes: number }>`SELECT c.run, count(*)::int AS changes
+    FROM dirsyncd.changes AS c
+    WHERE c.run IN (SELECT run FROM dirsyncd.runs WHERE ${isUnderWay}) AND c.entry_id = ANY(${ids})
+      AND (c.state NOT IN ('pending', 'blocked') OR c.chunk IS NOT NULL)
+    GROUP BY c.run`.execute(db)
+  return rows[0] ?? null
 }
 
 /** Ends the pause of a sync, and returns it; `undefined` where there was none. */

@@ -208,7 +208,8 @@ describe('a rejection', () => {
     }
     let known: Promise<void> | undefined
     const rejectAndWait = async () => {
-      await reject(held.run, { only: ['deletes'] })
+      const { sent } = await reject(held.run, { only: ['deletes'] })
+      expect(sent?.changes).toBeGreaterThan(0)
       const before = await chunks()
       // Each worker has asked since: one heartbeat may have been under way.
       const haveAsked = async () => {

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import { printable } from '../../base/printable.ts'
+import { digits } from '../../base/wording.ts'
 import { repeatedName, wholeNumber } from '../../base/terminal/arguments.ts'
 import { BLOCKS } from '../messages/blocks.ts'
 import { amountsText } from '../messages/amounts.ts'
@@ -130,9 +131,14 @@ function whatOf(run: RunDetail, options: DecisionOptions): string {
   return subjectText(some, facts) || 'what it shows'
 }
 
-function decidedLine(does: Does, { run, decision, paused }: Decided, what: string): string {
+function decidedLine(does: Does, { run, decision, paused, sent }: Decided, what: string): string {
   const done = does === 'approve' ? 'approved' : 'rejected'
-  return `Run ${run.run} of ${run.sync}: ${what} ${done}; ${whatFollows(does, run, decision.started, paused !== null)}.`
+  const follows = whatFollows(does, run, decision.started, paused !== null)
+  const stays =
+    sent === null
+      ? ''
+      : ` Run ${sent.run} had already sent ${digits(sent.changes)} of these changes: dirsyncd runs ${sent.run} lists them, and dirsyncd undo ${sent.run} puts them back.`
+  return `Run ${run.run} of ${run.sync}: ${what} ${done}; ${follows}.${stays}`
 }
 
 function whatFollows(

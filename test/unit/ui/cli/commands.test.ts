@@ -391,7 +391,7 @@ function deciding(parts: Partial<Decided> = {}, started: number | null = 6) {
   const decide = (request: DecisionRequest): Decided => {
     asked.push(request)
     const run = { ...ASKING, questions: 0 }
-    return { run, decision: decisionOf({ started }), paused: null, ...parts }
+    return { run, decision: decisionOf({ started }), paused: null, sent: null, ...parts }
   }
   return { asked, decide }
 }
@@ -435,6 +435,15 @@ test('what is not chosen stays asked, and approve and reject say so', async () =
   expect(code).toBe(3)
   const json = await dirsyncd(['reject', '5', '--id', 'a', '--json'], { decide, runs })
   expect(JSON.parse(json.stdout)).toMatchObject({ run: { run: 5, questions: 12 }, decision: { decision: 1 } })
+})
+
+test('reject says which changes a run under way had sent before', async () => {
+  const { decide } = deciding({ sent: { run: 6, changes: 2 } }, null)
+  const runs = { 5: [ASKING, { ...ASKING, questions: 0 }] }
+  const { stdout } = await dirsyncd(['reject', '5'], { decide, runs })
+  expect(stdout).toMatch(
+    /approves them\. Run 6 had already sent 2 of these changes: dirsyncd runs 6 lists them, and dirsyncd undo 6 puts/,
+  )
 })
 
 test('the exit code of approve is that of its run, which may ask something else', async () => {

@@ -88,7 +88,7 @@ export function buildPagesForTests(shown: Shown) {
     async (request: DecisionRequest): Promise<Decided> => {
       asked.push([does, request])
       const decision = decisionOf({ does, by: request.by, started: shown.started ?? null })
-      return { run: (await find(request.run))!, decision, paused: null }
+      return { run: (await find(request.run))!, decision, paused: null, sent: null }
     }
   const recorded =
     <T>(name: string, answer: T) =>
