@@ -1,12 +1,11 @@
 import { filterInSteps, forEachInSteps, type Steps } from '../../base/steps.ts'
-import { listAt } from '../../base/lists.ts'
-import type { Decisions } from '../decisions.ts'
 import type { Kind } from '../entries/entry.ts'
 import type { Sighting } from '../entries/recheck.ts'
-import { KeySet, parseKey, wholeOf } from '../keys.ts'
-import { type Baseline, containerOf, findEmptied, takeBaseline } from '../plan/baseline.ts'
+import { KeySet, wholeOf } from '../keys.ts'
+import { type Baseline, findEmptied, takeBaseline } from '../plan/baseline.ts'
 import type { Check, RunFacts } from './check.ts'
 import type { Block } from '../block.ts'
+import { containersAsked } from './containers-asked.ts'
 
 /** An unreadable entry looks gone, or outside of a filter whose attributes are hidden. */
 const ABSENT: ReadonlySet<Sighting | undefined> = new Set(['absent', 'out-of-scope'])
@@ -60,26 +59,4 @@ function* blockOf(
   })
   const params = { kind, container, absent: ids.length, leftFilter }
   return { code: 'container-emptied', params, until: 'decision', keys }
-}
-
-/** A container that a run asked about stays in doubt, also where some of it is shown again. */
-function* containersAsked(
-  decisions: Decisions,
-  before: Baseline,
-  found: ReadonlyMap<string, readonly string[]>,
-  absent: readonly string[],
-): Steps<ReadonlyMap<string, readonly string[]>> {
-  const asked = new Set<string | undefined>()
-  yield* forEachInSteps(decisions.open(), (text) => {
-    if (text !== undefined && decisions.ledger.questions.get(text)?.has('container-emptied') === true)
-      asked.add(containerOf(before, parseKey(text)?.[1] ?? ''))
-  })
-  const others = new Map<string, string[]>()
-  if (asked.size === 0) return others
-  const known = new Set([...found.values()].flat())
-  yield* forEachInSteps(absent, (id) => {
-    const container = known.has(id) ? undefined : containerOf(before, id)
-    if (container !== undefined && asked.has(container)) listAt(others, container).push(id)
-  })
-  return others
 }

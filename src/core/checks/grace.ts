@@ -3,9 +3,7 @@ import { forEachInSteps, type Steps } from '../../base/steps.ts'
 import { type Key, KeySet, keyText, wholeOf } from '../keys.ts'
 import { isDeletedLater } from './tally.ts'
 import type { Absence, Check, Moment, RunFacts, States } from './check.ts'
-import type { FactsOf } from '../block.ts'
-
-type Delay = FactsOf<'grace'>
+import { type Delay, untilConfirmed, untilDue } from './delay.ts'
 
 /**
  * An entry is deleted when it was absent for the grace period; its user leaves the groups at once. Where the server's
@@ -35,37 +33,6 @@ export const grace: Check = {
       { code: 'absence-unconfirmed', params: {}, until: 'time', keys: unconfirmed, of },
     ]
   },
-}
-
-/** `undefined` where enough reads lacked the entry. */
-function untilConfirmed(
-  { confirmAfterMs: ms }: RunFacts['grace'],
-  { since, reads }: Absence,
-  now: Date,
-): Delay | undefined {
-  if (ms === undefined || (reads > 0 && now.getTime() - since.getTime() >= ms)) return undefined
-  return { since: since.toISOString(), until: after(since, ms) }
-}
-
-/** `undefined` where the grace period is over. */
-function untilDue(
-  { deleteAfter }: RunFacts['grace'],
-  kind: Kind,
-  { since, reads }: Absence,
-  now: Date,
-): Delay | undefined {
-  const rule = deleteAfter[kind]
-  if (rule === undefined) return undefined
-  if ('runs' in rule) {
-    const missing = rule.runs - reads - 1
-    return missing <= 0 ? undefined : { since: since.toISOString(), reads: missing }
-  }
-  if (now.getTime() - since.getTime() >= rule.ms) return undefined
-  return { since: since.toISOString(), until: after(since, rule.ms) }
-}
-
-function after(since: Date, ms: number): string {
-  return new Date(since.getTime() + ms).toISOString()
 }
 
 const LONGEST_MS = 90 * 24 * 60 * 60 * 1000
