@@ -5,7 +5,7 @@ import type { Kind } from './entries/entry.ts'
 import { sortInSteps, unionInSteps } from '../base/sorting.ts'
 import { forEachKey, type Key } from './keys.ts'
 import { type Change, type ChangeOf, type DeleteReason, type Op, type Takes, kindOf } from './plan/change.ts'
-import { type Phase, PlannedChanges } from './plan/changes.ts'
+import { type Phase, PlannedChanges, type UserOp } from './plan/changes.ts'
 import type { PlanKeys } from './without.ts'
 
 type EntryOp = Exclude<Op, 'set-members'>
@@ -16,40 +16,43 @@ export function* order(left: PlanKeys, whyDeleted: WhyDeleted): Steps<PlannedCha
   const make = yield* createChanges(left, whyDeleted)
   const changes = new PlannedChanges((op, id) => make.ofEntry(op, id)!)
   const takers: Taker[] = []
-  const add = (op: EntryOp, id: string): void => {
-    const change = make.ofEntry(op, id)
-    if (change === undefined) return
-    if ('takes' in change) takers.push({ op, id, turn: change.takes?.after ?? Number.POSITIVE_INFINITY })
-    else {
-      const phase = PHASE_OF[op] ?? phaseOf(change, make.transfers)
-      changes.add({ change, phase, removes: op.startsWith('delete-') ? 1 : 0 })
-    }
+  const addUser = (op: UserOp, id: string): void => {
+    const takes = op === 'delete-user' ? undefined : make.transfers.takesOf(id)
+    if (takes !== undefined) takers.push({ op, id, turn: takes.after ?? Number.POSITIVE_INFINITY })
+    else changes.add({ op, id, phase: phaseOf(op, id, make.transfers) })
   }
-  yield* forEachKey(left.of('user', 'create'), ([, id]) => add('create-user', id))
-  yield* forEachInSteps(left.wanted.updates, (id) => add('update-user', id))
-  yield* forEachKey(left.of('user', 'delete'), ([, id]) => add('delete-user', id))
-  yield* forEachKey(left.of('group', 'create'), ([, id]) => add('create-group', id))
-  yield* forEachKey(left.of('group', 'name'), ([, id]) => add('update-group', id))
-  yield* forEachKey(left.of('group', 'delete'), ([, id]) => add('delete-group', id))
-  yield* addInTurn(changes, make, takers)
+  const addGroup = (op: Exclude<EntryOp, UserOp>, id: string): void => {
+    const change = make.ofEntry(op, id)
+    const removes = op === 'delete-group' ? 1 : 0
+    if (change !== undefined) changes.add({ op, id, phase: PHASE_OF[op] }, { change, removes })
+  }
+  yield* forEachKey(left.of('user', 'create'), ([, id]) => addUser('create-user', id))
+  yield* forEachInSteps(left.wanted.updates, (id) => {
+    if (make.updateUser(id) !== undefined) addUser('update-user', id)
+  })
+  yield* forEachKey(left.of('user', 'delete'), ([, id]) => addUser('delete-user', id))
+  yield* forEachKey(left.of('group', 'create'), ([, id]) => addGroup('create-group', id))
+  yield* forEachKey(left.of('group', 'name'), ([, id]) => addGroup('update-group', id))
+  yield* forEachKey(left.of('group', 'delete'), ([, id]) => addGroup('delete-group', id))
+  yield* addInTurn(changes, takers)
   const sizes = ([id]: readonly [string, unknown]) =>
     left.wanted.snapshots.source.groups.get(id)?.members.length ?? 0
   yield* forEachOfSizeInSteps(left.wanted.members, sizes, function* ([id]) {
     const found = yield* make.setMembers(id)
-    if (found !== undefined) changes.add({ ...found, phase: 'members' })
+    if (found !== undefined) changes.add({ op: 'set-members', id, phase: 'members' }, found)
   })
   yield* changes.order()
   return changes
 }
 
 interface Taker {
-  readonly op: EntryOp
+  readonly op: UserOp
   readonly id: string
   readonly turn: number
 }
 
 /** A change whose e-mail another one frees comes after that one; circles come last. */
-function* addInTurn(changes: PlannedChanges, make: Changes, takers: readonly Taker[]): Steps<void> {
+function* addInTurn(changes: PlannedChanges, takers: readonly Taker[]): Steps<void> {
   const inTurn = yield* sortInSteps(takers.length, (a, b) => {
     const [one, other] = [takers[a]!, takers[b]!]
     if (one.turn !== other.turn) return one.turn - other.turn
@@ -57,19 +60,19 @@ function* addInTurn(changes: PlannedChanges, make: Changes, takers: readonly Tak
   })
   yield* forEachInSteps(inTurn, (row) => {
     const { op, id } = takers[row]!
-    changes.add({ change: make.ofEntry(op, id)!, phase: 'take-emails', removes: 0 })
+    changes.add({ op, id, phase: 'take-emails' })
   })
 }
 
-const PHASE_OF: Partial<Record<Op, Phase>> = {
+const PHASE_OF: Record<Exclude<EntryOp, UserOp>, Phase> = {
   'create-group': 'groups',
   'update-group': 'groups',
   'delete-group': 'delete-groups',
 }
 
-function phaseOf(change: Change, { freeing }: Transfers): Phase {
-  if (freeing.has(change.id)) return 'free-emails'
-  return change.op === 'delete-user' ? 'delete-users' : 'users'
+function phaseOf(op: UserOp, id: string, { freeing }: Transfers): Phase {
+  if (freeing.has(id)) return 'free-emails'
+  return op === 'delete-user' ? 'delete-users' : 'users'
 }
 
 export function* createChanges(left: PlanKeys, whyDeleted: WhyDeleted): Steps<Changes> {

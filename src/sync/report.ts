@@ -8,7 +8,7 @@ import type { Notice, NoticeCode } from '../core/notice.ts'
 import { type Key, KeySet, parseKey, wholeOf } from '../core/keys.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import { createChanges } from '../core/order.ts'
-import { fingerprint, kindOf, type Op, OPS } from '../core/plan/change.ts'
+import { type Change, fingerprint, kindOf, type Op, OPS } from '../core/plan/change.ts'
 import { type PlanKeys, without } from '../core/without.ts'
 import type { ReadEvidence, RunCounts, StoredBlock } from '../store/run-types.ts'
 import type { Judged, Outcomes } from './run-store.ts'
@@ -110,13 +110,15 @@ export function* madeKeys(
   const done: Key[] = []
   const notMade = new KeySet()
   const deleted: Record<Kind, Set<string>> = { user: new Set(), group: new Set() }
-  const isDecided = decisions.ledger.questions.size + decisions.ledger.approvals.size > 0
+  const isOpen = ({ op, id }: Change): boolean => open.has(`${op} ${id}`)
+  for (const op of ['delete-user', 'delete-group'] as const)
+    yield* forEachInSteps(plan.of(op), ({ change }) => {
+      if (!isOpen(change)) deleted[kindOf(op)].add(change.id)
+    })
+  // A fill makes millions of keys, and nobody was asked about them.
+  if (decisions.ledger.questions.size + decisions.ledger.approvals.size === 0) return { done, deleted }
   yield* forEachInSteps(plan, ({ change }) => {
-    const { op, id } = change
-    const isMade = !open.has(`${op} ${id}`)
-    if (isMade && (op === 'delete-user' || op === 'delete-group')) deleted[kindOf(op)].add(id)
-    // A fill makes millions of keys, and nobody was asked about them.
-    if (!isDecided) return
+    const isMade = !isOpen(change)
     const inCircle = 'takes' in change && change.takes?.after === null && open.size > 0
     for (const key of keysOfChange(left, change)) {
       const isLeftOut = inCircle || (open.size > 0 && wanted.needsOf(key).some((need) => notMade.has(need)))

@@ -2,7 +2,7 @@ import { differenceInSteps } from '../../base/sorting.ts'
 import { type Steps, filterInSteps, forEachInSteps, forEachOfSizeInSteps } from '../../base/steps.ts'
 import type { DirectoryUser, Kind, MemberDifference, UserEntry } from '../entries/entry.ts'
 import { canonicalEmail, isSameEmail } from '../entries/normalize.ts'
-import { differingIds, differingUsers, sharingEmail } from '../entries/users.ts'
+import { differingIds, sharingEmail } from '../entries/users.ts'
 import { Compared, Differences, type EmailConflict, type Snapshots } from './differences.ts'
 import { compileSelections } from '../plan/selection.ts'
 import type { DiffRules } from './rules.ts'
@@ -19,11 +19,10 @@ export function* diff(snapshots: Snapshots, rules: DiffRules): Steps<Differences
   const unwritable = new Set<string>()
   const updates: string[] = []
   const values = new Differences(scope, { absent, emails, members, reported, unwritable, updates })
-  const { directory } = snapshots
   const isOther = (id: string, field: 'name' | 'email') => values.valueOf('user', id, field) !== undefined
-  yield* forEachInSteps(differingUsers(snapshots), ({ id }) => {
-    if (scope.wantedUser(id) === undefined) unwritable.add(id)
-    else if (directory.users.has(id) && (isOther(id, 'name') || isOther(id, 'email'))) updates.push(id)
+  yield* forEachInSteps(differingIds(snapshots, 'source'), (id) => {
+    if (values.wantedUser(id) === undefined) unwritable.add(id)
+    else if (values.isThere('user', id) && (isOther(id, 'name') || isOther(id, 'email'))) updates.push(id)
   })
   return values
 }

@@ -28,11 +28,20 @@ interface Transfer {
   readonly needs: readonly Key[]
 }
 
+interface UserOnBothSides {
+  readonly id: string
+  /** As `wantedUser`. */
+  readonly want: UserEntry | undefined
+  readonly have: DirectoryUser | undefined
+}
+
 /** What is compared, and by which rules. */
 export class Compared {
   readonly snapshots: Snapshots
   readonly rules: DiffRules
   readonly selections: ReturnType<typeof compileSelections>
+  /** The keys of one user are asked for one after the other. */
+  #last: UserOnBothSides | undefined
 
   constructor({ snapshots, rules, selections }: Pick<Compared, 'snapshots' | 'rules' | 'selections'>) {
     this.snapshots = snapshots
@@ -50,15 +59,26 @@ export class Compared {
 
   isThere(kind: Kind, id: string): boolean {
     const { directory } = this.snapshots
+    if (kind === 'user' && this.#last?.id === id) return this.#last.have !== undefined
     return (kind === 'user' ? directory.users : directory.groups).has(id)
   }
 
   /** Without its e-mail where that may not be written; `undefined` where then nothing of the user may be. */
   wantedUser(id: string): UserEntry | undefined {
-    const { source, directory } = this.snapshots
-    const want = source.users.get(id)
-    if (want === undefined || this.isExcluded('user', id)) return undefined
-    if (want.email === undefined || mayHaveEmail(want.email, directory.users.get(id), this.rules)) return want
+    return this.userOf(id).want
+  }
+
+  protected userOf(id: string): UserOnBothSides {
+    if (this.#last?.id !== id) {
+      const have = this.snapshots.directory.users.get(id)
+      this.#last = { id, have, want: this.#mayWrite(this.snapshots.source.users.get(id), have) }
+    }
+    return this.#last
+  }
+
+  #mayWrite(want: UserEntry | undefined, have: DirectoryUser | undefined): UserEntry | undefined {
+    if (want === undefined || this.isExcluded('user', want.id)) return undefined
+    if (want.email === undefined || mayHaveEmail(want.email, have, this.rules)) return want
     return this.rules.dropBadEmails === true ? { ...want, email: undefined } : undefined
   }
 }
@@ -104,9 +124,8 @@ export class Differences extends Compared implements Keys {
   /** The wanted value of a field that differs, as the source spells it. */
   override valueOf(kind: Kind, id: string, field: 'name' | 'email'): string | undefined {
     if (kind === 'group') return field === 'name' ? this.#otherGroupName(id) : undefined
-    const want = this.wantedUser(id)
+    const { want, have } = this.userOf(id)
     if (want === undefined) return undefined
-    const have = this.snapshots.directory.users.get(id)
     return field === 'name' ? otherName(want, have) : this.#otherEmail(want, have)
   }
 

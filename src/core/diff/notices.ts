@@ -44,20 +44,22 @@ function* allNotices(left: Left, changes: Changes, isStopped: boolean): Steps<re
   const notices: Notice[] = [...directory.notices]
   yield* forEachInSteps(source.notices, (notice) => notices.push(...withoutLeavers(notice, left)))
   const of = new NoticesOfUser(left, changes, isStopped)
-  const add = (id: string): void => {
-    const want = source.users.get(id)
-    if (want !== undefined) for (const notice of of.user(want)) notices.push(notice)
+  const add = (want: UserEntry): void => {
+    for (const notice of of.user(want)) notices.push(notice)
   }
   const isAll = left.wanted.selections.user.isAll
   const users = isAll ? differingUsers(left.wanted.snapshots) : source.users.values()
   const seen = new Set<string>()
-  yield* forEachInSteps(users, ({ id }) => {
-    if (left.wanted.emails.size > 0) seen.add(id)
-    add(id)
+  yield* forEachInSteps(users, (want) => {
+    if (left.wanted.emails.size > 0) seen.add(want.id)
+    add(want)
   })
   // Equal users may share an e-mail.
   yield* forEachInSteps(left.wanted.emails.values(), ({ holders }) => {
-    for (const id of holders) if (!seen.has(id)) add(id)
+    for (const id of holders) {
+      const want = seen.has(id) ? undefined : source.users.get(id)
+      if (want !== undefined) add(want)
+    }
   })
   for (const notice of yield* excludedEntries(left)) notices.push(notice)
   for (const notice of yield* differingMembers(left)) notices.push(notice)
@@ -242,11 +244,10 @@ class NoticesOfUser {
   *#moved({ id, from }: UserEntry): Generator<NoticeOfEntry, void> {
     const { wanted } = this.#left
     if (!wanted.isThere('user', id)) {
-      const oldId = this.#left.has(['user', id, 'create'])
-        ? this.#changes.transfers.oldIds.get(id)
-        : undefined
+      const oldId = this.#changes.transfers.oldIds.get(id)
+      if (oldId === undefined || !this.#left.has(['user', id, 'create'])) return
       const email = wanted.wantedUser(id)?.email ?? ''
-      if (oldId !== undefined) yield { kind: 'user', id, code: 'new-id', params: { oldId, email } }
+      yield { kind: 'user', id, code: 'new-id', params: { oldId, email } }
       return
     }
     const change = this.#changes.updateUser(id)

@@ -19,8 +19,11 @@ export function canonicalName(name: string): string {
   return name.normalize('NFC').trim()
 }
 
+const ASCII = /^[ -~]*$/
+
 /** For searches: without case and accents. */
 export function foldedName(name: string): string {
+  if (ASCII.test(name)) return name.toLowerCase()
   return name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }
 

@@ -13,7 +13,7 @@ abstract class UsersOfSide<E> implements ReadonlyMap<string, E> {
     table.clear(this.#side)
   }
 
-  abstract entryOf(row: number): E
+  abstract entryOf(row: number, id?: string): E
 
   get size(): number {
     return this.table.sizeOf(this.#side)
@@ -25,7 +25,7 @@ abstract class UsersOfSide<E> implements ReadonlyMap<string, E> {
 
   get(id: string): E | undefined {
     const row = this.table.find(id, this.#side)
-    return row < 0 ? undefined : this.entryOf(row)
+    return row < 0 ? undefined : this.entryOf(row, id)
   }
 
   *keys(): MapIterator<string> {
@@ -76,10 +76,10 @@ export class SourceUsers extends UsersOfSide<UserEntry> {
     if (row >= 0) this.table.remove(row, SIDE.source)
   }
 
-  entryOf(row: number): UserEntry {
+  entryOf(row: number, id = this.table.idOf(row)): UserEntry {
     const { table } = this
     return {
-      id: table.idOf(row),
+      id,
       email: table.emailOf(row),
       name: table.nameOf(row),
       employeeId: table.employeeIdOf(row),
@@ -100,9 +100,9 @@ export class DirectoryUsers extends UsersOfSide<DirectoryUser> {
     return true
   }
 
-  entryOf(row: number): DirectoryUser {
+  entryOf(row: number, id = this.table.idOf(row)): DirectoryUser {
     const { table } = this
-    return { id: table.idOf(row), email: table.emailOf(row) ?? null, name: table.nameOf(row) ?? null }
+    return { id, email: table.emailOf(row) ?? null, name: table.nameOf(row) ?? null }
   }
 }
 

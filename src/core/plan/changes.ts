@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { sortInSteps } from '../../base/sorting.ts'
 import { forEachInSteps, type Steps } from '../../base/steps.ts'
 import { TextArena } from '../entries/text-arena.ts'
-import { type Change, fingerprint, type Op, OPS } from './change.ts'
+import { type Change, fingerprint, kindOf, type Op, OPS } from './change.ts'
 
 /** In order: a phase begins when every change of the phase before is final. */
 export const PHASES = [
@@ -24,9 +24,8 @@ export interface PlannedChange {
   readonly removes: number
 }
 
-const USER_OPS = ['create-user', 'update-user', 'delete-user'] as const
-type UserOp = (typeof USER_OPS)[number]
-const ARE_OF_USERS: ReadonlySet<Op> = new Set(USER_OPS)
+export type UserOp = 'create-user' | 'update-user' | 'delete-user'
+type OfGroup = Pick<PlannedChange, 'change' | 'removes'>
 
 type MakeAgain = (op: UserOp, id: string) => Change
 
@@ -41,7 +40,7 @@ export class PlannedChanges implements Iterable<PlannedChange> {
   readonly #ids = new TextArena()
   #rows = Buffer.alloc(FIRST_ROWS * ROW_BYTES)
   #count = 0
-  readonly #ofGroups = new Map<number, Pick<PlannedChange, 'change' | 'removes'>>()
+  readonly #ofGroups = new Map<number, OfGroup>()
   readonly #counts = new Map<Op, number>()
   #order = new Int32Array(0)
 
@@ -58,14 +57,14 @@ export class PlannedChanges implements Iterable<PlannedChange> {
   }
 
   /** Nothing can be read before `order` is done. */
-  add({ change, phase, removes }: Omit<PlannedChange, 'fingerprint'>): void {
+  add({ op, id, phase }: Pick<Change, 'op' | 'id'> & { readonly phase: Phase }, ofGroup?: OfGroup): void {
     const at = this.#count * ROW_BYTES
     if (at === this.#rows.length) this.#rows = Buffer.from(this.#rows.buffer.transfer(2 * at))
-    this.#rows.writeUInt32LE(this.#ids.add(change.id, undefined, undefined), at + ADDRESS)
+    this.#rows.writeUInt32LE(this.#ids.add(id, undefined, undefined), at + ADDRESS)
     this.#rows[at + PHASE] = PHASES.indexOf(phase)
-    this.#rows[at + OP] = OPS.indexOf(change.op)
-    if (!ARE_OF_USERS.has(change.op)) this.#ofGroups.set(this.#count, { change, removes })
-    this.#counts.set(change.op, this.countOf(change.op) + 1)
+    this.#rows[at + OP] = OPS.indexOf(op)
+    if (ofGroup !== undefined) this.#ofGroups.set(this.#count, ofGroup)
+    this.#counts.set(op, this.countOf(op) + 1)
     this.#count += 1
   }
 
@@ -75,8 +74,10 @@ export class PlannedChanges implements Iterable<PlannedChange> {
 
   *select(test: (change: Change) => boolean): Steps<PlannedChanges> {
     const chosen = new PlannedChanges(this.#makeAgain)
-    yield* forEachInSteps(this, (planned) => {
-      if (test(planned.change)) chosen.add(planned)
+    yield* forEachInSteps(this, ({ change, phase, removes }) => {
+      const { op, id } = change
+      if (!test(change)) return
+      chosen.add({ op, id, phase }, kindOf(op) === 'user' ? undefined : { change, removes })
     })
     yield* chosen.order()
     return chosen
