@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { type Selectable, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
@@ -27,14 +28,17 @@ const ROWS_PER_STATEMENT = 1000
 /**
  * Stores a plan's changes, numbered from 1 in their order. Marks as unsure the changes of entries that an earlier run
  * may have changed: these are looked up before anything is sent.
+ *
+ * @returns SHA-256 over the fingerprints, in hexadecimal; equal plans have equal digests
  */
 export async function storePlan(
   fenced: FencedRun,
   changes: Iterable<RowOfChange>,
   count: number,
-): Promise<void> {
+): Promise<string> {
+  const digest = createHash('sha256')
   await fenced.write((trx) => countStored(trx, fenced.run, 'stored_changes', count))
-  await storeRows(fenced, changes, 1)
+  await storeRows(fenced, digested(changes, digest), 1)
   await fenced.write(async (trx, run) => {
     // Nothing is known yet of rows that have just been stored. Taken for few, they would each be looked for in the whole
     // journal: minutes for fifty thousand.
@@ -45,6 +49,14 @@ export async function storePlan(
         AND c.run = ${fenced.run} AND c.state = 'pending' AND c.entry_id = j.entry_id
         AND (c.op LIKE '%-user') = (j.op LIKE '%-user')`.execute(trx)
   })
+  return digest.digest('hex')
+}
+
+function* digested(changes: Iterable<RowOfChange>, digest: Hash): Generator<RowOfChange, void> {
+  for (const row of changes) {
+    digest.update(row.planned.fingerprint)
+    yield row
+  }
 }
 
 /** Stores what a run blocks, so that an operator can see it as other changes. */

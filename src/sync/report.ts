@@ -40,7 +40,6 @@ export function* reportOf({ facts, plan, blocked, notices }: Judged) {
     directoryMoved: directory.moved,
   }
   return {
-    digest: yield* plan.digest(),
     counts,
     evidence,
     blocks: blocks.map((block, place) => storedBlock(block, named[place]!)),

@@ -189,7 +189,7 @@ export class Session implements RunStore, Disposable {
     const { run, undo } = this.#run
     const isDry = end === 'planned'
     const report = await inTurns(reportOf(judged))
-    await storePlan(this.#fenced, approvedRows(judged), plan.length)
+    const digest = await storePlan(this.#fenced, approvedRows(judged), plan.length)
     await storeAllNotices(this.#fenced, notices)
     const blockedIn = await this.#storeBlocked(judged, JSON.stringify(report.blocks))
     const saveShown = await packShown(await inTurns(shownIn(judged)))
@@ -201,6 +201,7 @@ export class Session implements RunStore, Disposable {
     const change = undo === null ? changeSince(this.#states.configuration, facts.options) : undefined
     await this.#fenced.write(async (trx) => {
       await setRunState(trx, run, 'planning', {
+        digest,
         ...report,
         ...blockedIn,
         configuration_change: change ?? null,

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { applyChunk } from '../../src/sync/apply/chunk.ts'
@@ -207,6 +208,21 @@ async function takeOver(): Promise<void> {
 }
 
 const APPLIED = { result: 'applied', status: 200, requests: 1 } as const
+
+test('the digest of a plan covers every change, in order', async () => {
+  const digests: string[] = []
+  for (const ids of [['a'], ['a', 'b'], ['b', 'a'], ['a', 'b', 'c'], [], ['a', 'b']]) {
+    const run = await addRun(db, { sync, target, mode: 'sync', trigger: 'demand' })
+    await beginRun(db, lease, run, target)
+    const fenced = new FencedRun(db, { run, epoch: lease.epoch })
+    const rows = ids.map((id) => ({ planned: create(id) }))
+    digests.push(await storePlan(fenced, rows, rows.length))
+    await fenced.write((trx) => finishRun(trx, run, { state: 'done' }))
+  }
+  expect(new Set(digests).size).toBe(5)
+  expect(digests[1]).toBe(hash('sha256', create('a').fingerprint + create('b').fingerprint))
+  expect(digests.at(-1)).toBe(digests[1])
+})
 
 describe('what is written of a run', () => {
   test('is written by nobody whose lease is an older one', async () => {

@@ -59,13 +59,18 @@ export class Compared {
 
   isThere(kind: Kind, id: string): boolean {
     const { directory } = this.snapshots
-    if (kind === 'user' && this.#last?.id === id) return this.#last.have !== undefined
+    const last = kind === 'user' ? this.lastUser(id) : undefined
+    if (last !== undefined) return last.have !== undefined
     return (kind === 'user' ? directory.users : directory.groups).has(id)
   }
 
   /** Without its e-mail where that may not be written; `undefined` where then nothing of the user may be. */
   wantedUser(id: string): UserEntry | undefined {
     return this.userOf(id).want
+  }
+
+  protected lastUser(id: string): UserOnBothSides | undefined {
+    return this.#last?.id === id ? this.#last : undefined
   }
 
   protected userOf(id: string): UserOnBothSides {
@@ -249,6 +254,8 @@ export class Differences extends Compared implements Keys {
   }
 
   #isWanted(kind: Kind, id: string): boolean {
+    const last = kind === 'user' ? this.lastUser(id) : undefined
+    if (last !== undefined) return last.want !== undefined
     if (this.isExcluded(kind, id)) return false
     const { users, groups } = this.snapshots.source
     return kind === 'user' ? users.has(id) && !this.unwritable.has(id) : groups.has(id)

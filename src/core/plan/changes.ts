@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { sortInSteps } from '../../base/sorting.ts'
 import { forEachInSteps, type Steps } from '../../base/steps.ts'
 import { TextArena } from '../entries/text-arena.ts'
@@ -90,13 +89,6 @@ export class PlannedChanges implements Iterable<PlannedChange> {
   *of(op: Op): Generator<PlannedChange, void> {
     for (const row of this.#order)
       if (OPS[this.#rows[row * ROW_BYTES + OP]!] === op) yield this.#changeOf(row)
-  }
-
-  /** SHA-256 over the fingerprints, in hexadecimal; equal plans have equal digests. */
-  *digest(): Steps<string> {
-    const digest = createHash('sha256')
-    yield* forEachInSteps(this, ({ fingerprint: print }) => digest.update(print))
-    return digest.digest('hex')
   }
 
   #changeOf(row: number): PlannedChange {

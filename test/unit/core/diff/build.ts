@@ -106,7 +106,6 @@ export interface Plan {
   readonly changes: PlannedChanges
   readonly notices: readonly Notice[]
   readonly unchanged: number
-  readonly digest: string
   readonly blocked: readonly { readonly change: Change; readonly codes: readonly string[] }[]
   readonly facts: RunFacts
 }
@@ -150,7 +149,6 @@ export function* planInSteps(snapshots: Snapshots, given: Given = {}): Steps<Pla
     changes,
     notices: yield* noticesIn(facts, yield* createChanges(facts.left, why), scope),
     unchanged: yield* unchangedIn(wanted),
-    digest: yield* changes.digest(),
     blocked: Array.from(blocked, ({ planned: { change }, reasons }) => ({
       change,
       codes: reasons.map(({ block }) => facts.blocks[block]!.code),

@@ -155,7 +155,6 @@ function measureRun(snapshots: Snapshots, { ledger = EMPTY_LEDGER, ...given }: G
   const proved = of(judge(CHECKS.anomalies, of(judge(CHECKS.rules, first))))
   const facts = of(judge(CHECKS.guards, of(judge(CHECKS.refusals, proved))))
   const plan = of(order(facts.left, () => 'gone'))
-  of(plan.digest())
   const blocked = of(BlockedChanges.of(facts, () => 'gone'))
   of(noticesOf(facts, of(createChanges(facts.left, () => 'gone'))))
   of(unchangedIn(wanted))

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { byCodeUnit } from '../../../../src/base/order.ts'
@@ -14,13 +13,6 @@ function largePlan() {
   const group = wantGroup('g', 'G', ['u1', 'u2'])
   return planOf(sourceOf(wanted, [group]), directoryOf(had, [haveGroup('old', 'Old', ['u1'])]))
 }
-
-test('the digest of a plan is that of the fingerprints of its changes, in order', () => {
-  const plan = largePlan()
-  const prints = [...plan.changes].map((each) => each.fingerprint)
-  expect(prints).toHaveLength(plan.changes.length)
-  expect(plan.digest).toBe(hash('sha256', prints.join('')))
-})
 
 test('a change that is made again is the one that was planned', () => {
   const { changes } = largePlan()
