@@ -68,12 +68,16 @@ export type BlockParams = {
   // anomalies: what the read shows is suspicious
   readonly 'seen-again': NoParams
   readonly 'server-not-newer': NotNewer
-  /** `leftFilter` of the absent entries are in the source, outside the sync's filter. */
+  /**
+   * `leftFilter` of the absent entries are in the source, outside the sync's filter. Not `isEmpty`: an earlier run found
+   * the container without entries, and asked; this one finds some.
+   */
   readonly 'container-emptied': {
     readonly kind: Kind
     readonly container: string
     readonly absent: number
     readonly leftFilter: number
+    readonly isEmpty: boolean
   }
   /** `lists`: DNs of what shows no member now. A user may be in several of the groups. */
   readonly 'group-emptied': {

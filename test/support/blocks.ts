@@ -18,7 +18,7 @@ export const MAX_MOVED_IDS = {
 
 export const CONTAINER_EMPTIED = {
   code: 'container-emptied',
-  params: { kind: 'user', container: 'ou=sales', absent: 20, leftFilter: 0 },
+  params: { kind: 'user', container: 'ou=sales', absent: 20, leftFilter: 0, isEmpty: true },
 } as const satisfies BlockReason
 
 export const GROUP_EMPTIED = {

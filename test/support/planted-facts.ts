@@ -61,7 +61,7 @@ export function plantedBlocks(text: string): Partial<All<BlockParams>> {
       isLater: false,
     },
     'server-not-newer': { ...server, how: 'older', since: text, until: text, needsApproval: true },
-    'container-emptied': { kind: 'user', container: text, absent: 1, leftFilter: 1 },
+    'container-emptied': { kind: 'user', container: text, absent: 1, leftFilter: 1, isEmpty: true },
     'group-emptied': { how: 'not-shown', groups: some, lists: some, attributes: [text], removals: 1 },
   }
 }

@@ -1,4 +1,4 @@
-import { filterInSteps, forEachInSteps, type Steps } from '../../base/steps.ts'
+import { filterInSteps, forEachInSteps } from '../../base/steps.ts'
 import type { Kind } from '../entries/entry.ts'
 import type { Sighting } from '../entries/recheck.ts'
 import { KeySet, wholeOf } from '../keys.ts'
@@ -37,19 +37,18 @@ export const containerEmptied: Check = {
       const absent = yield* filterInSteps([...sightings.keys()], (id) => ABSENT.has(sightings.get(id)))
       const found = yield* findEmptied(before, (visit) => places[kind].each(visit), absent)
       const asked = yield* containersAsked(facts.decisions, before, found, absent)
-      for (const [container, ids] of [...found, ...asked])
-        blocks.push(yield* blockOf(facts, kind, container, ids))
+      for (const lost of [found, asked])
+        for (const [container, ids] of lost) {
+          const { keys, leftFilter } = yield* keysOf(facts, kind, ids)
+          const params = { kind, container, absent: ids.length, leftFilter, isEmpty: lost === found }
+          blocks.push({ code: 'container-emptied', params, until: 'decision', keys })
+        }
     }
     return blocks
   },
 }
 
-function* blockOf(
-  { left, rechecks }: RunFacts,
-  kind: Kind,
-  container: string,
-  ids: readonly string[],
-): Steps<Block> {
+function* keysOf({ left, rechecks }: RunFacts, kind: Kind, ids: readonly string[]) {
   const keys = new KeySet()
   let leftFilter = 0
   yield* forEachInSteps(ids, (id) => {
@@ -57,6 +56,5 @@ function* blockOf(
     const key = wholeOf([kind, id, 'delete'])
     if (left.has(key)) keys.add(key)
   })
-  const params = { kind, container, absent: ids.length, leftFilter }
-  return { code: 'container-emptied', params, until: 'decision', keys }
+  return { keys, leftFilter }
 }

@@ -118,11 +118,14 @@ export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
     meaning: 'an OU lost all its entries; a revoked read right looks the same',
     remedy:
       'Check that the bind account can still read the OU, and base and filter of the sync. If these users or groups really left, approve.',
-    text: ({ kind, container, absent, leftFilter }, quote) => {
+    text: ({ kind, container, absent, leftFilter, isEmpty }, quote) => {
       const outside =
         leftFilter === 0 ? '' : ` (${digits(leftFilter)} still in the source, but outside the sync's filter)`
       const what = leftFilter === 0 ? 'it' : 'the attributes of the filter'
-      return `${amount(absent, kind)} of ${quote(container)} ${absent === 1 ? 'is' : 'are'} absent${outside}, and no ${kind} is left there; perhaps the bind account cannot read ${what} any more, or the sync has another base or filter`
+      const found = isEmpty
+        ? `and no ${kind} is left there`
+        : `and an earlier run found no ${kind} left there`
+      return `${amount(absent, kind)} of ${quote(container)} ${absent === 1 ? 'is' : 'are'} absent${outside}, ${found}; perhaps the bind account cannot read ${what} any more, or the sync has another base or filter`
     },
   },
   'group-emptied': {

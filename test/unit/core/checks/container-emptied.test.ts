@@ -62,6 +62,7 @@ describe('an OU that lost all its users', () => {
           container: 'ou=sales,dc=org',
           absent: 5,
           leftFilter: 0,
+          isEmpty: true,
         },
       },
     ])
@@ -109,7 +110,10 @@ describe('an OU that lost all its users', () => {
     const ledger = { questions: new Map(asked.map((text) => [text, new Set(['container-emptied'])])) }
     const facts = factsWith([...LABS, 's001'], { ledger })
     expect(blocksOf(containerEmptied, facts)).toMatchObject([
-      { keys: leaves(SALES.filter((id) => id !== 's001')), params: { container: 'ou=sales,dc=org' } },
+      {
+        keys: leaves(SALES.filter((id) => id !== 's001')),
+        params: { container: 'ou=sales,dc=org', isEmpty: false },
+      },
     ])
     const other = { questions: new Map(asked.map((text) => [text, new Set(['max-deletes-users'])])) }
     expect(blocksOf(containerEmptied, factsWith([...LABS, 's001'], { ledger: other }))).toEqual([])

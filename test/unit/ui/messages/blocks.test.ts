@@ -51,12 +51,16 @@ const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Cod
   asked: [[{}, 'an earlier run asked about it, and it is not decided yet']],
   'container-emptied': [
     [
-      { kind: 'user', container: 'ou=sales', absent: 5, leftFilter: 0 },
+      { kind: 'user', container: 'ou=sales', absent: 5, leftFilter: 0, isEmpty: true },
       '5 users of "ou=sales" are absent, and no user is left there; perhaps the bind account cannot read it any more, or the sync has another base or filter',
     ],
     [
-      { kind: 'group', container: 'ou=sales', absent: 1, leftFilter: 1 },
+      { kind: 'group', container: 'ou=sales', absent: 1, leftFilter: 1, isEmpty: true },
       `1 group of "ou=sales" is absent (1 still in the source, but outside the sync's filter), and no group is left there; perhaps the bind account cannot read the attributes of the filter any more, or the sync has another base or filter`,
+    ],
+    [
+      { kind: 'user', container: 'ou=sales', absent: 4, leftFilter: 0, isEmpty: false },
+      '4 users of "ou=sales" are absent, and an earlier run found no user left there; perhaps the bind account cannot read it any more, or the sync has another base or filter',
     ],
   ],
   'group-emptied': [
