@@ -52,8 +52,8 @@ export interface Decision {
 
 /** What a run put before the operator. */
 export interface Shown {
-  /** A dry run asks nothing: the ledger does not know its questions. */
-  readonly isDry?: boolean
+  /** Of a dry run, the reasons that need a decision: it asks nothing, so the ledger does not know its questions. */
+  readonly asking?: ReadonlySet<string> | undefined
   /** By key, the reasons that an approval lifts. */
   readonly codes: ReadonlyMap<string, ReadonlySet<string>>
   /** What only the stop of the plan blocks, or a need that is blocked. */
@@ -93,7 +93,7 @@ function isLiftable({ until }: Block): boolean {
 export function* chosenKeys(
   ledger: Ledger,
   { does, run, selection }: Pick<Decision, 'does' | 'run' | 'selection'>,
-  { codes: shown, waiting, isDry = false }: Shown,
+  { codes: shown, waiting, asking }: Shown,
 ): Steps<ReadonlyMap<string, readonly string[]>> {
   const { ids, only, code } = selection
   const decisions = new Decisions(ledger)
@@ -117,13 +117,15 @@ export function* chosenKeys(
     const key = parseKey(text)
     if (key === undefined ? isPart : !isSelected(key)) return
     // A fact has no id to be named by.
-    if ((key !== undefined && isOut(text)) || (!isDry && decisions.isOver(text, reasons))) return
-    const asked = ledger.questions.get(text)
+    if ((key !== undefined && isOut(text)) || (asking === undefined && decisions.isOver(text, reasons)))
+      return
+    const isAsked = (each: string) => asking?.has(each) || ledger.questions.get(text)?.has(each)
     const isOfRejected = code === 'rejected' && ledger.rejections.has(text)
     const covered = [...reasons].filter((each) =>
-      code === undefined ? isPart || asked?.has(each) : each === code || isOfRejected,
+      code === undefined ? isPart || isAsked(each) : each === code || isOfRejected,
     )
-    const isMeant = code === undefined ? isPart || decisions.isOpen(text) : covered.length > 0
+    const isMeant =
+      code === undefined ? isPart || asking !== undefined || decisions.isOpen(text) : covered.length > 0
     if (isMeant && (isPart || covered.length > 0)) chosen.set(text, covered)
   })
   if (isPart && code === undefined)

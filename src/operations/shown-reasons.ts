@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import type { BlockCode } from '../core/block.ts'
+import type { Shown } from '../core/decide.ts'
 import { Decisions } from '../core/decisions.ts'
 import { parseKey } from '../core/keys.ts'
 import { AskedChanges, loadLedger, originOf, shownIn } from '../store/ledgers.ts'
@@ -26,7 +27,7 @@ export interface ShownReasons {
 
 /** None of a run under way, because its progress is read each second. */
 export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promise<ShownReasons> {
-  const { codes, isDry } = run.finished_at === null ? NOTHING : await shownIn(db, run.run)
+  const { codes, asking } = run.finished_at === null ? NOTHING : await shownIn(db, run.run)
   if (codes.size === 0) return { reasons: [], open: {} }
   const { ledger } = await loadLedger(db, { ...run, origin: originOf(run) })
   const decisions = new Decisions(ledger)
@@ -37,7 +38,7 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
     forEachInSteps(codes, ([text, reasons]) => {
       const isOpen = decisions.isOpen(text)
       const key = parseKey(text)
-      if (isDry !== true && decisions.isOver(text, reasons)) return
+      if (asking === undefined && decisions.isOver(text, reasons)) return
       const isRejected = key !== undefined && ledger.rejections.has(text)
       for (const code of isRejected ? REJECTED : reasons) {
         const tally = found.get(code) ?? { shown: newChanges(), open: newChanges(), isOpen: false }
@@ -62,7 +63,7 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
   return { reasons, open: allOpen.counts() }
 }
 
-const NOTHING = { codes: new Map<string, ReadonlySet<string>>(), isDry: false }
+const NOTHING: Shown = { codes: new Map(), waiting: [] }
 
 /** Its approval overrules the rejections. */
 const REJECTED: ReadonlySet<string> = new Set(['rejected'])

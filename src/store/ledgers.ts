@@ -6,7 +6,7 @@ import { chosenKeys, decided, type Decision, type Shown } from '../core/decide.t
 import { type Approval, Decisions, EMPTY_LEDGER, type Ledger, type Rejection } from '../core/decisions.ts'
 import { isMember, type Key, keyText, parseKey } from '../core/keys.ts'
 import type { Op } from '../core/plan/change.ts'
-import type { RecordedDecision, SyncTarget } from './run-types.ts'
+import type { RecordedDecision, RunMode, StoredBlock, SyncTarget } from './run-types.ts'
 import { pack, unpack } from './packed.ts'
 import { storableJson } from './storable.ts'
 import type { Db, Tables } from './tables.ts'
@@ -332,7 +332,11 @@ export async function packShown({ codes, waiting }: Shown): Promise<(trx: Db, ru
 export async function shownIn(db: Db, run: number): Promise<Shown> {
   const {
     rows: [stored],
-  } = await sql<{ packed: Uint8Array; isDry: boolean }>`SELECT packed, mode = 'plan' AS "isDry"
+  } = await sql<{
+    packed: Uint8Array
+    mode: RunMode
+    blocks: readonly StoredBlock[] | null
+  }>`SELECT packed, mode, blocks
     FROM dirsyncd.shown_keys JOIN dirsyncd.runs USING (run) JOIN dirsyncd.key_sets AS k ON k.digest = key_set
     WHERE run = ${run}`.execute(db)
   const codes = new Map<string, ReadonlySet<string>>()
@@ -342,7 +346,9 @@ export async function shownIn(db: Db, run: number): Promise<Shown> {
       if (some === null) waiting.push(JSON.parse(text) as Key)
       else codes.set(text, new Set(some))
     }
-  return { codes, waiting, isDry: stored?.isDry ?? false }
+  if (stored?.mode !== 'plan') return { codes, waiting }
+  const asking = (stored.blocks ?? []).filter(({ until }) => until === 'decision')
+  return { codes, waiting, asking: new Set(asking.map(({ code }) => code)) }
 }
 
 function keySetOf(packed: Buffer, keys: number): KeySetToStore {

@@ -120,6 +120,14 @@ test('a dry run asks nothing, and shows what a sync would ask', async () => {
   expect(await there()).toBe('bcdef')
 })
 
+test('the number of a dry run approves all that it would ask', async () => {
+  fire('a', 'b')
+  const plan = await harness.requestRun({ mode: 'plan' })
+  await harness.executor.workOn(bed.sync, plan)
+  await harness.approve(plan)
+  expect(await there()).toBe('cdef')
+})
+
 test('what is approved is no part of what a plan asks', async () => {
   fire('a', 'b')
   const held = await harness.sync()

@@ -360,10 +360,27 @@ test('of an undo that asks, one delete is approved alone', async () => {
   const { users } = await seen()
   expect([...users.keys()].toSorted()).toEqual(['a', 'other'])
   expect(users.get('a')).toEqual({ name: 'Ana', email: 'a@example.org' })
-  await harness.approve(undoing)
+  const rest = await harness.approve(undoing)
+  expect([rest.state, await harness.exitCode(rest), await noticed(rest)]).toEqual(['done', 0, []])
   expect(Object.fromEntries((await seen()).users)).toEqual({
     a: { name: 'Person a', email: 'a@example.org' },
   })
+})
+
+test('the number of a dry undo approves it', async () => {
+  await open()
+  hire('a')
+  await harness.sync()
+  hire('new')
+  const changing = await harness.sync()
+  const dry = await harness.control.undo({ run: changing.run, part: {}, mode: 'plan', by: 'ana' })
+  await harness.work()
+  expect(await harness.getRun(dry)).toMatchObject({
+    state: 'planned',
+    counts: { asking: { 'delete-user': 1 } },
+  })
+  expect(await harness.approve(dry)).toMatchObject({ state: 'done' })
+  expect([...(await seen()).users.keys()]).toEqual(['a'])
 })
 
 test('users and groups whose members others changed are not deleted where the sync reads no members', async () => {

@@ -102,7 +102,6 @@ test('a plan that is held again each 15 minutes is stored once', async () => {
   expect(await shownIn(db, 3)).toEqual({
     ...shownAs('max-deletes-users', ['a']),
     waiting: [create],
-    isDry: false,
   })
 })
 
