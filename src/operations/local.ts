@@ -158,7 +158,7 @@ async function nextChanges(db: Kysely<Tables>, number: number, place: After): Pr
 }
 
 export async function detailOf(db: Kysely<Tables>, run: RunRecord): Promise<RunDetail> {
-  const base = await summary(db, run)
+  const [base, reasons] = await Promise.all([summary(db, run), shownReasonsOf(db, run)])
   const isApplying = run.state === 'applying'
   return {
     ...base,
@@ -167,7 +167,7 @@ export async function detailOf(db: Kysely<Tables>, run: RunRecord): Promise<RunD
     readAt: run.read_at?.toISOString() ?? null,
     applyingAt: run.applying_at?.toISOString() ?? null,
     evidence: run.evidence,
-    ...(await shownReasonsOf(db, run)),
+    ...reasons,
     lost: lostFor(run),
   }
 }
@@ -185,11 +185,14 @@ async function summary(db: Kysely<Tables>, run: RunRecord): Promise<RunSummary> 
 }
 
 async function summaries(db: Kysely<Tables>, runs: readonly RunRecord[]): Promise<readonly RunSummary[]> {
-  const numbers = runs.map(({ run }) => run)
-  const questions = await openQuestionsOf(db, numbers)
-  const decisions = await decisionsAbout(db, numbers)
-  const paused = await pausedSyncs(db)
-  const pauses = await pausesOf(db, [...new Set(runs.filter(asksApi).map(({ target }) => target))])
+  // Without a block, a run showed nothing that could be decided. Pages ask every few seconds.
+  const numbers = runs.filter(({ blocks }) => (blocks ?? []).length > 0).map(({ run }) => run)
+  const [questions, decisions, paused, pauses] = await Promise.all([
+    openQuestionsOf(db, numbers),
+    decisionsAbout(db, numbers),
+    pausedSyncs(db),
+    pausesOf(db, [...new Set(runs.filter(asksApi).map(({ target }) => target))]),
+  ])
   const summarized = runs.map(async (run) => {
     const wait = waitOf(run, pauses.get(run.target))
     const answer = wait?.why === 'outage' ? await lastFailureOf(db, run.run) : undefined

@@ -27,7 +27,8 @@ export interface ShownReasons {
 
 /** None of a run under way, because its progress is read each second. */
 export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promise<ShownReasons> {
-  const { codes, asking } = run.finished_at === null ? NOTHING : await shownIn(db, run.run)
+  const isShown = run.finished_at !== null && (run.blocks ?? []).length > 0
+  const { codes, asking } = isShown ? await shownIn(db, run.run) : NOTHING
   if (codes.size === 0) return { reasons: [], open: {} }
   const { ledger } = await loadLedger(db, { ...run, origin: originOf(run) })
   const decisions = new Decisions(ledger)

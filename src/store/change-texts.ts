@@ -9,8 +9,8 @@ import type { Db } from './tables.ts'
 const SEARCHED = 300
 
 /**
- * What an operator searches in changes that are stored together: a line for each, its number and its ids, names and
- * e-mails without case and accents. A hundred of these texts are read in the time in which ten thousand changes are.
+ * The text in which an operator searches changes that are stored together: a line for each with its number, ids, names
+ * and e-mails without case and accents. A hundred of these texts are read in the time in which ten thousand changes are.
  */
 interface ChangeTexts {
   readonly first: number

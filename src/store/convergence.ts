@@ -87,10 +87,7 @@ export async function noteMissedCreates(
   return rows.length > 0
 }
 
-/**
- * What a run wrote says nothing about the entries any more: it is put back, or the service treated all changes of the
- * operation alike.
- */
+/** The changes of a run say nothing about its entries any more: an undo put them back, or the service failed all of an operation. */
 export async function settleRun(db: Db, run: number, op?: Op): Promise<void> {
   const ofOp = op === undefined ? sql`true` : sql`op = ${op}`
   await sql`UPDATE dirsyncd.journal SET settled = true WHERE run = ${run} AND ${ofOp}`.execute(db)

@@ -281,6 +281,7 @@ const MOST_KNOWN = 100
 
 /** How many of the questions that a run showed are open now, for each of these runs that has any. */
 export async function openQuestionsOf(db: Db, runs: readonly number[]): Promise<ReadonlyMap<number, number>> {
+  if (runs.length === 0) return new Map()
   const { rows } = await sql<OriginOf & { run: number; shown: string; ledger: string }>`
     SELECT r.run, r.sync, r.target, l.origin, s.key_set AS shown, concat_ws(' ', l.key_set, l.folded,
         (SELECT max(decision) FROM dirsyncd.decisions AS d
