@@ -136,6 +136,8 @@ export function* chosenKeys(
   return chosen
 }
 
+const NO_CODES: ReadonlySet<string> = new Set()
+
 /** The ledger with one more decision. An approval takes a rejection of the same key back, and the other way round. */
 export function* decided(
   ledger: Ledger,
@@ -150,7 +152,7 @@ export function* decided(
     if (does !== 'approve') return
     rejections.delete(text)
     approvals.set(text, {
-      codes: new Set([...(approvals.get(text)?.codes ?? []), ...codes]),
+      codes: new Set(codes).union(approvals.get(text)?.codes ?? NO_CODES),
       run,
       by,
       at,
@@ -158,8 +160,9 @@ export function* decided(
     })
     // A delete needs that the user leaves: where the run did not ask about that, it is approved, too.
     const key = parseKey(text)
-    const whole = key && keyText(wholeOf(key))
-    if (whole !== undefined && !chosen.has(whole) && !ledger.questions.has(whole) && !approvals.has(whole))
+    if (key === undefined || wholeOf(key) === key) return
+    const whole = keyText(wholeOf(key))
+    if (!chosen.has(whole) && !ledger.questions.has(whole) && !approvals.has(whole))
       approvals.set(whole, { codes: new Set(), run, by, at, isUsed: false })
   })
   return { ...ledger, approvals, rejections }
