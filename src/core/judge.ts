@@ -90,8 +90,8 @@ function* withoutApproved(block: Block, decisions: Decisions): Steps<Block | und
 }
 
 /**
- * Of a stopped plan, what is approved is made with what it needs, but for needs that a block names: each of those is a
- * question of its own. Approved creates come with their values and memberships, and absent users with their removals.
+ * A stopped plan makes the approved changes and their needs, except needs that a block names: each of these is a question
+ * of its own. An approved create brings its values and memberships, an approved delete its removals.
  */
 function* approvedWithNeeds(
   wanted: Differences,

@@ -35,8 +35,7 @@ export function* asking(
 }
 
 /**
- * What is decided for good after a run applied: the questions and approvals of changes that were made, and the approvals
- * of entries that a recheck found.
+ * After a run applied, the questions and approvals of its changes end, and the approvals of entries that a recheck found.
  *
  * @param done the keys of the changes that were made
  */

@@ -231,8 +231,8 @@ export class Changes {
   }
 
   /**
-   * A user who is deleted leaves the group by that, and is no member any more in the list that is sent. `undefined` where
-   * only such ones leave.
+   * The list that is sent has no deleted users. `undefined` where only deleted users leave, because their delete removes
+   * them from the group.
    */
   *setMembers(
     id: string,

@@ -38,10 +38,7 @@ export const CHECKS: Tiers = {
     removalsNotConfirmed,
     recentlyDeleted,
   ],
-  /**
-   * What the service does not take: of the changes as they would be sent, because the other checks may leave a part of
-   * one, which is another change.
-   */
+  /** Changes that the service does not take. They run late, because a change of which a part is blocked is another one. */
   refusals: [quarantine, notPersisted],
   /** Limits of the whole plan. */
   guards: [

@@ -2,8 +2,8 @@ import type { Kind } from '../entries/entry.ts'
 import { type Change, type ChangeOf, membersDifference } from './change.ts'
 
 /**
- * What became of a change that others need: it waits for its retry, or it was not made. `undecided`: the list of the
- * directory did not show all users, so any of them may have the e-mail, and the next run decides.
+ * The state of a change that others need: it waits for a retry, or it was not made. `undecided`: the list of the
+ * directory was not whole, so an unlisted user may have the e-mail.
  */
 export type Unmet = 'waits' | 'not-made' | 'undecided'
 

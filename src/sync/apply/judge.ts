@@ -128,7 +128,7 @@ export function unmet(change: Claimed): Settled {
 
 function whyUnmet({ unmet: why, change }: Claimed): string {
   if (why === 'undecided')
-    return 'the directory has users whom its list did not show, so whose e-mail this is was not decided; the next run decides'
+    return 'the list of the directory was not whole, so another user may have this e-mail; the next run decides'
   return 'takes' in change && change.takes !== undefined
     ? `the e-mail is still that of "${change.takes.from}", who could not be changed`
     : 'the group, or each user that it adds, was not created'

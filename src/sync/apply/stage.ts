@@ -102,7 +102,7 @@ export async function markFirst(
   return first.length
 }
 
-/** Changes whose e-mails others free wait for those, whose numbers are lower. */
+/** A change that takes an e-mail waits for the changes that free it. Their numbers are lower. */
 function nextIn(db: Db, run: number, stage: Stage) {
   const changes = waitingIn(db, run, stage)
   if (stage.phase !== 'take-emails') return changes
