@@ -115,6 +115,13 @@ describe('an OU that lost all its users', () => {
         params: { container: 'ou=sales,dc=org', isEmpty: false },
       },
     ])
+    // Users of another OU who left meanwhile are no part of it.
+    expect(blocksOf(containerEmptied, factsWith(['l000', 's001'], { ledger }))).toMatchObject([
+      { keys: leaves(SALES.filter((id) => id !== 's001')) },
+    ])
+    expect(blocksOf(containerEmptied, factsWith(LABS, { ledger }))).toMatchObject([
+      { keys: leaves(SALES), params: { isEmpty: true } },
+    ])
     const other = { questions: new Map(asked.map((text) => [text, new Set(['max-deletes-users'])])) }
     expect(blocksOf(containerEmptied, factsWith([...LABS, 's001'], { ledger: other }))).toEqual([])
   })

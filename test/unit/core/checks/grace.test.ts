@@ -137,6 +137,14 @@ describe('the next run knows', () => {
     expect(usersAfter({ states: {} }, ended(end))).toEqual({ ana: { since: NOW, reads: 1 } })
   })
 
+  test('for 90 days, of users that neither side shows, because a list may lack one once', () => {
+    const left = { since: hoursAgo(24 * 89), reads: 4 }
+    const given = { states: known({ left, old: { since: hoursAgo(24 * 91), reads: 4 } }) }
+    expect(usersAfter(given)).toEqual({ ana: { since: NOW, reads: 1 }, left })
+    expect(usersAfter(given, ended('applied', { user: ['left'] }))).toEqual({ ana: { since: NOW, reads: 1 } })
+    expect(usersAfter(given, BEGUN)).toEqual({})
+  })
+
   test('nothing of users that were deleted or found again', () => {
     expect(usersAfter({}, ended('applied', { user: ['ana'] }))).toEqual({})
     expect(usersAfter({ found: { user: { ana: 'present' } } })).toEqual({})

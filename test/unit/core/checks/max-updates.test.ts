@@ -33,6 +33,12 @@ test.each([
   expect(codesOf(maxUpdates, renaming(count, all, { limits }))).toEqual(codes)
 })
 
+test('of the share, the entries of the directory are named', () => {
+  expect(blocksOf(maxUpdates, renaming(20, 39, { limits }))).toMatchObject([
+    { params: { kind: 'users', updates: 20, of: 39, limit: 50 } },
+  ])
+})
+
 test('there is no limit where the configuration sets none', () => {
   expect(codesOf(maxUpdates, renaming(100, 100, {}))).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { rejected } from '../../../../src/core/checks/rejected.ts'
-import { blocksOf, directoryOf, factsOf, leftAfter, rejecting, sourceOf } from './build.ts'
+import { blocksOf, directoryOf, factsOf, leftAfter, NOW, ofKey, rejecting, sourceOf } from './build.ts'
 
 const source = sourceOf([{ id: 'a', name: 'New', email: 'new@example.org' }], { g: [] })
 const directory = directoryOf(['a', 'gone'], { g: ['gone'] })
@@ -15,7 +15,10 @@ test('a rejected value is not written, the others of the entry are', () => {
 
 test.each(['leave', 'delete'] as const)('a user whose %s is rejected keeps its memberships, too', (field) => {
   const facts = factsOf(source, directory, { ledger: rejecting(['user', 'gone', field]) })
-  expect(blocksOf(rejected, facts)).toMatchObject([{ keys: ['user gone leave'] }])
+  const [block, ...others] = blocksOf(rejected, facts)
+  expect([block?.keys, others]).toEqual([['user gone leave'], []])
+  const rejection = { run: 3, by: 'ana', at: NOW.toISOString(), reason: '' }
+  expect(ofKey(block, 'user', 'gone', 'leave')).toEqual(rejection)
   expect(leftAfter(rejected, facts).filter((text) => text.includes('gone'))).toEqual([])
 })
 

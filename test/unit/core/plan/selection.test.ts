@@ -78,6 +78,25 @@ describe('excluded entries', () => {
     ])
   })
 
+  test('are not created, groups neither', () => {
+    const rules = rulesWith({ groups: { exclude: [{ id: 'tmp' }] } })
+    const found = sourceOf([wantUser('a')], [wantGroup('tmp', 'Tmp', ['a']), wantGroup('g', 'G', ['a'])])
+    const plan = planOf(found, directoryOf([]), { rules })
+    expect(linesOf(plan)).toEqual(['create-user a', 'create-group g', 'set-members g'])
+    expect(plan.unchanged).toBe(0)
+  })
+
+  test('are not counted as unchanged', () => {
+    const rules = rulesWith({ users: { exclude: ['svc-1'] }, groups: { exclude: [{ id: 'tmp' }] } })
+    const [users, groups] = [
+      [haveUser('svc-1'), haveUser('a')],
+      [haveGroup('tmp', 'Tmp'), haveGroup('g', 'G')],
+    ]
+    const same = sourceOf([wantUser('svc-1'), wantUser('a')], [wantGroup('tmp', 'Tmp'), wantGroup('g', 'G')])
+    expect(planOf(same, directoryOf(users, groups), { rules }).unchanged).toBe(2)
+    expect(planOf(same, directoryOf(users, groups), {}).unchanged).toBe(4)
+  })
+
   test('are all those that a list of included ones does not name', () => {
     const plan = planOf(source, directory, { rules: rulesWith({ users: { include: ['a', 'b'] } }) })
     expect(linesOf(plan)).toEqual(['update-user a', 'update-group tmp', 'set-members g', 'set-members tmp'])
