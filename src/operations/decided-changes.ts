@@ -4,7 +4,7 @@ import { inTurns } from '../base/turns.ts'
 import { Decisions, type Ledger } from '../core/decisions.ts'
 import { type Key, keyText, parseKey, wholeOf } from '../core/keys.ts'
 import type { ChangeRecord } from '../store/change-list.ts'
-import { loadLedger, openQuestionsOf, originOf } from '../store/ledgers.ts'
+import { openQuestionsOf, originOf, readLedger } from '../store/ledgers.ts'
 import type { RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import type { ChangeView } from './control.ts'
@@ -21,14 +21,15 @@ export async function withDecisions(
   const open = (await openQuestionsOf(db, [run.run])).get(run.run) ?? 0
   // Nothing is decided, and a large ledger takes long to load.
   if (open > 0 && open >= total(asking) && total(rejected) === 0) return changes
-  const { ledger } = await loadLedger(db, { ...run, origin: originOf(run) })
+  const ledger = await readLedger(db, { ...run, origin: originOf(run) })
   const decisions = new Decisions(ledger)
   // A plan asks nothing itself: what no operator has decided is open.
   const isOpen = (key: Key): boolean =>
     run.mode === 'plan'
       ? !ledger.rejections.has(keyText(key)) && !ledger.approvals.has(keyText(key))
       : decisions.isOpen(key)
-  const keepers = await emailKeepers(ledger)
+  const isTaking = changes.some((record) => isBlocked(record) && 'takes' in record.change)
+  const keepers = isTaking ? await emailKeepers(ledger) : new Map<string, ChangeView['keptBy']>()
   return changes.map((record) => {
     const { change } = record
     if (!isBlocked(record)) return record

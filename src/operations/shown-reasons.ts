@@ -5,7 +5,7 @@ import type { BlockCode } from '../core/block.ts'
 import type { Shown } from '../core/decide.ts'
 import { Decisions } from '../core/decisions.ts'
 import { parseKey } from '../core/keys.ts'
-import { AskedChanges, loadLedger, originOf, shownIn } from '../store/ledgers.ts'
+import { AskedChanges, originOf, readLedger, shownIn } from '../store/ledgers.ts'
 import type { RunCounts } from '../store/run-types.ts'
 import type { RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
@@ -30,7 +30,7 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
   const isShown = run.finished_at !== null && (run.blocks ?? []).length > 0
   const { codes, asking } = isShown ? await shownIn(db, run.run) : NOTHING
   if (codes.size === 0) return { reasons: [], open: {} }
-  const { ledger } = await loadLedger(db, { ...run, origin: originOf(run) })
+  const ledger = await readLedger(db, { ...run, origin: originOf(run) })
   const decisions = new Decisions(ledger)
   const found = new Map<string, Tally>()
   const newChanges = () => new AskedChanges((text) => codes.has(text))

@@ -62,6 +62,32 @@ export async function loadLedger(db: Db, of: OriginOf): Promise<Loaded> {
   return { ledger, folded, stored: { digest: stored?.digest ?? undefined, folded: foldedBefore } }
 }
 
+/** By store. Lists ask for a ledger part by part, and one of 300,000 keys takes a second to load. */
+const lastRead = new WeakMap<
+  Db,
+  { readonly version: string; readonly ledger: Ledger; readonly forgetting: NodeJS.Timeout }
+>()
+const FORGET_MS = 10_000
+
+/** The ledger for pages and lists, which is kept for some seconds. */
+export async function readLedger(db: Db, of: OriginOf): Promise<Ledger> {
+  const { rows } = await sql<{
+    version: string
+  }>`SELECT concat_ws(' ', sync, target, origin, ${VERSION}) AS version
+    FROM dirsyncd.ledgers AS l WHERE ${isOf(of)}`.execute(db)
+  const version = rows[0]?.version
+  if (version === undefined) return EMPTY_LEDGER
+  const last = lastRead.get(db)
+  const ledger = last?.version === version ? last.ledger : (await loadLedger(db, of)).ledger
+  clearTimeout(last?.forgetting)
+  lastRead.set(db, { version, ledger, forgetting: setTimeout(() => lastRead.delete(db), FORGET_MS).unref() })
+  return ledger
+}
+
+/** Of a ledger `l`: differs after each change of its keys and each decision. */
+const VERSION = sql`concat_ws(' ', l.key_set, l.folded, (SELECT max(decision) FROM dirsyncd.decisions AS d
+  WHERE d.sync = l.sync AND d.target = l.target AND d.origin = l.origin))`
+
 async function decisionsSince(
   db: Db,
   of: OriginOf,
@@ -283,9 +309,7 @@ const MOST_KNOWN = 100
 export async function openQuestionsOf(db: Db, runs: readonly number[]): Promise<ReadonlyMap<number, number>> {
   if (runs.length === 0) return new Map()
   const { rows } = await sql<OriginOf & { run: number; shown: string; ledger: string }>`
-    SELECT r.run, r.sync, r.target, l.origin, s.key_set AS shown, concat_ws(' ', l.key_set, l.folded,
-        (SELECT max(decision) FROM dirsyncd.decisions AS d
-          WHERE d.sync = l.sync AND d.target = l.target AND d.origin = l.origin)) AS ledger
+    SELECT r.run, r.sync, r.target, l.origin, s.key_set AS shown, ${VERSION} AS ledger
       FROM dirsyncd.runs AS r
       JOIN dirsyncd.shown_keys AS s ON s.run = r.run
       JOIN dirsyncd.ledgers AS l ON l.sync = r.sync AND l.target = r.target AND l.open > 0

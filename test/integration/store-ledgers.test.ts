@@ -13,6 +13,7 @@ import {
   lockLedger,
   packLedger,
   packShown,
+  readLedger,
   saveLedger,
   shownIn,
 } from '../../src/store/ledgers.ts'
@@ -73,6 +74,27 @@ test('a decision that comes while a run is under way is in the ledger of the nex
   expect(['a', 'b'].map((id) => decisions.isOpen(leave(id)))).toEqual([false, true])
   await save(db, ledger, folded)
   expect((await loadLedger(db, OF)).ledger).toEqual(ledger)
+})
+
+test('a list that is read part by part shows each decision at once', async () => {
+  const { db, newRun } = await emptyStore()
+  const run = await newRun()
+  expect(await readLedger(db, OF)).toEqual(EMPTY_LEDGER)
+  await (
+    await packShown(shownAs('max-deletes-users', ['a', 'b']))
+  )(db, run)
+  await save(db, asking('max-deletes-users', ['a', 'b']), 0)
+  const isOpen = async (id: string) => new Decisions(await readLedger(db, OF)).isOpen(leave(id))
+  expect([await isOpen('a'), await isOpen('b')]).toEqual([true, true])
+  expect(await readLedger(db, OF)).toBe(await readLedger(db, OF))
+  for (const [id, open] of [
+    ['a', 1],
+    ['b', 0],
+  ] as const) {
+    await addDecision(db, OF, { ...plain, run, selection: { ids: [id] } }, { keys: 1, open })
+    expect(await isOpen(id)).toBe(false)
+  }
+  expect(await readLedger(db, { ...OF, origin: 'undo 7' })).toEqual(EMPTY_LEDGER)
 })
 
 test('what was decided, by whom and when, and what is left of it, comes back as it was', async () => {
