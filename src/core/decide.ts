@@ -11,11 +11,12 @@ import {
   type Key,
   keyText,
   parseKey,
+  sameChange,
   type Sparse,
   wholeOf,
 } from './keys.ts'
 import { isRemoval } from './order.ts'
-import { isAbout } from './within.ts'
+import { isAbout, type ScopeIds } from './within.ts'
 
 export const PARTS = ['creates', 'updates', 'deletes', 'members'] as const
 export type PartName = (typeof PARTS)[number]
@@ -50,10 +51,18 @@ export interface Decision {
   readonly selection: Selection
 }
 
+/** It asks nothing, so the ledger does not know its questions until a decision or another run asks them. */
+interface DryRun {
+  /** The reasons that need a decision. */
+  readonly asks: ReadonlySet<string>
+  /** The entries of later runs: the ledger knows what became of them. */
+  readonly later: ScopeIds
+}
+
 /** What a run put before the operator. */
 export interface Shown {
-  /** Of a dry run, the reasons that need a decision: it asks nothing, so the ledger does not know its questions. */
-  readonly asking?: ReadonlySet<string> | undefined
+  /** Of a dry run that no whole run followed. */
+  readonly dry?: DryRun | undefined
   /** By key, the reasons that an approval lifts. */
   readonly codes: ReadonlyMap<string, ReadonlySet<string>>
   /** What only the stop of the plan blocks, or a need that is blocked. */
@@ -85,6 +94,13 @@ function* waitingIn({ left, outside, blocks, isStopped }: Facts): Generator<Key 
   for (const key of all(rest)) yield key === undefined || isNamed(key) || isImplied(key) ? undefined : key
 }
 
+/** The reasons for which a dry run would ask, as far as the ledger does not know its questions. */
+export function askedDry({ codes, dry }: Shown, text: string): readonly string[] {
+  const key = parseKey(text)
+  if (dry === undefined || (key !== undefined && isAbout(key, dry.later))) return []
+  return [...(codes.get(text) ?? [])].filter((code) => dry.asks.has(code))
+}
+
 function isLiftable({ until }: Block): boolean {
   return until === 'decision' || until === 'time'
 }
@@ -93,7 +109,7 @@ function isLiftable({ until }: Block): boolean {
 export function* chosenKeys(
   ledger: Ledger,
   { does, run, selection }: Pick<Decision, 'does' | 'run' | 'selection'>,
-  { codes: shown, waiting, asking }: Shown,
+  shown: Shown,
 ): Steps<ReadonlyMap<string, readonly string[]>> {
   const { ids, only, code } = selection
   const decisions = new Decisions(ledger)
@@ -102,7 +118,7 @@ export function* chosenKeys(
   const wanted = ids && { user: some, group: some }
   const isSelected = (key: Key): boolean =>
     (wanted === undefined || isAbout(key, wanted)) && (only?.includes(PART_OF[key[2]]) ?? true)
-  const chosen = new Map<string, readonly string[]>()
+  const [chosen, approvedKeys] = [new Map<string, readonly string[]>(), new Map<string, readonly string[]>()]
   if (does === 'withdraw') {
     yield* forEachInSteps(
       ledger.approvals,
@@ -113,23 +129,28 @@ export function* chosenKeys(
   // What was rejected by its id must not come back with a part or a reason, or with a command that is repeated.
   const overrules = does === 'reject' || ids !== undefined || code === 'rejected'
   const isOut = (text: string): boolean => !overrules && ledger.rejections.has(text)
-  yield* forEachInSteps(shown, ([text, reasons]) => {
+  yield* forEachInSteps(shown.codes, ([text, reasons]) => {
     const key = parseKey(text)
     if (key === undefined ? isPart : !isSelected(key)) return
+    const dry = askedDry(shown, text)
     // A fact has no id to be named by.
-    if ((key !== undefined && isOut(text)) || (asking === undefined && decisions.isOver(text, reasons)))
-      return
-    const isAsked = (each: string) => asking?.has(each) || ledger.questions.get(text)?.has(each)
+    if ((key !== undefined && isOut(text)) || (dry.length === 0 && decisions.isOver(text, reasons))) return
+    const isAsked = (each: string) => dry.includes(each) || ledger.questions.get(text)?.has(each)
     const isOfRejected = code === 'rejected' && ledger.rejections.has(text)
     const covered = [...reasons].filter((each) =>
       code === undefined ? isPart || isAsked(each) : each === code || isOfRejected,
     )
-    const isMeant =
-      code === undefined ? isPart || asking !== undefined || decisions.isOpen(text) : covered.length > 0
-    if (isMeant && (isPart || covered.length > 0)) chosen.set(text, covered)
+    if (!isPart && covered.length === 0) return
+    const approved = ledger.approvals.get(text)?.codes
+    if (isPart || code !== undefined) chosen.set(text, covered)
+    else if (ledger.rejections.has(text)) return
+    else if (covered.some((each) => approved?.has(each) !== true)) chosen.set(text, covered)
+    else if (does === 'reject') approvedKeys.set(text, covered)
   })
+  // A rejection of all takes approvals back where nothing else is left to reject.
+  if (chosen.size === 0 && !isPart) return approvedKeys
   if (isPart && code === undefined)
-    yield* forEachKey(waiting, (key) => {
+    yield* forEachKey(shown.waiting, (key) => {
       const text = keyText(key)
       if (isSelected(key) && !isOut(text)) chosen.set(text, [])
     })
@@ -138,19 +159,29 @@ export function* chosenKeys(
 
 const NO_CODES: ReadonlySet<string> = new Set()
 
-/** The ledger with one more decision. An approval takes a rejection of the same key back, and the other way round. */
+/**
+ * The ledger with one more decision. An approval takes a rejection of the same key back, and the other way round. What is
+ * decided of a dry run becomes a question, so that an approval of one reason leaves the others open.
+ */
 export function* decided(
   ledger: Ledger,
   { does, run, by, at, reason }: Decision,
   chosen: ReadonlyMap<string, readonly string[]>,
+  shown?: Shown,
 ): Steps<Ledger> {
+  const questions = new Map(shown?.dry === undefined ? [] : yield* copyInSteps(ledger.questions))
   const approvals = yield* copyInSteps<string, Approval>(ledger.approvals)
   const rejections = yield* copyInSteps<string, Rejection>(ledger.rejections)
   yield* forEachInSteps(chosen, ([text, codes]) => {
-    if (does !== 'approve') approvals.delete(text)
+    const key = parseKey(text)
+    const dry = shown === undefined ? [] : askedDry(shown, text)
+    if (dry.length > 0) questions.set(text, new Set([...(questions.get(text) ?? []), ...dry]))
+    const over = does === 'approve' ? rejections : approvals
+    over.delete(text)
+    if (does !== 'withdraw' && over.size > 0 && key !== undefined)
+      for (const each of sameChange(key)) over.delete(keyText(each))
     if (does === 'reject') rejections.set(text, { run, by, at, reason })
     if (does !== 'approve') return
-    rejections.delete(text)
     approvals.set(text, {
       codes: new Set(codes).union(approvals.get(text)?.codes ?? NO_CODES),
       run,
@@ -159,11 +190,10 @@ export function* decided(
       isUsed: false,
     })
     // A delete needs that the user leaves: where the run did not ask about that, it is approved, too.
-    const key = parseKey(text)
     if (key === undefined || wholeOf(key) === key) return
     const whole = keyText(wholeOf(key))
     if (!chosen.has(whole) && !ledger.questions.has(whole) && !approvals.has(whole))
       approvals.set(whole, { codes: new Set(), run, by, at, isUsed: false })
   })
-  return { ...ledger, approvals, rejections }
+  return { ...ledger, ...(shown?.dry !== undefined && { questions }), approvals, rejections }
 }

@@ -56,10 +56,16 @@ export class Decisions {
   /** Whether an operator has to decide: a key that was asked for two reasons needs an approval of both. */
   isOpen(key: Key | FactKey | string): boolean {
     const text = typeof key === 'string' ? key : keyText(key)
-    const asked = this.ledger.questions.get(text)
-    if (asked === undefined || this.ledger.rejections.has(text)) return false
-    const approved = this.ledger.approvals.get(text)?.codes
-    return [...asked].some((code) => approved?.has(code) !== true)
+    return [...(this.ledger.questions.get(text) ?? [])].some((code) => this.isOpenFor(text, code))
+  }
+
+  isOpenFor(text: string, code: string): boolean {
+    const { questions, approvals, rejections } = this.ledger
+    return (
+      questions.get(text)?.has(code) === true &&
+      !rejections.has(text) &&
+      approvals.get(text)?.codes.has(code) !== true
+    )
   }
 
   readonly isApproved = (key: Key | FactKey): boolean => {

@@ -132,13 +132,20 @@ export interface DecisionRequest {
   readonly isAll?: boolean | undefined
 }
 
+export interface SentBefore {
+  readonly run: number
+  readonly changes: number
+  /** Claimed by workers, which may send some of them before they see the rejection. */
+  readonly underWay: number
+}
+
 export interface Decided {
   readonly run: RunSummary
   readonly decision: RecordedDecision
   /** Set where the sync is paused, so that no run applies the approval yet. */
   readonly paused: SyncPause | null
-  /** Of rejected changes, those that a run under way had sent: what of them the service made stays. */
-  readonly sent: { readonly run: number; readonly changes: number } | null
+  /** Of rejected changes, those that a run under way had sent; what of them the service made stays. */
+  readonly sent: SentBefore | null
 }
 
 export interface UndoRequest {

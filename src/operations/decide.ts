@@ -119,7 +119,7 @@ function record(db: Db, run: RunRecord, decision: Omit<Decision, 'at'>) {
     requireIds(run, decision.selection, shown, chosen)
     if (chosen.size === 0) throw await nothingToDecide(trx, run, ledger, shown, decision)
     requireOneReason(run, decision, chosen)
-    const after = await inTurns(decided(ledger, { ...decision, at }, chosen))
+    const after = await inTurns(decided(ledger, { ...decision, at }, chosen, shown))
     const id = await addDecision(trx, of, decision, { keys: chosen.size, open: await countOpen(after) })
     return {
       decision: id,
@@ -164,7 +164,7 @@ function unknownIn(keys: Iterable<string>, ids: readonly string[]): readonly str
   return [...unknown]
 }
 
-/** The operator must know that the run asks about other changes for another reason. */
+/** An operator who decided for one reason must have seen the others. */
 function requireOneReason(
   { run }: RunRecord,
   { does, selection }: Omit<Decision, 'at'>,
@@ -174,8 +174,7 @@ function requireOneReason(
   if (isAll === true || [ids, only, code].some((each) => each !== undefined)) return
   const keys = new Map<string, string[]>()
   for (const [text, codes] of chosen) for (const each of codes) listAt(keys, each).push(text)
-  // One reason names all changes: no other one can be decided apart.
-  if ([...keys.values()].some(({ length }) => length === chosen.size)) return
+  if (keys.size <= 1) return
   const reasons = [...keys].map(([each, texts]) => `${each} (${digits(countChanges(texts, chosen))})`)
   throw new DirsyncdError(
     'usage',

@@ -3,8 +3,9 @@ import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import { Decisions, type Ledger } from '../core/decisions.ts'
 import { type Key, keyText, parseKey, wholeOf } from '../core/keys.ts'
+import { isAbout } from '../core/within.ts'
 import type { ChangeRecord } from '../store/change-list.ts'
-import { openQuestionsOf, originOf, readLedger } from '../store/ledgers.ts'
+import { dryRunOf, openQuestionsOf, originOf, readLedger } from '../store/ledgers.ts'
 import type { RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import type { ChangeView } from './control.ts'
@@ -23,11 +24,12 @@ export async function withDecisions(
   if (open > 0 && open >= total(asking) && total(rejected) === 0) return changes
   const ledger = await readLedger(db, { ...run, origin: originOf(run) })
   const decisions = new Decisions(ledger)
-  // A plan asks nothing itself: what no operator has decided is open.
-  const isOpen = (key: Key): boolean =>
-    run.mode === 'plan'
-      ? !ledger.rejections.has(keyText(key)) && !ledger.approvals.has(keyText(key))
-      : decisions.isOpen(key)
+  const dry = run.mode === 'plan' ? await dryRunOf(db, run.run) : undefined
+  const isOpen = (key: Key): boolean => {
+    const text = keyText(key)
+    const isDecided = ledger.rejections.has(text) || ledger.approvals.has(text)
+    return decisions.isOpen(text) || (dry !== undefined && !isDecided && !isAbout(key, dry.later))
+  }
   const isTaking = changes.some((record) => isBlocked(record) && 'takes' in record.change)
   const keepers = isTaking ? await emailKeepers(ledger) : new Map<string, ChangeView['keptBy']>()
   return changes.map((record) => {

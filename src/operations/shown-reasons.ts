@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely'
 import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import type { BlockCode } from '../core/block.ts'
-import type { Shown } from '../core/decide.ts'
-import { Decisions } from '../core/decisions.ts'
+import { askedDry, type Shown } from '../core/decide.ts'
+import { Decisions, type Ledger } from '../core/decisions.ts'
 import { parseKey } from '../core/keys.ts'
 import { AskedChanges, originOf, readLedger, shownIn } from '../store/ledgers.ts'
 import type { RunCounts } from '../store/run-types.ts'
@@ -28,7 +28,8 @@ export interface ShownReasons {
 /** None of a run under way, because its progress is read each second. */
 export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promise<ShownReasons> {
   const isShown = run.finished_at !== null && (run.blocks ?? []).length > 0
-  const { codes, asking } = isShown ? await shownIn(db, run.run) : NOTHING
+  const shown = isShown ? await shownIn(db, run.run) : NOTHING
+  const { codes } = shown
   if (codes.size === 0) return { reasons: [], open: {} }
   const ledger = await readLedger(db, { ...run, origin: originOf(run) })
   const decisions = new Decisions(ledger)
@@ -37,27 +38,25 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
   const allOpen = newChanges()
   await inTurns(
     forEachInSteps(codes, ([text, reasons]) => {
-      const isOpen = decisions.isOpen(text)
       const key = parseKey(text)
-      if (asking === undefined && decisions.isOver(text, reasons)) return
+      const dry = isDecided(ledger, text) ? [] : askedDry(shown, text)
+      if (dry.length === 0 && decisions.isOver(text, reasons)) return
       const isRejected = key !== undefined && ledger.rejections.has(text)
       for (const code of isRejected ? REJECTED : reasons) {
         const tally = found.get(code) ?? { shown: newChanges(), open: newChanges(), isOpen: false }
         found.set(code, tally)
-        const asks = isOpen && ledger.questions.get(text)?.has(code) === true
-        const isOpenFor = asks && !(key && decisions.approvalOf(key)?.codes.has(code))
-        if (isOpenFor) tally.isOpen = true
         tally.shown.add(text)
-        if (!isOpenFor) continue
+        if (!dry.includes(code) && !decisions.isOpenFor(text, code)) continue
+        tally.isOpen = true
         tally.open.add(text)
         allOpen.add(text)
       }
     }),
   )
-  const reasons = [...found].map(([code, { shown, open, isOpen }]) => ({
+  const reasons = [...found].map(([code, { shown: changes, open, isOpen }]) => ({
     // Runs show the codes of their blocks.
     code: code as BlockCode,
-    changes: shown.counts(),
+    changes: changes.counts(),
     open: open.counts(),
     isOpen,
   }))
@@ -65,6 +64,10 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
 }
 
 const NOTHING: Shown = { codes: new Map(), waiting: [] }
+
+function isDecided({ approvals, rejections }: Ledger, text: string): boolean {
+  return approvals.has(text) || rejections.has(text)
+}
 
 /** Its approval overrules the rejections. */
 const REJECTED: ReadonlySet<string> = new Set(['rejected'])

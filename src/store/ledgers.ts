@@ -5,8 +5,9 @@ import { inTurns } from '../base/turns.ts'
 import { chosenKeys, decided, type Decision, type Shown } from '../core/decide.ts'
 import { type Approval, Decisions, EMPTY_LEDGER, type Ledger, type Rejection } from '../core/decisions.ts'
 import { isMember, type Key, keyText, parseKey } from '../core/keys.ts'
+import { idsOf, type Scope } from '../core/within.ts'
 import type { Op } from '../core/plan/change.ts'
-import type { RecordedDecision, RunMode, StoredBlock, SyncTarget } from './run-types.ts'
+import type { RecordedDecision, StoredBlock, SyncTarget } from './run-types.ts'
 import { pack, unpack } from './packed.ts'
 import { storableJson } from './storable.ts'
 import type { Db, Tables } from './tables.ts'
@@ -55,8 +56,9 @@ export async function loadLedger(db: Db, of: OriginOf): Promise<Loaded> {
   const foldedBefore = Number(stored?.folded ?? 0)
   let folded = foldedBefore
   for (const { id, decision } of await decisionsSince(db, of, folded)) {
-    const chosen = await inTurns(chosenKeys(ledger, decision, await shownIn(db, decision.run)))
-    ledger = await inTurns(decided(ledger, decision, chosen))
+    const shown = await shownIn(db, decision.run, decision.at)
+    const chosen = await inTurns(chosenKeys(ledger, decision, shown))
+    ledger = await inTurns(decided(ledger, decision, chosen, shown))
     folded = id
   }
   return { ledger, folded, stored: { digest: stored?.digest ?? undefined, folded: foldedBefore } }
@@ -330,7 +332,12 @@ async function countOpenOf(db: Db, row: OriginOf & { readonly run: number }): Pr
   const decisions = new Decisions((await loadLedger(db, row)).ledger)
   const { codes } = await shownIn(db, row.run)
   const open = new AskedChanges((text) => codes.has(text))
-  await inTurns(forEachInSteps(codes.keys(), (text) => decisions.isOpen(text) && open.add(text)))
+  // What a later run asks for another reason is a question of that run.
+  await inTurns(
+    forEachInSteps(codes, ([text, reasons]) => {
+      if ([...reasons].some((code) => decisions.isOpenFor(text, code))) open.add(text)
+    }),
+  )
   return open.size
 }
 
@@ -354,16 +361,12 @@ export async function packShown({ codes, waiting }: Shown): Promise<(trx: Db, ru
 }
 
 /** What a run showed; nothing of it where it is not kept any more. */
-export async function shownIn(db: Db, run: number): Promise<Shown> {
+/** @param at the time of a decision. Default: now */
+export async function shownIn(db: Db, run: number, at?: Date): Promise<Shown> {
   const {
     rows: [stored],
-  } = await sql<{
-    packed: Uint8Array
-    mode: RunMode
-    blocks: readonly StoredBlock[] | null
-  }>`SELECT packed, mode, blocks
-    FROM dirsyncd.shown_keys JOIN dirsyncd.runs USING (run) JOIN dirsyncd.key_sets AS k ON k.digest = key_set
-    WHERE run = ${run}`.execute(db)
+  } = await sql<{ packed: Uint8Array }>`SELECT packed
+    FROM dirsyncd.shown_keys JOIN dirsyncd.key_sets AS k ON k.digest = key_set WHERE run = ${run}`.execute(db)
   const codes = new Map<string, ReadonlySet<string>>()
   const waiting: Key[] = []
   if (stored !== undefined)
@@ -371,9 +374,24 @@ export async function shownIn(db: Db, run: number): Promise<Shown> {
       if (some === null) waiting.push(JSON.parse(text) as Key)
       else codes.set(text, new Set(some))
     }
-  if (stored?.mode !== 'plan') return { codes, waiting }
-  const asking = (stored.blocks ?? []).filter(({ until }) => until === 'decision')
-  return { codes, waiting, asking: new Set(asking.map(({ code }) => code)) }
+  return { codes, waiting, dry: codes.size === 0 ? undefined : await dryRunOf(db, run, at) }
+}
+
+/** `undefined` for a run that was not dry, and for a dry one that a whole run followed. */
+export async function dryRunOf(db: Db, run: number, at?: Date): Promise<Shown['dry']> {
+  const { rows } = await sql<{ blocks: readonly StoredBlock[] | null; later: (Scope | null)[] | null }>`
+    SELECT blocks, (SELECT json_agg(later.scope) FROM dirsyncd.runs AS later
+      WHERE later.sync = r.sync AND later.target = r.target AND later.run > r.run AND later.mode = 'sync'
+        AND later.undo ->> 'run' IS NOT DISTINCT FROM r.undo ->> 'run'
+        AND later.state IN ('held', 'done') AND later.finished_at <= ${at ?? sql`now()`}) AS later
+    FROM dirsyncd.runs AS r WHERE run = ${run} AND mode = 'plan'`.execute(db)
+  const [dry] = rows
+  const later = dry?.later ?? []
+  const scopes = later.filter((scope) => scope !== null)
+  if (dry === undefined || scopes.length < later.length) return undefined
+  const asks = (dry.blocks ?? []).filter(({ until }) => until === 'decision')
+  const [users, groups] = [scopes.flatMap((scope) => scope.users), scopes.flatMap((scope) => scope.groups)]
+  return { asks: new Set(asks.map(({ code }) => code)), later: idsOf({ users, groups }) }
 }
 
 function keySetOf(packed: Buffer, keys: number): KeySetToStore {

@@ -74,7 +74,7 @@ export async function stopRejected(
     ids,
     wereApproved,
   }: { readonly by: string; readonly ids: readonly string[]; readonly wereApproved: boolean },
-): Promise<{ readonly run: number; readonly changes: number } | null> {
+): Promise<{ readonly run: number; readonly changes: number; readonly underWay: number } | null> {
   const isUnderWay = sql`sync = ${of.sync} AND target = ${of.target} AND mode = 'sync' AND finished_at IS NULL
     AND (undo ->> 'run')::int IS NOT DISTINCT FROM ${of.undo?.run ?? null}`
   const why = `${by} rejected changes of this run while it was under way; the next run makes the rest`
@@ -84,7 +84,9 @@ export async function stopRejected(
         SELECT FROM dirsyncd.changes AS c WHERE c.run = r.run AND c.state = 'pending' AND c.entry_id = ANY(${ids})))`.execute(
     db,
   )
-  const { rows } = await sql<{ run: number; changes: number }>`SELECT c.run, count(*)::int AS changes
+  const { rows } = await sql<{ run: number; changes: number; underWay: number }>`SELECT c.run,
+      count(*) FILTER (WHERE c.state <> 'pending')::int AS changes,
+      count(*) FILTER (WHERE c.state = 'pending')::int AS "underWay"
     FROM dirsyncd.changes AS c
     WHERE c.run IN (SELECT run FROM dirsyncd.runs WHERE ${isUnderWay}) AND c.entry_id = ANY(${ids})
       AND (c.state NOT IN ('pending', 'blocked') OR c.chunk IS NOT NULL)

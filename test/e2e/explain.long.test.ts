@@ -181,7 +181,7 @@ const SCENARIOS: readonly Scenario[] = [
       await scene.runs([ana, ben])
       await scene.configure({ guards: { ...NO_GUARDS, users: { ...NO_GUARDS.users, maxDeletes: 0 } } })
       await scene.runs([ben])
-      await stage.site.run('approve', await scene.lastRun())
+      await stage.site.run('approve', await scene.lastRun(), '--all')
     },
     who: 'ana@example.org',
     verdict: {

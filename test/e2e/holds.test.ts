@@ -54,7 +54,7 @@ describe('half of the users are removed from the source', () => {
     expect(shown.stdout).toContain('max-delete-percent-users')
     expect(shown.stdout).toContain('corp: no changes; 20 deletions of users need approval (run 2).')
 
-    const approved = await site.run('approve', '2', '--reason', 'they left')
+    const approved = await site.run('approve', '2', '--all', '--reason', 'they left')
     expect(approved).toMatchObject({ code: 0, stderr: '' })
     expect(approved.stdout).toMatch(/^Run 2 of corp: 20 deletions of users approved; run 3 applies it\./)
     expect((await site.run('runs', '2')).stdout).toMatch(/approved by .*"they left"; dirsyncd runs 3/)

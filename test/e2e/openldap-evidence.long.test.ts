@@ -69,7 +69,7 @@ test('an OU that the bind account may no longer see keeps its users until an app
   ] as const
   expect(await corp.teams()).toEqual(new Map(all))
 
-  expect(await corp.site.run('approve', run)).toMatchObject({ code: 0, stderr: '' })
+  expect(await corp.site.run('approve', run, '--all')).toMatchObject({ code: 0, stderr: '' })
   expect(await corp.uids()).toEqual(others.toSorted())
   const rest = [
     ['Sellers', []],
@@ -171,7 +171,7 @@ test('groups of a renamed OU that the bind account sees only by its old name kee
   )
   expect(await corp.teams()).toEqual(before)
   const run = /dirsyncd approve (\d+)/.exec(asking.stdout)?.[1] ?? ''
-  expect(await corp.site.run('approve', run)).toMatchObject({ code: 0, stderr: '' })
+  expect(await corp.site.run('approve', run, '--all')).toMatchObject({ code: 0, stderr: '' })
   expect(await corp.teams()).toEqual(new Map([['vpn', uidsOf(others.slice(0, 9))]]))
   await expectDone(corp)
 })

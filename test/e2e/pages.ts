@@ -235,7 +235,7 @@ export function pagesLongTests(): void {
       expect(await each.getByRole('alert').count()).toBe(0)
     }
 
-    const approved = await site.run('approve', asking.split('/').at(-1)!)
+    const approved = await site.run('approve', asking.split('/').at(-1)!, '--all')
     expect([approved.code, approved.stderr]).toEqual([0, ''])
     for (const each of [idle, typed, chosen]) await each.clock.runFor(11_000)
     await chosen.getByRole('alert').waitFor()

@@ -37,7 +37,7 @@ test('a daemon that is killed in the middle of an undo goes on with it', async (
   expect(rest).toMatchObject({ code: 3, stderr: '' })
   expect(rest.stdout).toContain('undo-deletes')
   const asking = /: run (\d+), undo of run 2, needs approval/.exec(rest.stdout)![1]!
-  expect(await site.run('approve', asking)).toMatchObject({ code: 0, stderr: '' })
+  expect(await site.run('approve', asking, '--all')).toMatchObject({ code: 0, stderr: '' })
   await expectDirectory(service, companyBefore())
 })
 

@@ -366,15 +366,16 @@ async function decideAtOnce(
   return [first!, second!]
 }
 
-type Order = readonly ['approve', 'reject'] | readonly ['reject', 'approve']
-const BOTH: readonly Order[] = [
-  ['approve', 'reject'],
+type Does = 'approve' | 'reject'
+/** A rejection after an approval is heard, too. */
+const ORDERS: readonly (readonly [Does, Does])[] = [
+  ['approve', 'approve'],
   ['reject', 'approve'],
 ]
 
 const NO_DELETES = { ...NO_GUARDS, users: { ...NO_GUARDS.users, maxDeletes: 0 } }
 
-test.each(BOTH)(
+test.each(ORDERS)(
   'two operators decide about one run at once, %s and %s: the first one is heard, the other one told',
   async (first, second) => {
     const { config } = await machine('daemon', { queue: 'store', guards: NO_DELETES })

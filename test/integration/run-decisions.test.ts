@@ -466,6 +466,29 @@ test('a run that asks for two reasons is decided by one of them, or by all', asy
   expect(await there()).toBe('cdef')
 })
 
+test('a rejection takes back an approval of all that a run showed', async () => {
+  fire('a', 'b', 'c')
+  const held = await harness.sync()
+  await harness.control.pause({ sync: bed.sync, by: 'ana' })
+  await harness.control.approve({ run: held.run, by: 'ana', isAll: true })
+  await reject(held.run)
+  await harness.control.resume({ sync: bed.sync, by: 'ana' })
+  const next = await harness.sync()
+  expect([next.counts?.rejected, await there()]).toEqual([{ 'delete-user': 3 }, 'abcdef'])
+})
+
+test('a delete that was rejected while another guard stopped the plan is approved by the number of a later run', async () => {
+  const both = await bed.openWithWorker({ minSourceUsers: 6 })
+  fire('a')
+  const held = await both.sync()
+  await reject(held.run, { ids: ['a'] })
+  hire('x')
+  const later = await both.sync()
+  expect([later.counts?.rejected, await there()]).toEqual([{ 'delete-user': 1 }, 'abcdefx'])
+  await both.approve(later.run, { ids: ['a'] })
+  expect(await there()).toBe('bcdefx')
+})
+
 test('what a rejection leaves is made by the next run', async () => {
   fire('a', 'b', 'c')
   hire('new')

@@ -123,7 +123,7 @@ test('a list that lacks existing users does not decide which user owns an e-mail
   const taker = changes.find(({ state }) => state === 'failed')
   expect(taker).toMatchObject({
     change: { id: 'taker' },
-    detail: expect.stringContaining('its list did not show'),
+    detail: expect.stringContaining('was not whole'),
   })
   bed.proxy.intercept = () => undefined
   await sync()

@@ -128,6 +128,27 @@ test('the number of a dry run approves all that it would ask', async () => {
   expect(await there()).toBe('cdef')
 })
 
+test('the number of a dry run decides once: what is asked again later is no part of it', async () => {
+  fire('a', 'b')
+  const plan = await harness.requestRun({ mode: 'plan' })
+  await harness.executor.workOn(bed.sync, plan)
+  await harness.approve(plan, { ids: ['a'] })
+  expect(await there()).toBe('bcdef')
+  hire('a')
+  await harness.sync(only('a'))
+  await expect(harness.approve(plan, { ids: ['a'] })).rejects.toThrow('nothing to decide about')
+  await harness.approve(plan)
+  expect(await there()).toBe('acdef')
+  hire('b')
+  await harness.sync()
+  fire('a', 'b')
+  for (const does of ['approve', 'reject'] as const)
+    await expect(harness.control[does]({ run: plan, by: 'ana', isAll: true })).rejects.toThrow(
+      'nothing to decide about',
+    )
+  expect([(await harness.sync()).state, await there()]).toEqual(['held', 'abcdef'])
+})
+
 test('what is approved is no part of what a plan asks', async () => {
   fire('a', 'b')
   const held = await harness.sync()

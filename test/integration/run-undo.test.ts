@@ -367,6 +367,21 @@ test('of an undo that asks, one delete is approved alone', async () => {
   })
 })
 
+test('an approval of one reason of a dry undo leaves the other to be decided', async () => {
+  await open({ maxUserDeletes: 0 })
+  hire('a')
+  await harness.sync()
+  hire('new')
+  const changing = await harness.sync()
+  const dry = await harness.control.undo({ run: changing.run, part: {}, mode: 'plan', by: 'ana' })
+  await harness.work()
+  const run = await harness.approve(dry, { isAll: undefined, code: 'undo-deletes' })
+  expect([run.state, (await seen()).users.size]).toEqual(['held', 2])
+  expect(await harness.blocked(run)).toEqual(['delete-user new asked max-deletes-users'])
+  await harness.approve(run.run)
+  expect([...(await seen()).users.keys()]).toEqual(['a'])
+})
+
 test('the number of a dry undo approves it', async () => {
   await open()
   hire('a')

@@ -10,6 +10,7 @@ import { quarantined } from '../../src/store/quarantine.ts'
 import { addRun, findRun, stopRun } from '../../src/store/runs.ts'
 import type { Store } from '../../src/store/open.ts'
 import type { Tables } from '../../src/store/tables.ts'
+import { MAX_DELETES } from '../support/blocks.ts'
 import { beginFenced } from '../support/fenced.ts'
 import { TARGET, useTestStore } from '../support/test-store.ts'
 
@@ -42,6 +43,9 @@ async function asking(questions: Readonly<Record<string, string>>): Promise<numb
     await (
       await packShown({ codes, waiting: [] })
     )(trx, run)
+    const block = { ...MAX_DELETES, until: 'decision', stops: true, asks: null, changes: codes.size }
+    const blocks = JSON.stringify([block])
+    await trx.updateTable('dirsyncd.runs').set({ blocks }).where('run', '=', run).execute()
   })
   return run
 }
@@ -142,9 +146,23 @@ test('two operators who decide about two reasons at once are both heard', async 
 test.each([
   ['approve', 'approve'],
   ['reject', 'reject'],
-  ['approve', 'reject'],
   ['reject', 'approve'],
 ] as const)('of two operators who %s and %s the same at once one is heard', async (first, second) => {
+  const told = await atOnceDecided(first, second)
+  expect(told).toMatchObject({
+    status: 'rejected',
+    reason: { message: expect.stringMatching(/was (approved|rejected) by ada at \d{4}-/) },
+  })
+})
+
+test('a rejection overrules an approval of the same at once', async () => {
+  expect(await atOnceDecided('approve', 'reject')).toMatchObject({ status: 'fulfilled' })
+  const { ledger } = await loadLedger(db, { sync, target: TARGET, origin: 'sync' })
+  expect([ledger.approvals.size, ...ledger.rejections.values()]).toMatchObject([0, { by: 'bob' }])
+})
+
+/** Two operators decide about the same while the ledger is locked. Resolves with what the second was told. */
+async function atOnceDecided(first: 'approve' | 'reject', second: 'approve' | 'reject') {
   const control = controlOf()
   const run = await asking({ a: 'max-deletes-groups' })
   const [locked, bothWait] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -161,11 +179,8 @@ test.each([
   bothWait.resolve()
   await locking
   const [, told] = await deciding
-  expect(told).toMatchObject({
-    status: 'rejected',
-    reason: { message: expect.stringMatching(/was (approved|rejected) by ada at \d{4}-/) },
-  })
-})
+  return told
+}
 
 async function waitingForLocks(): Promise<number> {
   const { rows } = await sql<{ count: number }>`SELECT count(*)::integer AS count FROM pg_stat_activity

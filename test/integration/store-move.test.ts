@@ -66,7 +66,7 @@ test('the history, questions and quarantine of an embedded store go on in Postgr
   expect(existsSync(join(site.dataDir, 'store'))).toBe(false)
   expect(readdirSync(site.dataDir).filter((name) => name.startsWith('store.moved-'))).toHaveLength(1)
 
-  const approved = await site.json('approve', '2')
+  const approved = await site.json('approve', '2', '--all')
   // What is in quarantine stays there.
   expect(approved).toMatchObject({ code: 4 })
   const { lines } = await site.json('runs')

@@ -367,7 +367,7 @@ test('a store that has no tables of a queue yet gets them by what applies change
   expect(await site.run('undo', '1', '--yes')).toMatchObject({ code: 3, stderr: '' })
   await alter(url, 'drop schema bullmq cascade')
   const run = (await site.json('runs')).lines.find(({ questions }) => questions > 0).run
-  expect(await site.run('approve', String(run))).toMatchObject({ code: 0, stderr: '' })
+  expect(await site.run('approve', String(run), '--all')).toMatchObject({ code: 0, stderr: '' })
 })
 
 describe('an embedded store', () => {

@@ -13,6 +13,7 @@ import {
   PARTS,
   type RunDetail,
   type RunSummary,
+  type SentBefore,
   type ShownReason,
 } from '../../operations/control.ts'
 import { decisionText } from '../../operations/decision-text.ts'
@@ -74,13 +75,17 @@ export async function decide(
   else if (started === null) session.printJson(decided)
   const exitCode = started === null ? EXIT.done : await follow(session, control, started)
   const after = await readRun(control, number, 0)
-  if (after.questions > 0 && !session.json) session.print(`${askedText(after)}.`)
+  if (isAsking(after) && !session.json) session.print(`${askedText(after)}.`)
   return worstExitCode([exitCode, exitCodeOf(after)])
 }
 
-/** As of `sync`: a run that leaves a question open ends with 3. */
-function exitCodeOf({ questions }: RunSummary): number {
-  return questions > 0 ? EXIT.asks : EXIT.done
+/** As of `sync`: a run that leaves a question open ends with 3, also a plan that would ask. */
+function exitCodeOf(run: RunDetail): number {
+  return isAsking(run) ? EXIT.asks : EXIT.done
+}
+
+function isAsking({ questions, reasons }: RunDetail): boolean {
+  return questions > 0 || reasons.some(({ isOpen }) => isOpen)
 }
 
 async function follow(session: Session, control: Control, started: number): Promise<number> {
@@ -134,11 +139,13 @@ function whatOf(run: RunDetail, options: DecisionOptions): string {
 function decidedLine(does: Does, { run, decision, paused, sent }: Decided, what: string): string {
   const done = does === 'approve' ? 'approved' : 'rejected'
   const follows = whatFollows(does, run, decision.started, paused !== null)
-  const stays =
-    sent === null
-      ? ''
-      : ` Run ${sent.run} had already sent ${digits(sent.changes)} of these changes: dirsyncd runs ${sent.run} lists them, and dirsyncd undo ${sent.run} puts them back.`
+  const stays = sent === null ? '' : ` ${sentText(sent)}`
   return `Run ${run.run} of ${run.sync}: ${what} ${done}; ${follows}.${stays}`
+}
+
+function sentText({ run, changes, underWay }: SentBefore): string {
+  const more = underWay === 0 ? '' : ` (${digits(underWay)} more may be under way)`
+  return `Run ${run} had already sent ${digits(changes)} of these changes${more}: dirsyncd runs ${run} lists them, and dirsyncd undo ${run} puts them back.`
 }
 
 function whatFollows(

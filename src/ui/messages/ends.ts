@@ -101,15 +101,23 @@ type Asked = Pick<
 export function askedText(ended: Asked): string {
   const { run, mode, counts, questions } = ended
   const isNow = mode === 'sync' && questions > 0
-  const asking = (isNow ? ended.open : undefined) ?? counts?.asking ?? {}
-  const isOpen = (code: string) => ended.reasons?.find((reason) => reason.code === code)?.isOpen ?? true
-  const facts = factsOf(ended, (code) => !isNow || isOpen(code))
+  // The list of runs does not know what is open.
+  const open = isNow || mode === 'plan' ? ended.open : undefined
+  const isOpen = (code: string) =>
+    ended.reasons?.find((reason) => reason.code === code)?.isOpen ?? mode === 'sync'
+  const facts = factsOf(ended, (code) => open === undefined || isOpen(code))
+  const asking = open ?? counts?.asking ?? {}
   const what = subjectText(asking, facts)
   const undecided = `${amount(questions, 'question')} of run ${run} still to decide`
-  if (what === '') return isNow ? undecided : ''
-  if (isDecided(ended))
-    return `what it asked about is ${ended.decisions.length > 0 ? 'decided' : 'not open any more'} (${what})`
-  // The list of runs does not know which of them are open.
+  if (what === '' && isNow) return undecided
+  if (what === '' || (open === undefined && isDecided(ended))) {
+    const was = subjectText(
+      counts?.asking ?? {},
+      factsOf(ended, () => true),
+    )
+    const how = ended.decisions.length > 0 ? 'decided' : 'not open any more'
+    return was === '' ? '' : `what it asked about is ${how} (${was})`
+  }
   if (mode === 'sync' && questions < total(asking) + facts.length) return undecided
   return needText(asking, facts, `approval (run ${run})`)
 }

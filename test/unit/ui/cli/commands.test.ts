@@ -438,11 +438,11 @@ test('what is not chosen stays asked, and approve and reject say so', async () =
 })
 
 test('reject says which changes a run under way had sent before', async () => {
-  const { decide } = deciding({ sent: { run: 6, changes: 2 } }, null)
+  const { decide } = deciding({ sent: { run: 6, changes: 2, underWay: 3 } }, null)
   const runs = { 5: [ASKING, { ...ASKING, questions: 0 }] }
   const { stdout } = await dirsyncd(['reject', '5'], { decide, runs })
   expect(stdout).toMatch(
-    /approves them\. Run 6 had already sent 2 of these changes: dirsyncd runs 6 lists them, and dirsyncd undo 6 puts/,
+    /approves them\. Run 6 had already sent 2 of these changes \(3 more may be under way\): dirsyncd runs 6 lists them, and dirsyncd undo 6 puts/,
   )
 })
 

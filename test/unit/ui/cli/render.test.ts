@@ -476,7 +476,7 @@ test('the counts of a plan that is not stored say what of it needs approval', ()
 })
 
 test('a plan shows what would be asked, and that its number can be approved', () => {
-  const lines = reportOf(askingRun({ mode: 'plan', state: 'planned', questions: 0, reasons: [], open: {} }))
+  const lines = reportOf(askingRun({ mode: 'plan', state: 'planned', questions: 0 }))
   expect(lines[0]).toMatch(/^corp: plan 12, planned, /)
   expect(lines).toContain('Needs approval:')
   expect(lines).toContain(
