@@ -209,7 +209,7 @@ describe('a rejection', () => {
     let known: Promise<void> | undefined
     const rejectAndWait = async () => {
       const { sent } = await reject(held.run, { only: ['deletes'] })
-      expect(sent?.changes).toBeGreaterThan(0)
+      expect(sent?.underWay).toBeGreaterThan(0)
       const before = await chunks()
       // Each worker has asked since: one heartbeat may have been under way.
       const haveAsked = async () => {

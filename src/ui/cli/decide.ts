@@ -84,8 +84,8 @@ function exitCodeOf(run: RunDetail): number {
   return isAsking(run) ? EXIT.asks : EXIT.done
 }
 
-function isAsking({ questions, reasons }: RunDetail): boolean {
-  return questions > 0 || reasons.some(({ isOpen }) => isOpen)
+function isAsking({ mode, questions, reasons }: RunDetail): boolean {
+  return questions > 0 || (mode === 'plan' && reasons.some(({ isOpen }) => isOpen))
 }
 
 async function follow(session: Session, control: Control, started: number): Promise<number> {
