@@ -471,7 +471,7 @@ test('a rejection takes back an approval of all that a run showed', async () => 
   const held = await harness.sync()
   await harness.control.pause({ sync: bed.sync, by: 'ana' })
   await harness.control.approve({ run: held.run, by: 'ana', isAll: true })
-  await reject(held.run)
+  await expect(reject(held.run)).resolves.toMatchObject({ decision: { does: 'reject' } })
   await harness.control.resume({ sync: bed.sync, by: 'ana' })
   const next = await harness.sync()
   expect([next.counts?.rejected, await there()]).toEqual([{ 'delete-user': 3 }, 'abcdef'])
