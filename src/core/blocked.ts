@@ -16,12 +16,19 @@ export class Rest implements PlanKeys {
   readonly areMade = false
   readonly #left: Left
   readonly #outside: readonly BlockedKeys[]
+  readonly #delayed: readonly BlockedKeys[]
 
-  /** @param outside what a run of some entries leaves alone */
-  constructor(left: Left, outside: readonly BlockedKeys[] = []) {
+  constructor({ left, outside, blocks }: Pick<Facts, 'left' | 'outside' | 'blocks'>) {
     this.wanted = left.wanted
     this.#left = left
     this.#outside = outside
+    this.#delayed = blocks.filter(({ code }) => code === 'grace').map(({ keys }) => keys)
+  }
+
+  /** In the grace period a user leaves the groups before the delete. */
+  endWithUser(id: string): boolean {
+    const key: Key = ['user', id, 'delete']
+    return this.has(key) && !this.#delayed.some((keys) => keys.has(key))
   }
 
   has(key: Key): boolean {
@@ -106,8 +113,9 @@ export class BlockedChanges implements Iterable<{
     this.named = blocks.map(() => 0)
   }
 
-  static *of({ left, outside, blocks, isStopped }: Facts, whyDeleted: WhyDeleted): Steps<BlockedChanges> {
-    const rest = new Rest(left, outside)
+  static *of(facts: Facts, whyDeleted: WhyDeleted): Steps<BlockedChanges> {
+    const { blocks, isStopped } = facts
+    const rest = new Rest(facts)
     const all = blocks.length === 0 ? NO_CHANGES : yield* order(rest, whyDeleted)
     // Found in steps, because a group may have any number of members.
     const ofMembers = new Map<string, readonly Reason[]>()

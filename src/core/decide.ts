@@ -85,10 +85,11 @@ export function* shownBy(facts: Facts, { questions }: Ledger): Steps<Shown> {
   return { codes, waiting: waitingIn(facts) }
 }
 
-function* waitingIn({ left, outside, blocks, isStopped }: Facts): Generator<Key | undefined, void> {
+function* waitingIn(facts: Facts): Generator<Key | undefined, void> {
+  const { blocks, isStopped } = facts
   if (!isStopped) return
   const isNamed = (key: Key): boolean => blocks.some(({ keys }) => keys.has(key) || keys.has(wholeOf(key)))
-  const rest = new Rest(left, outside)
+  const rest = new Rest(facts)
   // A membership that ends with its user or group is decided with these, and later removals are other questions.
   const isImplied = (key: Key): boolean => key[2] === '-member' && !isRemoval(rest, key)
   for (const key of all(rest)) yield key === undefined || isNamed(key) || isImplied(key) ? undefined : key
@@ -137,10 +138,11 @@ export function* chosenKeys(
     if ((key !== undefined && isOut(text)) || (dry.length === 0 && decisions.isOver(text, reasons))) return
     const isAsked = (each: string) => dry.includes(each) || ledger.questions.get(text)?.has(each)
     const isOfRejected = code === 'rejected' && ledger.rejections.has(text)
-    const covered = [...reasons].filter((each) =>
-      code === undefined ? isPart || isAsked(each) : each === code || isOfRejected,
-    )
-    if (!isPart && covered.length === 0) return
+    const covered = [...reasons].filter((each) => {
+      if (code === undefined) return isPart || isAsked(each)
+      return isOfRejected ? ids !== undefined || isAsked(each) : each === code
+    })
+    if (covered.length === 0 && !(isOfRejected || (isPart && code === undefined))) return
     const approved = ledger.approvals.get(text)?.codes
     if (isPart || code !== undefined) chosen.set(text, covered)
     else if (ledger.rejections.has(text)) return

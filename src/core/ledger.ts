@@ -2,6 +2,7 @@ import { type Approval, isRepeating, type Ledger } from './decisions.ts'
 import { type Steps, copyInSteps, forEachInSteps } from '../base/steps.ts'
 import type { Block } from './block.ts'
 import type { Facts } from './checks/check.ts'
+import { isAbout, type ScopeIds } from './within.ts'
 import { type Key, forEachKey, isMember, keyText, parseKey, wholeOf } from './keys.ts'
 
 /** Without approvals that no run used in time: their questions are open again. */
@@ -58,12 +59,17 @@ export function* afterApplying(ledger: Ledger, facts: Facts, done: Iterable<Key>
   return { ...ledger, questions, approvals }
 }
 
-/** What is left after a complete run: nothing about keys that it does not want, and that it could judge. */
-export function* afterCompleteRun(ledger: Ledger, { wanted, found }: Facts): Steps<Ledger> {
+/**
+ * What is left after a complete run: nothing about keys that it does not want, and that it could judge.
+ *
+ * @param scope the entries that the run was limited to
+ */
+export function* afterCompleteRun(ledger: Ledger, { wanted, found }: Facts, scope?: ScopeIds): Steps<Ledger> {
   const facts = new Set(found.flatMap(({ asks }) => (asks === undefined ? [] : [keyText(asks)])))
   const isWanted = (text: string): boolean => {
     const key = parseKey(text)
-    if (key === undefined) return facts.has(text)
+    if (key === undefined) return scope !== undefined || facts.has(text)
+    if (scope !== undefined && !isAbout(key, scope)) return true
     const [kind, id, field, value] = key
     if (wanted.has(key) || wanted.isUnjudged(kind, id)) return true
     return isMember(field) && wanted.isUnjudged('user', value!)

@@ -243,7 +243,7 @@ export class Changes {
       : this.#left.has(['group', id, 'create'])
     if (!isKept) return undefined
     const have = wanted.snapshots.directory.groups.get(id)
-    const isDeleted = (member: string): boolean => this.#groups.has(member)
+    const isDeleted = (id: string): boolean => this.#groups.has(id) && this.#left.endWithUser(id)
     const { added, removed } = yield* this.#left.membersIn(id)
     const out = new Set<string>()
     yield* forEachInSteps(removed, (member) => isDeleted(member) || out.add(member))
@@ -273,7 +273,5 @@ export class Changes {
 
 /** A removal is no request of its own where its user or group is deleted, too. */
 export function isRemoval(left: PlanKeys, [, group, field, member]: Key): boolean {
-  return (
-    field === '-member' && !left.has(['user', member!, 'delete']) && !left.has(['group', group, 'delete'])
-  )
+  return field === '-member' && !left.endWithUser(member!) && !left.has(['group', group, 'delete'])
 }

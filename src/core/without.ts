@@ -8,6 +8,8 @@ export interface PlanKeys extends Keys {
   readonly wanted: Differences
   /** By this run. */
   readonly areMade: boolean
+  /** Whether the memberships of a user end with the delete of the user. */
+  endWithUser(id: string): boolean
   membersIn(group: string): Steps<MemberDifference>
 }
 
@@ -30,6 +32,10 @@ export class Left implements PlanKeys {
 
   has(key: Key): boolean {
     return this.wanted.has(key) && !this.#isOut(key)
+  }
+
+  endWithUser(id: string): boolean {
+    return this.has(['user', id, 'delete'])
   }
 
   *of(kind: Kind, field: Field): Generator<Key | undefined, void> {

@@ -142,12 +142,19 @@ const IDS_NAMED = 20
  * Nothing is decided where the run showed nothing of some ids: one may be mistyped. One whose change was made or decided
  * meanwhile is not.
  */
-function requireIds(run: RunRecord, { ids = [] }: Selection, { codes }: Shown, chosen: Chosen): void {
+function requireIds(run: RunRecord, { ids = [], code }: Selection, { codes }: Shown, chosen: Chosen): void {
   const left = unknownIn(chosen.keys(), ids)
-  const unknown = left.length === 0 ? [] : unknownIn(codes.keys(), left)
+  const isMeant = (reasons: ReadonlySet<string>) =>
+    code === undefined || code === 'rejected' || reasons.has(code)
+  const shown = left.length === 0 ? [] : [...codes].filter(([, reasons]) => isMeant(reasons))
+  const unknown = unknownIn(
+    shown.map(([text]) => text),
+    left,
+  )
   if (unknown.length === 0) return
   const whose = examples(unknown.map(cut), unknown.length, IDS_NAMED)
-  const what = codes.size === 0 ? 'asks nothing' : `shows no such change of ${whose}`
+  const such = code === undefined ? 'such change' : `change with the reason ${cut(code)}`
+  const what = codes.size === 0 ? 'asks nothing' : `shows no ${such} of ${whose}`
   throw new DirsyncdError(
     'usage',
     `Run ${run.run} ${what}, so nothing was decided; dirsyncd runs ${run.run} --all shows its changes.${undecidable(run)}`,

@@ -34,31 +34,35 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
   const ledger = await readLedger(db, { ...run, origin: originOf(run) })
   const decisions = new Decisions(ledger)
   const found = new Map<string, Tally>()
-  const newChanges = () => new AskedChanges((text) => codes.has(text))
-  const allOpen = newChanges()
+  const dryOf = (text: string) => (isDecided(ledger, text) ? [] : askedDry(shown, text))
+  const isOpen = (text: string, code: string): boolean =>
+    dryOf(text).includes(code) || decisions.isOpenFor(text, code)
+  const isOpenNow = (text: string) => [...(codes.get(text) ?? [])].some((code) => isOpen(text, code))
+  const newShown = () => new AskedChanges((text) => codes.has(text))
+  const newOpen = () => new AskedChanges(isOpenNow)
+  const allOpen = newOpen()
   await inTurns(
     forEachInSteps(codes, ([text, reasons]) => {
       const key = parseKey(text)
-      const dry = isDecided(ledger, text) ? [] : askedDry(shown, text)
-      if (dry.length === 0 && decisions.isOver(text, reasons)) return
+      if (dryOf(text).length === 0 && decisions.isOver(text, reasons)) return
       const isRejected = key !== undefined && ledger.rejections.has(text)
       for (const code of isRejected ? REJECTED : reasons) {
-        const tally = found.get(code) ?? { shown: newChanges(), open: newChanges(), isOpen: false }
+        const tally = found.get(code) ?? { shown: newShown(), open: newOpen(), isOpen: false }
         found.set(code, tally)
         tally.shown.add(text)
-        if (!dry.includes(code) && !decisions.isOpenFor(text, code)) continue
+        if (!isOpen(text, code)) continue
         tally.isOpen = true
         tally.open.add(text)
         allOpen.add(text)
       }
     }),
   )
-  const reasons = [...found].map(([code, { shown: changes, open, isOpen }]) => ({
+  const reasons = [...found].map(([code, tally]) => ({
     // Runs show the codes of their blocks.
     code: code as BlockCode,
-    changes: changes.counts(),
-    open: open.counts(),
-    isOpen,
+    changes: tally.shown.counts(),
+    open: tally.open.counts(),
+    isOpen: tally.isOpen,
   }))
   return { reasons, open: allOpen.counts() }
 }

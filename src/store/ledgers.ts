@@ -258,7 +258,7 @@ export class AskedChanges {
   readonly #all = new Map<string, Op | undefined>()
   readonly #isAsked: (key: string) => boolean
 
-  /** @param isAsked whether this key is among those of which some are counted */
+  /** @param isAsked whether this key is counted, too */
   constructor(isAsked: (key: string) => boolean) {
     this.#isAsked = isAsked
   }
@@ -298,8 +298,9 @@ function opOf([kind, , field]: Key): Op {
 
 /** How many questions no operator has decided: changes and facts. */
 export async function countOpen(ledger: Ledger): Promise<number> {
-  const open = new AskedChanges((text) => ledger.questions.has(text))
-  await inTurns(forEachInSteps(new Decisions(ledger).open(), (text) => text !== undefined && open.add(text)))
+  const decisions = new Decisions(ledger)
+  const open = new AskedChanges((text) => decisions.isOpen(text))
+  await inTurns(forEachInSteps(decisions.open(), (text) => text !== undefined && open.add(text)))
   return open.size
 }
 
@@ -331,13 +332,11 @@ export async function openQuestionsOf(db: Db, runs: readonly number[]): Promise<
 async function countOpenOf(db: Db, row: OriginOf & { readonly run: number }): Promise<number> {
   const decisions = new Decisions((await loadLedger(db, row)).ledger)
   const { codes } = await shownIn(db, row.run)
-  const open = new AskedChanges((text) => codes.has(text))
   // What a later run asks for another reason is a question of that run.
-  await inTurns(
-    forEachInSteps(codes, ([text, reasons]) => {
-      if ([...reasons].some((code) => decisions.isOpenFor(text, code))) open.add(text)
-    }),
-  )
+  const isOpen = (text: string): boolean =>
+    [...(codes.get(text) ?? [])].some((code) => decisions.isOpenFor(text, code))
+  const open = new AskedChanges(isOpen)
+  await inTurns(forEachInSteps(codes.keys(), (text) => isOpen(text) && open.add(text)))
   return open.size
 }
 

@@ -78,17 +78,16 @@ export async function finish(
   error?: RunError,
 ): Promise<void> {
   const { facts, end } = judged
-  const isComplete =
-    judged.isOfAll && facts.wanted.snapshots.source.unreadable === 0 && isWhole && error === undefined
+  const isGood = facts.wanted.snapshots.source.unreadable === 0 && isWhole && error === undefined
   const kind = error !== undefined ? 'failed' : end === 'held' || !isWhole ? 'held' : 'applied'
   const states = await inTurns(nextStates(origin, job, facts, { at: 'end', end: kind, deleted }))
   await store.finish(judged, {
     ledger: async (latest) => {
       const applied = await inTurns(afterApplying(latest, facts, done))
-      return isComplete ? inTurns(afterCompleteRun(applied, facts)) : applied
+      return isGood && isKnown(origin, facts) ? inTurns(afterCompleteRun(applied, facts, job.scope)) : applied
     },
     states,
-    isComplete,
+    isComplete: isGood && judged.isOfAll,
     error,
   })
 }
@@ -106,6 +105,11 @@ function* nextStates(origin: Origin, job: Job, facts: RunFacts, moment: Moment):
 }
 
 /** Whether a run read all of a source whose server is not doubted, and may change all of it. */
+/** Of an undo or on a doubted server, a run does not know what the source wants. */
+function isKnown(origin: Origin, { isPartial, server }: Pick<RunFacts, 'isPartial' | 'server'>): boolean {
+  return !isPartial && origin.name === 'sync' && server?.trouble === undefined
+}
+
 function isOfAll(origin: Origin, { scope }: Job, { isPartial, server }: RunFacts): boolean {
-  return scope === undefined && !isPartial && origin.name === 'sync' && server?.trouble === undefined
+  return scope === undefined && isKnown(origin, { isPartial, server })
 }

@@ -466,6 +466,42 @@ test('a run that asks for two reasons is decided by one of them, or by all', asy
   expect(await there()).toBe('cdef')
 })
 
+test('a reason and ids decide only about changes that the run shows for this reason', async () => {
+  const both = await bed.openWithWorker({ maxUserDeletes: 1, grace: { deleteAfter: { group: { runs: 3 } } } })
+  company.groups.delete('g')
+  fire('a', 'b')
+  const held = await both.sync()
+  expect(await both.blocked(held)).toContain('delete-group g grace')
+  for (const does of ['approve', 'reject'] as const)
+    await expect(
+      harness.control[does]({ run: held.run, by: 'ana', code: 'max-deletes-users', ids: ['a', 'g'] }),
+    ).rejects.toThrow('shows no change with the reason max-deletes-users of "g"')
+  await both.approve(held.run, { isAll: undefined, code: 'max-deletes-users', ids: ['a'] })
+  expect(await there()).toBe('bcdef')
+})
+
+test('a rejection that is taken back leaves the grace period', async () => {
+  const later = await bed.openWithWorker({ grace: { deleteAfter: { user: { runs: 3 } } } })
+  fire('a')
+  const run = await later.sync()
+  await reject(run.run, { ids: ['a'] })
+  const rejected = await later.sync()
+  expect(rejected.counts?.rejected).toEqual({ 'delete-user': 1 })
+  const after = await later.approve(rejected.run, { isAll: undefined, code: 'rejected' })
+  expect([await later.blocked(after), await there()]).toEqual([['delete-user a grace'], 'abcdef'])
+})
+
+test('an approval of a user who is there again ends with the run that sees it', async () => {
+  const later = await bed.openWithWorker({ grace: { deleteAfter: { user: { runs: 3 } } } })
+  fire('a')
+  const run = await later.sync()
+  hire('a')
+  await later.approve(run.run, { ids: ['a'] })
+  fire('a')
+  const again = await later.sync()
+  expect([await later.blocked(again), await there()]).toEqual([['delete-user a grace'], 'abcdef'])
+})
+
 test('a rejection takes back an approval of all that a run showed', async () => {
   fire('a', 'b', 'c')
   const held = await harness.sync()

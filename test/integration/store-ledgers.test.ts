@@ -9,6 +9,7 @@ import { addRun } from '../../src/store/runs.ts'
 import { loadStates, packStates } from '../../src/store/check-states.ts'
 import {
   addDecision,
+  countOpen,
   loadLedger,
   lockLedger,
   packLedger,
@@ -110,6 +111,18 @@ test('what was decided, by whom and when, and what is left of it, comes back as 
   await save(db, ledger, 3)
   expect(await loadLedger(db, OF)).toMatchObject({ ledger, folded: 3 })
   expect((await loadLedger(db, { ...OF, origin: 'undo 7' })).ledger).toEqual(EMPTY_LEDGER)
+})
+
+test('a membership of a user whose delete is approved is a question of its own', async () => {
+  const member: Key = ['group', 'g', '-member', 'a']
+  const questions = new Map([
+    [keyText(leave('a')), new Set(['container-emptied'])],
+    [keyText(member), new Set(['max-deletes-memberships'])],
+  ])
+  const approval = { codes: new Set(['container-emptied']), run: 3, by: 'ana', at: new Date(), isUsed: true }
+  expect(await countOpen({ ...EMPTY_LEDGER, questions })).toBe(1)
+  const approvals = new Map([[keyText(leave('a')), approval]])
+  expect(await countOpen({ ...EMPTY_LEDGER, questions, approvals })).toBe(1)
 })
 
 test('a plan that is held again each 15 minutes is stored once', async () => {

@@ -8,7 +8,14 @@ import type { Check } from './check.ts'
 export const firstContact: Check = {
   name: 'first-contact',
   *next(facts, moment) {
-    if (moment.at === 'begun' || moment.end !== 'applied') return {}
+    if (moment.at === 'begun') return {}
+    const { size } = facts.states
+    const { user, group } = moment.deleted
+    // What an operator approved of a stopped plan is no loss any more.
+    if (moment.end !== 'applied') {
+      if (size === undefined) return {}
+      return { size: { users: size.users - user.size, groups: size.groups - group.size } }
+    }
     const { seen } = facts.wanted.snapshots.source
     // Entries whose delete is blocked must not look as if the source had lost them before.
     const blocked = (kind: Kind) =>

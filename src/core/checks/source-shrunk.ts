@@ -1,7 +1,7 @@
-import type { Steps } from '../../base/steps.ts'
+import { forEachInSteps, type Steps } from '../../base/steps.ts'
 import type { Kind } from '../entries/entry.ts'
-import { forEachKey, union } from '../keys.ts'
-import type { Check } from './check.ts'
+import { forEachKey, union, wholeOf } from '../keys.ts'
+import type { Check, RunFacts } from './check.ts'
 import type { Block } from '../block.ts'
 import { deletesIn } from './tally.ts'
 
@@ -9,7 +9,7 @@ import { deletesIn } from './tally.ts'
 export const sourceShrunk: Check = {
   name: 'source-shrunk',
   *judge(facts) {
-    const { states, limits, wanted, blocks } = facts
+    const { states, limits, wanted } = facts
     const deletes = yield* deletesIn(facts)
     const keys = union([deletes.users.keys, deletes.groups.keys, deletes.memberships.keys])
     if (
@@ -21,7 +21,7 @@ export const sourceShrunk: Check = {
     for (const kind of ['users', 'groups'] as const) {
       const before = states.size[kind]
       const entry = kind === 'users' ? 'user' : 'group'
-      const now = wanted.snapshots.source.seen[entry].size + (yield* countDoubted(blocks, entry))
+      const now = wanted.snapshots.source.seen[entry].size + (yield* countKept(facts, entry))
       if (before === 0 || (before - now) * 100 <= before * limits.maxSourceShrinkPercent) continue
       const params = { kind, now, before, limit: limits.maxSourceShrinkPercent }
       found.push({ code: `source-shrunk-${kind}`, params, stops: 'plan', until: 'decision', keys })
@@ -30,16 +30,24 @@ export const sourceShrunk: Check = {
   },
 }
 
-/** The absent entries that the source may not have lost: something found the read suspicious for them. */
-function* countDoubted(blocks: readonly Block[], kind: Kind): Steps<number> {
+/**
+ * Absent entries that are not lost by this read: it is suspicious for them, an operator approved their delete, or an
+ * earlier run knew of their absence and their grace period is not over.
+ */
+function* countKept({ blocks, decisions, states, wanted }: RunFacts, kind: Kind): Steps<number> {
   const ids = new Set<string>()
   for (const { keys, until, code } of blocks) {
     const isDoubt =
       until === 'read' || code === 'absence-unconfirmed' || (until === 'decision' && code !== 'rejected')
-    if (isDoubt)
+    if (isDoubt || code === 'grace')
       yield* forEachKey(keys, ([of, id, field]) => {
-        if (of === kind && (field === 'leave' || field === 'delete')) ids.add(id)
+        const isKept = isDoubt || states.grace?.[kind].has(id) === true
+        if (of === kind && isKept && (field === 'leave' || field === 'delete')) ids.add(id)
       })
   }
+  if (decisions.ledger.approvals.size > 0)
+    yield* forEachInSteps(wanted.absent[kind], (id) => {
+      if (decisions.isApproved(wholeOf([kind, id, 'delete']))) ids.add(id)
+    })
   return ids.size
 }

@@ -157,7 +157,7 @@ function whatFollows(
   if (does === 'reject')
     return undo === null
       ? 'these changes are not made until an operator approves them'
-      : `the undo does not make these changes, and dirsyncd plan ${sync} shows what ${sync} does of itself`
+      : `the undo does not make these changes; dirsyncd undo ${undo.run} makes the rest, and dirsyncd plan ${sync} shows what ${sync} does of itself`
   if (started !== null) return `run ${started} applies it`
   return isPaused
     ? `${sync} is paused, so a run after dirsyncd resume ${sync} applies it`

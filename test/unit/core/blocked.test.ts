@@ -44,6 +44,12 @@ test('of a held plan, what only the stop blocks is shown without a reason', () =
   expect(blockedOf(held).named[0]).toBe(2)
 })
 
+test('a removal of a user in the grace period is shown where it needs a decision', () => {
+  const users = [person('a'), ...rest]
+  const held = sync([grace(7), maxMembers(0)]).run(snapshots(rest, [['g', []]], users, [['g', ['a']]]))
+  expect(listed(held)).toEqual(['set-members g max-removals', 'delete-user a grace'])
+})
+
 test('a blocked change of a group shows no removal that the run made, or that a blocked delete stands for', () => {
   const x = person('x')
   const s = sync([grace(7), maxMembers(1)])

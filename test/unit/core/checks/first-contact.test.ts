@@ -90,6 +90,11 @@ describe('the size of the source', () => {
       expect(sizeOf(facts([]), moment)).toBeUndefined()
   })
 
+  test('shrinks by what a run deleted of a stopped plan, because an operator approved it', () => {
+    const given = facts(['x'], {}, { states: { size: { users: 10, groups: 1 } } })
+    expect(sizeOf(given, ended('held', { user: ['x'] }))).toEqual({ users: 9, groups: 1 })
+  })
+
   test('counts absent entries that were not deleted yet, so that the source does not look smaller', () => {
     expect(sizeOf(facts(['x'], { old: [] }, IN_GRACE))).toEqual({ users: 10, groups: 2 })
     expect(sizeOf(facts(['x']), ended('applied', { user: ['x'] }))).toEqual({ users: 9, groups: 1 })

@@ -13,6 +13,7 @@ import {
   HOUR,
   ids,
   leftAfter,
+  NOW,
   rejecting,
   sourceOf,
   type Given,
@@ -81,6 +82,28 @@ test('absent users that the recheck found, or whose absence is not confirmed, ar
   const states = { size: { users: 100, groups: 0 }, grace: { user: known, group: new Map() } }
   const rule = { deleteAfter: {}, confirmAfterMs: HOUR }
   expect(codesOf(sourceShrunk, facts(70, 31, checkOf(grace, { grace: rule, states })))).toEqual([])
+})
+
+test('absent users of whom an earlier run knew are lost when their grace period is over', () => {
+  const since = new Date(NOW.getTime() - HOUR)
+  const known = new Map(SOME.map((id) => [id, { since, reads: 1 }]))
+  const states = { size: { users: 100, groups: 0 }, grace: { user: known, group: new Map() } }
+  const shrunk = (ms: number) =>
+    codesOf(
+      sourceShrunk,
+      facts(
+        70,
+        31,
+        checkOf(grace, { grace: { deleteAfter: { user: { ms } }, confirmAfterMs: undefined }, states }),
+      ),
+    )
+  expect(shrunk(2 * HOUR)).toEqual([])
+  expect(shrunk(HOUR)).toEqual(['source-shrunk-users'])
+})
+
+test('absent users whose delete is approved are not lost', () => {
+  const ledger = approving('container-emptied', ...SOME.map((id) => ['user', id, 'leave'] as const))
+  expect(codesOf(sourceShrunk, facts(70, 31, { ledger }))).toEqual([])
 })
 
 test('absent users in the grace period or with a rejection are lost', () => {
