@@ -16,19 +16,21 @@ export class Rest implements PlanKeys {
   readonly areMade = false
   readonly #left: Left
   readonly #outside: readonly BlockedKeys[]
-  readonly #delayed: readonly BlockedKeys[]
+  readonly #blocks: readonly Block[]
 
   constructor({ left, outside, blocks }: Pick<Facts, 'left' | 'outside' | 'blocks'>) {
     this.wanted = left.wanted
     this.#left = left
     this.#outside = outside
-    this.#delayed = blocks.filter(({ code }) => code === 'grace').map(({ keys }) => keys)
+    this.#blocks = blocks
   }
 
-  /** In the grace period a user leaves the groups before the delete. */
+  /** In the grace period a user leaves the groups before the delete, unless a block names the user. */
   endWithUser(id: string): boolean {
-    const key: Key = ['user', id, 'delete']
-    return this.has(key) && !this.#delayed.some((keys) => keys.has(key))
+    const ofDelete: Key = ['user', id, 'delete']
+    if (!this.has(ofDelete)) return false
+    const isNamed = (key: Key): boolean => this.#blocks.some(({ keys }) => keys.has(key))
+    return isNamed(wholeOf(ofDelete)) || !isNamed(ofDelete)
   }
 
   has(key: Key): boolean {

@@ -5,10 +5,11 @@ import type { Kind } from './entries/entry.ts'
 import { sortInSteps, unionInSteps } from '../base/sorting.ts'
 import { forEachKey, type Key } from './keys.ts'
 import { type Change, type ChangeOf, type DeleteReason, type Op, type Takes, kindOf } from './plan/change.ts'
-import { type Phase, PlannedChanges, type UserOp } from './plan/changes.ts'
+import { type Phase, PlannedChanges } from './plan/changes.ts'
 import type { PlanKeys } from './without.ts'
 
 type EntryOp = Exclude<Op, 'set-members'>
+type UserOp = Extract<EntryOp, `${string}-user`>
 type WhyDeleted = (kind: Kind, id: string) => DeleteReason
 
 /** The requests for what is left: needs first, circles of e-mails and what needs them last. */
@@ -243,7 +244,7 @@ export class Changes {
       : this.#left.has(['group', id, 'create'])
     if (!isKept) return undefined
     const have = wanted.snapshots.directory.groups.get(id)
-    const isDeleted = (id: string): boolean => this.#groups.has(id) && this.#left.endWithUser(id)
+    const isDeleted = (member: string): boolean => this.#groups.has(member) && this.#left.endWithUser(member)
     const { added, removed } = yield* this.#left.membersIn(id)
     const out = new Set<string>()
     yield* forEachInSteps(removed, (member) => isDeleted(member) || out.add(member))

@@ -93,16 +93,20 @@ describe('of a question, the number is that of its changes', () => {
   })
 })
 
-test('a question about memberships of users whose delete is delayed is shown, although no change lists them', async () => {
+test('a question about memberships of users whose delete is delayed lists their groups', async () => {
   await open({ grace: { deleteAfter: { user: { ms: 86_400_000 } } } })
   const { setup } = harness.parts
   const memberships = { ...setup.limits.memberships, maxDeletes: 1 }
   Object.assign(setup, { limits: { ...setup.limits, memberships } })
   fire('a', 'b')
   const held = await harness.sync()
-  expect(await harness.blocked(held)).toEqual(['delete-user a grace', 'delete-user b grace'])
+  expect(await harness.blocked(held)).toEqual([
+    'set-members g max-deletes-memberships',
+    'delete-user a grace',
+    'delete-user b grace',
+  ])
   expect(await report(held)).toMatch(
-    /Needs approval:\n {2}max-deletes-memberships: 2 of 6 memberships would be removed, limit 1\n/,
+    /Needs approval:\n {2}max-deletes-memberships \(1\): 2 of 6 memberships would be removed, limit 1\n/,
   )
 })
 

@@ -3,7 +3,7 @@ import type { Kind } from '../entries/entry.ts'
 import type { Absence, RunFacts } from './check.ts'
 
 /** Until when an absent entry stays, or for how many more reads. */
-export type Delay = FactsOf<'grace'>
+type Delay = FactsOf<'grace'>
 
 /** How long a second read has to lack the entry. `undefined` where enough reads lacked the entry. */
 export function untilConfirmed(

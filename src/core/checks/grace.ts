@@ -3,7 +3,7 @@ import { forEachInSteps, type Steps } from '../../base/steps.ts'
 import { type Key, KeySet, keyText, wholeOf } from '../keys.ts'
 import { isDeletedLater } from './tally.ts'
 import type { Absence, Check, Moment, RunFacts, States } from './check.ts'
-import { type Delay, untilConfirmed, untilDue } from './delay.ts'
+import { untilConfirmed, untilDue } from './delay.ts'
 
 /**
  * An entry is deleted when it was absent for the grace period; its user leaves the groups at once. Where the server's
@@ -14,7 +14,7 @@ export const grace: Check = {
   next: nextAbsences,
   *judge({ wanted, grace: rule, states, now }) {
     const [graceKeys, unconfirmed] = [new KeySet(), new KeySet()]
-    const delays = new Map<string, Delay>()
+    const delays = new Map<string, ReturnType<typeof untilDue>>()
     for (const kind of ['user', 'group'] as const)
       yield* forEachInSteps(wanted.absent[kind], (id) => {
         const absence = states.grace?.[kind].get(id) ?? { since: now, reads: 0 }
@@ -27,7 +27,7 @@ export const grace: Check = {
         if (confirming === undefined) graceKeys.add(key)
         else unconfirmed.add(key)
       })
-    const of = (key: Key): Delay | undefined => delays.get(keyText(key))
+    const of = (key: Key) => delays.get(keyText(key))
     return [
       { code: 'grace', params: {}, until: 'time', keys: graceKeys, of },
       { code: 'absence-unconfirmed', params: {}, until: 'time', keys: unconfirmed, of },

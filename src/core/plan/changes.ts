@@ -23,7 +23,7 @@ export interface PlannedChange {
   readonly removes: number
 }
 
-export type UserOp = 'create-user' | 'update-user' | 'delete-user'
+type UserOp = 'create-user' | 'update-user' | 'delete-user'
 type OfGroup = Pick<PlannedChange, 'change' | 'removes'>
 
 type MakeAgain = (op: UserOp, id: string) => Change
