@@ -137,17 +137,20 @@ export function* chosenKeys(
     // A fact has no id to be named by.
     if ((key !== undefined && isOut(text)) || (dry.length === 0 && decisions.isOver(text, reasons))) return
     const isAsked = (each: string) => dry.includes(each) || ledger.questions.get(text)?.has(each)
-    const isOfRejected = code === 'rejected' && ledger.rejections.has(text)
+    const approval = ledger.approvals.get(text)
+    const isTakenBack = does === 'reject' && approval !== undefined
+    const isOfRejected =
+      code === 'rejected' && (ledger.rejections.has(text) || (isTakenBack && approval.run === run))
     const covered = [...reasons].filter((each) => {
       if (code === undefined) return isPart || isAsked(each)
       return isOfRejected ? ids !== undefined || isAsked(each) : each === code
     })
-    if (covered.length === 0 && !(isOfRejected || (isPart && code === undefined))) return
-    const approved = ledger.approvals.get(text)?.codes
+    const isWhole = code === undefined && (isPart || isTakenBack)
+    if (covered.length === 0 && !isOfRejected && !isWhole) return
     if (isPart || code !== undefined) chosen.set(text, covered)
     else if (ledger.rejections.has(text)) return
-    else if (covered.some((each) => approved?.has(each) !== true)) chosen.set(text, covered)
-    else if (does === 'reject') approvedKeys.set(text, covered)
+    else if (covered.some((each) => approval?.codes.has(each) !== true)) chosen.set(text, covered)
+    else if (isTakenBack) approvedKeys.set(text, covered)
   })
   // A rejection of all takes approvals back where nothing else is left to reject.
   if (chosen.size === 0 && !isPart) return approvedKeys

@@ -74,10 +74,16 @@ export function* afterCompleteRun(ledger: Ledger, { wanted, found }: Facts, scop
     if (wanted.has(key) || wanted.isUnjudged(kind, id)) return true
     return isMember(field) && wanted.isUnjudged('user', value!)
   }
+  // An undo may create the entry again: the rejection of its delete ends when the source has it.
+  const isDeleted = (text: string): boolean => {
+    const [kind, id, field] = parseKey(text) ?? []
+    if (kind === undefined || (field !== 'leave' && field !== 'delete')) return false
+    return !wanted.isThere(kind, id!) && !wanted.snapshots.source.seen[kind].has(id!)
+  }
   return {
     questions: yield* kept(ledger.questions, isWanted),
     approvals: yield* kept(ledger.approvals, isWanted),
-    rejections: yield* kept(ledger.rejections, isWanted),
+    rejections: yield* kept(ledger.rejections, (text) => isWanted(text) || isDeleted(text)),
   }
 }
 
