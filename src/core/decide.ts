@@ -61,7 +61,7 @@ interface DryRun {
 
 /** What a run put before the operator. */
 export interface Shown {
-  /** Of a dry run that no whole run followed. */
+  /** Set for a dry run, until a whole run follows it. */
   readonly dry?: DryRun | undefined
   /** By key, the reasons that an approval lifts. */
   readonly codes: ReadonlyMap<string, ReadonlySet<string>>
@@ -165,8 +165,8 @@ export function* chosenKeys(
 const NO_CODES: ReadonlySet<string> = new Set()
 
 /**
- * The ledger with one more decision. An approval takes a rejection of the same key back, and the other way round. What is
- * decided of a dry run becomes a question, so that an approval of one reason leaves the others open.
+ * The ledger with one more decision. An approval takes a rejection of the same key back, and the other way round. A
+ * decision about a dry run also asks its questions, so that an approval of one reason leaves the others open.
  */
 export function* decided(
   ledger: Ledger,

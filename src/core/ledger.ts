@@ -60,7 +60,7 @@ export function* afterApplying(ledger: Ledger, facts: Facts, done: Iterable<Key>
 }
 
 /**
- * What is left after a complete run: nothing about keys that it does not want, and that it could judge.
+ * A complete run ends questions and decisions about keys that it could judge and does not want.
  *
  * @param scope the entries that the run was limited to
  */

@@ -144,7 +144,7 @@ export interface Decided {
   readonly decision: RecordedDecision
   /** Set where the sync is paused, so that no run applies the approval yet. */
   readonly paused: SyncPause | null
-  /** Of rejected changes, those that a run under way had sent; what of them the service made stays. */
+  /** The rejected changes that a run under way had sent. The service keeps those that it made. */
   readonly sent: SentBefore | null
 }
 

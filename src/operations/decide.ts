@@ -171,7 +171,7 @@ function unknownIn(keys: Iterable<string>, ids: readonly string[]): readonly str
   return [...unknown]
 }
 
-/** An operator who decided for one reason must have seen the others. */
+/** A decision about several reasons needs --code or --all, so that the operator has seen each. */
 function requireOneReason(
   { run }: RunRecord,
   { does, selection }: Omit<Decision, 'at'>,

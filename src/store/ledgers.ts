@@ -86,7 +86,7 @@ export async function readLedger(db: Db, of: OriginOf): Promise<Ledger> {
   return ledger
 }
 
-/** Of a ledger `l`: differs after each change of its keys and each decision. */
+/** The version of a ledger `l`. It differs after each change of the keys and each decision. */
 const VERSION = sql`concat_ws(' ', l.key_set, l.folded, (SELECT max(decision) FROM dirsyncd.decisions AS d
   WHERE d.sync = l.sync AND d.target = l.target AND d.origin = l.origin))`
 
@@ -332,7 +332,7 @@ export async function openQuestionsOf(db: Db, runs: readonly number[]): Promise<
 async function countOpenOf(db: Db, row: OriginOf & { readonly run: number }): Promise<number> {
   const decisions = new Decisions((await loadLedger(db, row)).ledger)
   const { codes } = await shownIn(db, row.run)
-  // What a later run asks for another reason is a question of that run.
+  // A question with another reason belongs to the later run that asked it.
   const isOpen = (text: string): boolean =>
     [...(codes.get(text) ?? [])].some((code) => decisions.isOpenFor(text, code))
   const open = new AskedChanges(isOpen)

@@ -105,7 +105,7 @@ function* nextStates(origin: Origin, job: Job, facts: RunFacts, moment: Moment):
 }
 
 /** Whether a run read all of a source whose server is not doubted, and may change all of it. */
-/** Of an undo or on a doubted server, a run does not know what the source wants. */
+/** A run of an undo or on a doubted server does not know the wanted state of the source. */
 function isKnown(origin: Origin, { isPartial, server }: Pick<RunFacts, 'isPartial' | 'server'>): boolean {
   return !isPartial && origin.name === 'sync' && server?.trouble === undefined
 }

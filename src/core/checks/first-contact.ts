@@ -11,7 +11,7 @@ export const firstContact: Check = {
     if (moment.at === 'begun') return {}
     const { size } = facts.states
     const { user, group } = moment.deleted
-    // What an operator approved of a stopped plan is no loss any more.
+    // Deletes of a stopped plan were approved, so they are no loss any more.
     if (moment.end !== 'applied') {
       if (size === undefined) return {}
       return { size: { users: size.users - user.size, groups: size.groups - group.size } }
