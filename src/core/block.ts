@@ -91,6 +91,7 @@ export type BlockParams = {
   readonly 'recently-deleted': NoParams
   // guards: they stop the plan
   readonly asked: NoParams
+  readonly 'kept-membership': NoParams
   readonly 'first-contact': {
     readonly deletes: Readonly<Record<Guarded, number>>
     /** Deletes of later runs that this one would start. */
@@ -150,6 +151,7 @@ export interface KeyFacts {
     readonly had: number
   }
   readonly asked: { readonly codes: readonly string[] }
+  readonly 'kept-membership': { readonly group: string }
 }
 
 /** By code; none where a block says all. */

@@ -1,7 +1,7 @@
 import { copyInSteps, forEachInSteps, type Steps } from '../base/steps.ts'
 import { Rest } from './blocked.ts'
 import type { Block } from './block.ts'
-import { type Approval, Decisions, type Ledger, type Rejection, isRepeating } from './decisions.ts'
+import { type Approval, Decisions, type Ledger, type Rejection, isRepeating, NO_CODES } from './decisions.ts'
 import type { Facts } from './checks/check.ts'
 import {
   all,
@@ -51,17 +51,20 @@ export interface Decision {
   readonly selection: Selection
 }
 
-/** It asks nothing, so the ledger does not know its questions until a decision or another run asks them. */
+/** It asks nothing, so the ledger does not know what it showed until a decision or another run does. */
 interface DryRun {
   /** The reasons that need a decision. */
   readonly asks: ReadonlySet<string>
-  /** The entries of later runs: the ledger knows what became of them. */
+  /** The first whole run after it: what both showed is the same. */
+  readonly followedBy: number | undefined
+  /** The entries of the runs of a part before that one: the ledger knows what became of them. */
   readonly later: ScopeIds
 }
 
 /** What a run put before the operator. */
 export interface Shown {
-  /** Set for a dry run, until a whole run follows it. */
+  readonly run: number
+  /** Set for a dry run. */
   readonly dry?: DryRun | undefined
   /** By key, the reasons that an approval lifts. */
   readonly codes: ReadonlyMap<string, ReadonlySet<string>>
@@ -70,19 +73,19 @@ export interface Shown {
 }
 
 /** Of a run that repeated a question, the reasons are those of the question. */
-export function* shownBy(facts: Facts, { questions }: Ledger): Steps<Shown> {
-  const { blocks } = facts
+export function* shownBy(run: number, facts: Facts): Steps<Shown> {
+  const { blocks, decisions } = facts
   const codes = new Map<string, ReadonlySet<string>>()
   for (const block of blocks) {
     const show = (key: Key | FactKey): void => {
       const text = keyText(key)
-      const reasons = isRepeating(block) ? (questions.get(text) ?? []) : [block.code]
+      const reasons = isRepeating(block) ? decisions.asksOf(text) : [block.code]
       codes.set(text, new Set([...(codes.get(text) ?? []), ...reasons]))
     }
     if (block.asks !== undefined) show(block.asks)
     else if (isLiftable(block)) yield* forEachKey(block.keys, show)
   }
-  return { codes, waiting: waitingIn(facts) }
+  return { run, codes, waiting: { [Symbol.iterator]: () => waitingIn(facts) } }
 }
 
 function* waitingIn(facts: Facts): Generator<Key | undefined, void> {
@@ -90,16 +93,32 @@ function* waitingIn(facts: Facts): Generator<Key | undefined, void> {
   if (!isStopped) return
   const isNamed = (key: Key): boolean => blocks.some(({ keys }) => keys.has(key) || keys.has(wholeOf(key)))
   const rest = new Rest(facts)
-  // A membership that ends with its user or group is decided with these, and later removals are other questions.
-  const isImplied = (key: Key): boolean => key[2] === '-member' && !isRemoval(rest, key)
+  // A new entry is decided with its values, a membership that ends with its user or group with these.
+  const isImplied = (key: Key): boolean => {
+    const [kind, id, field] = key
+    if (field === '-member') return !isRemoval(rest, key)
+    return field !== 'create' && rest.has([kind, id, 'create'])
+  }
   for (const key of all(rest)) yield key === undefined || isNamed(key) || isImplied(key) ? undefined : key
 }
 
 /** The reasons for which a dry run would ask, as far as the ledger does not know its questions. */
-export function askedDry({ codes, dry }: Shown, text: string): readonly string[] {
+export function askedDry(shown: Shown, text: string): readonly string[] {
+  if (numberInLedger(shown, text) !== undefined) return []
+  return [...(shown.codes.get(text) ?? [])].filter((code) => shown.dry!.asks.has(code))
+}
+
+/** Whether what a run showed was made since, or a complete run did not want it: its number decides nothing about it. */
+export function isOver({ blocked }: Ledger, shown: Shown, text: string): boolean {
+  const run = numberInLedger(shown, text)
+  const since = blocked.get(text)?.since
+  return run !== undefined && (since === undefined || since > run)
+}
+
+/** The run by whose number the ledger knows what was shown. */
+function numberInLedger({ run, dry }: Shown, text: string): number | undefined {
   const key = parseKey(text)
-  if (dry === undefined || (key !== undefined && isAbout(key, dry.later))) return []
-  return [...(codes.get(text) ?? [])].filter((code) => dry.asks.has(code))
+  return dry === undefined || (key !== undefined && isAbout(key, dry.later)) ? run : dry.followedBy
 }
 
 function isLiftable({ until }: Block): boolean {
@@ -133,10 +152,10 @@ export function* chosenKeys(
   yield* forEachInSteps(shown.codes, ([text, reasons]) => {
     const key = parseKey(text)
     if (key === undefined ? isPart : !isSelected(key)) return
-    const dry = askedDry(shown, text)
     // A fact has no id to be named by.
-    if ((key !== undefined && isOut(text)) || (dry.length === 0 && decisions.isOver(text, reasons))) return
-    const isAsked = (each: string) => dry.includes(each) || ledger.questions.get(text)?.has(each)
+    if ((key !== undefined && isOut(text)) || isOver(ledger, shown, text)) return
+    const dry = askedDry(shown, text)
+    const isAsked = (each: string) => dry.includes(each) || decisions.asksOf(text).has(each)
     const approval = ledger.approvals.get(text)
     const isTakenBack = does === 'reject' && approval !== undefined
     const isOfRejected =
@@ -157,12 +176,10 @@ export function* chosenKeys(
   if (isPart && code === undefined)
     yield* forEachKey(shown.waiting, (key) => {
       const text = keyText(key)
-      if (isSelected(key) && !isOut(text)) chosen.set(text, [])
+      if (isSelected(key) && !isOut(text) && !isOver(ledger, shown, text)) chosen.set(text, [])
     })
   return chosen
 }
-
-const NO_CODES: ReadonlySet<string> = new Set()
 
 /**
  * The ledger with one more decision. An approval takes a rejection of the same key back, and the other way round. A
@@ -174,13 +191,17 @@ export function* decided(
   chosen: ReadonlyMap<string, readonly string[]>,
   shown?: Shown,
 ): Steps<Ledger> {
-  const questions = new Map(shown?.dry === undefined ? [] : yield* copyInSteps(ledger.questions))
+  const isDry = shown?.dry !== undefined
+  const blocked = new Map(isDry ? yield* copyInSteps(ledger.blocked) : [])
+  const decisions = new Decisions(ledger)
   const approvals = yield* copyInSteps<string, Approval>(ledger.approvals)
   const rejections = yield* copyInSteps<string, Rejection>(ledger.rejections)
   yield* forEachInSteps(chosen, ([text, codes]) => {
     const key = parseKey(text)
-    const dry = shown === undefined ? [] : askedDry(shown, text)
-    if (dry.length > 0) questions.set(text, new Set([...(questions.get(text) ?? []), ...dry]))
+    if (isDry && numberInLedger(shown, text) === undefined) {
+      const { since = run, asks = NO_CODES } = blocked.get(text) ?? {}
+      blocked.set(text, { since, asks: asks.union(new Set(askedDry(shown, text))) })
+    }
     const over = does === 'approve' ? rejections : approvals
     over.delete(text)
     if (does !== 'withdraw' && over.size > 0 && key !== undefined)
@@ -197,8 +218,8 @@ export function* decided(
     // A delete needs that the user leaves: where the run did not ask about that, it is approved, too.
     if (key === undefined || wholeOf(key) === key) return
     const whole = keyText(wholeOf(key))
-    if (!chosen.has(whole) && !ledger.questions.has(whole) && !approvals.has(whole))
+    if (!chosen.has(whole) && decisions.asksOf(whole).size === 0 && !approvals.has(whole))
       approvals.set(whole, { codes: new Set(), run, by, at, isUsed: false })
   })
-  return { ...ledger, ...(shown?.dry !== undefined && { questions }), approvals, rejections }
+  return { ...ledger, ...(isDry && { blocked }), approvals, rejections }
 }

@@ -4,14 +4,6 @@ import { type FactKey, type Key, keyText } from './keys.ts'
 /** Checks that repeat what was asked or decided, and ask nothing themselves. */
 const REPEATING: ReadonlySet<string> = new Set(['asked', 'rejected'])
 
-/** Reasons that an approval lifts, but about which nobody is asked. */
-const WITHOUT_QUESTION: ReadonlySet<string> = new Set([
-  'grace',
-  'absence-unconfirmed',
-  'recently-deleted',
-  'removals-not-confirmed',
-])
-
 export function isRepeating({ code }: Block): boolean {
   return REPEATING.has(code)
 }
@@ -33,14 +25,24 @@ export interface Rejection {
   readonly reason: string
 }
 
-/** By the text of a key: why it was asked about, and what operators decided. */
+/** A change that each run since then showed and did not make, as long as no complete run ceased to want it. */
+interface Blocked {
+  /** The first of these runs: what an older one showed has ended since. */
+  readonly since: number
+  /** The reasons for which an operator has to decide; none where nobody is asked. */
+  readonly asks: ReadonlySet<string>
+}
+
+/** By the text of a key: since when it is blocked and why it was asked about, and what operators decided. */
 export interface Ledger {
-  readonly questions: ReadonlyMap<string, ReadonlySet<string>>
+  readonly blocked: ReadonlyMap<string, Blocked>
   readonly approvals: ReadonlyMap<string, Approval>
   readonly rejections: ReadonlyMap<string, Rejection>
 }
 
-export const EMPTY_LEDGER: Ledger = { questions: new Map(), approvals: new Map(), rejections: new Map() }
+export const EMPTY_LEDGER: Ledger = { blocked: new Map(), approvals: new Map(), rejections: new Map() }
+
+export const NO_CODES: ReadonlySet<string> = new Set()
 
 export class Decisions {
   readonly ledger: Ledger
@@ -53,18 +55,21 @@ export class Decisions {
     return this.ledger.approvals.get(keyText(key))
   }
 
+  /** The reasons for which runs asked about a key. */
+  asksOf(text: string): ReadonlySet<string> {
+    return this.ledger.blocked.get(text)?.asks ?? NO_CODES
+  }
+
   /** Whether an operator has to decide: a key that was asked for two reasons needs an approval of both. */
   isOpen(key: Key | FactKey | string): boolean {
     const text = typeof key === 'string' ? key : keyText(key)
-    return [...(this.ledger.questions.get(text) ?? [])].some((code) => this.isOpenFor(text, code))
+    return [...this.asksOf(text)].some((code) => this.isOpenFor(text, code))
   }
 
   isOpenFor(text: string, code: string): boolean {
-    const { questions, approvals, rejections } = this.ledger
+    const { approvals, rejections } = this.ledger
     return (
-      questions.get(text)?.has(code) === true &&
-      !rejections.has(text) &&
-      approvals.get(text)?.codes.has(code) !== true
+      this.asksOf(text).has(code) && !rejections.has(text) && approvals.get(text)?.codes.has(code) !== true
     )
   }
 
@@ -72,13 +77,6 @@ export class Decisions {
     if (this.ledger.approvals.size === 0) return false
     const text = keyText(key)
     return this.ledger.approvals.get(text) !== undefined && !this.isOpen(text)
-  }
-
-  /** Whether a change that was asked about for these reasons is made, or not wanted any more: that ends a question. */
-  isOver(text: string, reasons: ReadonlySet<string>): boolean {
-    const { questions, approvals, rejections } = this.ledger
-    const isKnown = questions.has(text) || approvals.has(text) || rejections.has(text)
-    return !isKnown && (reasons.size === 0 || [...reasons].some((code) => !WITHOUT_QUESTION.has(code)))
   }
 
   /** Whether an approval may lift a block at all: never a policy, an unreadable source or the answer of the service. */
@@ -95,6 +93,6 @@ export class Decisions {
   }
 
   *open(): Generator<string | undefined, void> {
-    for (const text of this.ledger.questions.keys()) yield this.isOpen(text) ? text : undefined
+    for (const text of this.ledger.blocked.keys()) yield this.isOpen(text) ? text : undefined
   }
 }

@@ -57,7 +57,7 @@ export function* judge<F extends Facts>(checks: readonly Check<F>[], facts: F): 
 }
 
 /** What a check objects to anew is not repeated as asked before, so that a plan that is held again is the same one. */
-function* dropRepeated(blocks: Block[], { ledger }: Decisions): Steps<void> {
+function* dropRepeated(blocks: Block[], decisions: Decisions): Steps<void> {
   const place = blocks.findIndex(({ code }) => code === 'asked')
   const asked = blocks[place]
   if (asked === undefined) return
@@ -65,8 +65,7 @@ function* dropRepeated(blocks: Block[], { ledger }: Decisions): Steps<void> {
     blocks.some((block) => block.code === code && (block.keys.has(key) || block.keys.has(wholeOf(key))))
   const keys = new KeySet()
   yield* forEachKey(asked.keys, (key) => {
-    const codes = ledger.questions.get(keyText(key)) ?? []
-    if (![...codes].every((code) => isNamed(code, key))) keys.add(key)
+    if (![...decisions.asksOf(keyText(key))].every((code) => isNamed(code, key))) keys.add(key)
   })
   blocks.splice(place, 1, ...(keys.size === 0 ? [] : [{ ...asked, keys } as Block]))
 }

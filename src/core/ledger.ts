@@ -1,9 +1,9 @@
-import { type Approval, isRepeating, type Ledger } from './decisions.ts'
+import { type Approval, type Ledger, NO_CODES } from './decisions.ts'
 import { type Steps, copyInSteps, forEachInSteps } from '../base/steps.ts'
-import type { Block } from './block.ts'
 import type { Facts } from './checks/check.ts'
+import type { Shown } from './decide.ts'
 import { isAbout, type ScopeIds } from './within.ts'
-import { type Key, forEachKey, isMember, keyText, parseKey, wholeOf } from './keys.ts'
+import { type Key, forEachKey, isMember, keyText, parseKey, sameChange, wholeOf } from './keys.ts'
 
 /** Without approvals that no run used in time: their questions are open again. */
 export function* withoutExpired(ledger: Ledger, now: Date, expireAfterMs: number): Steps<Ledger> {
@@ -16,32 +16,48 @@ export function* withoutExpired(ledger: Ledger, now: Date, expireAfterMs: number
   return { ...ledger, approvals }
 }
 
-/** The questions after a run asked: the keys of blocks that only an operator ends, or the facts that they name. */
-export function* asking(
+/**
+ * The ledger with what a run is about to block. It asks about the keys of blocks that only an operator ends, or the facts
+ * that they name.
+ */
+export function* blocking(
   ledger: Ledger,
-  blocks: readonly Block[],
+  { blocks }: Pick<Facts, 'blocks'>,
+  { run, codes, waiting }: Shown,
   isInScope: (key: Key) => boolean,
 ): Steps<Ledger> {
-  const questions = yield* copyInSteps(ledger.questions)
-  const ask = (text: string, code: string): void => {
-    const codes = questions.get(text)
-    if (codes?.has(code) !== true) questions.set(text, new Set([...(codes ?? []), code]))
+  const blocked = yield* copyInSteps(ledger.blocked)
+  const asking = new Set<string>()
+  for (const { asks, until, code } of blocks) if (asks !== undefined || until === 'decision') asking.add(code)
+  const asked = new Map<string, ReadonlySet<string>>()
+  const sharedSet = (some: ReadonlySet<string>): ReadonlySet<string> => {
+    if (some.size === 0) return NO_CODES
+    const name = [...some].join(' ')
+    const known = asked.get(name) ?? some
+    asked.set(name, known)
+    return known
   }
-  for (const block of blocks) {
-    if (block.asks !== undefined) ask(keyText(block.asks), block.code)
-    else if (block.until === 'decision' && !isRepeating(block))
-      yield* forEachKey(block.keys, (key) => isInScope(key) && ask(keyText(key), block.code))
+  const note = (text: string, reasons: ReadonlySet<string>): void => {
+    const before = blocked.get(text)
+    const asks = reasons.intersection(asking).union(before?.asks ?? NO_CODES)
+    if (before !== undefined && asks.size === before.asks.size) return
+    blocked.set(text, { since: before?.since ?? run, asks: sharedSet(asks) })
   }
-  return { ...ledger, questions }
+  yield* forEachInSteps(codes, ([text, reasons]) => {
+    const key = parseKey(text)
+    if (key === undefined || isInScope(key)) note(text, reasons)
+  })
+  yield* forEachKey(waiting, (key) => isInScope(key) && note(keyText(key), NO_CODES))
+  return { ...ledger, blocked }
 }
 
 /**
- * After a run applied, the questions and approvals of its changes end, and the approvals of entries that a recheck found.
+ * After a run applied, its changes are not blocked any more and their approvals end, and the approvals of entries that a recheck found.
  *
  * @param done the keys of the changes that were made
  */
 export function* afterApplying(ledger: Ledger, facts: Facts, done: Iterable<Key>): Steps<Ledger> {
-  const questions = yield* copyInSteps(ledger.questions)
+  const blocked = yield* copyInSteps(ledger.blocked)
   const approvals = new Map<string, Approval>()
   const again = facts.blocks.filter(({ code }) => code === 'seen-again')
   yield* forEachInSteps(ledger.approvals, ([text, approval]) => {
@@ -50,17 +66,25 @@ export function* afterApplying(ledger: Ledger, facts: Facts, done: Iterable<Key>
     const isUsed = approval.isUsed || (key !== undefined && facts.left.has(key))
     approvals.set(text, isUsed === approval.isUsed ? approval : { ...approval, isUsed })
   })
+  const end = (key: Key): void => {
+    blocked.delete(keyText(key))
+    approvals.delete(keyText(key))
+  }
+  const deleted = new Set<string>()
   yield* forEachInSteps(done, (key) => {
-    for (const text of [keyText(key), keyText(wholeOf(key))]) {
-      questions.delete(text)
-      approvals.delete(text)
-    }
+    for (const each of sameChange(key)) end(each)
+    if (key[0] === 'user' && key[2] === 'delete') deleted.add(key[1])
   })
-  return { ...ledger, questions, approvals }
+  if (deleted.size > 0)
+    yield* forEachInSteps(ledger.blocked.keys(), (text) => {
+      const key = parseKey(text)
+      if (key?.[2] === '-member' && deleted.has(key[3]!)) end(key)
+    })
+  return { ...ledger, blocked, approvals }
 }
 
 /**
- * A complete run ends questions and decisions about keys that it could judge and does not want.
+ * A complete run ends blocks and decisions about keys that it could judge and does not want.
  *
  * @param scope the entries that the run was limited to
  */
@@ -81,7 +105,7 @@ export function* afterCompleteRun(ledger: Ledger, { wanted, found }: Facts, scop
     return !wanted.isThere(kind, id!) && !wanted.snapshots.source.seen[kind].has(id!)
   }
   return {
-    questions: yield* kept(ledger.questions, isWanted),
+    blocked: yield* kept(ledger.blocked, isWanted),
     approvals: yield* kept(ledger.approvals, isWanted),
     rejections: yield* kept(ledger.rejections, (text) => isWanted(text) || isDeleted(text)),
   }

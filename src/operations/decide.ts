@@ -1,13 +1,13 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { cut, digits, examples } from '../base/wording.ts'
 import { DirsyncdError } from '../base/errors.ts'
 import { listAt } from '../base/lists.ts'
 import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import type { BlockCode, Until } from '../core/block.ts'
-import { chosenKeys, decided, type Decision, type Selection, type Shown } from '../core/decide.ts'
+import { chosenKeys, decided, type Decision, isOver, type Selection, type Shown } from '../core/decide.ts'
 import type { Ledger } from '../core/decisions.ts'
-import { isMember, type Key, parseKey } from '../core/keys.ts'
+import { isMember, type Key, keyText, parseKey } from '../core/keys.ts'
 import {
   addDecision,
   AskedChanges,
@@ -15,7 +15,6 @@ import {
   decisionsAbout,
   loadLedger,
   lockLedger,
-  noteStarted,
   originOf,
   shownIn,
 } from '../store/ledgers.ts'
@@ -80,7 +79,7 @@ async function applyApproval(
     ...(undo !== null && { undo }),
     ...(scope !== undefined && { scope }),
   })
-  await noteStarted(db, decision, started)
+  await sql`UPDATE dirsyncd.decisions SET started = ${started} WHERE decision = ${decision}`.execute(db)
 }
 
 /** The ids by kind. An id that is of neither kind is unknown, and its run reports that. */
@@ -142,15 +141,19 @@ const IDS_NAMED = 20
  * Nothing is decided where the run showed nothing of some ids: one may be mistyped. One whose change was made or decided
  * meanwhile is not.
  */
-function requireIds(run: RunRecord, { ids = [], code }: Selection, { codes }: Shown, chosen: Chosen): void {
+function requireIds(
+  run: RunRecord,
+  { ids = [], code }: Selection,
+  { codes, waiting }: Shown,
+  chosen: Chosen,
+): void {
   const left = unknownIn(chosen.keys(), ids)
   const isMeant = (reasons: ReadonlySet<string>) =>
     code === undefined || code === 'rejected' || reasons.has(code)
-  const shown = left.length === 0 ? [] : [...codes].filter(([, reasons]) => isMeant(reasons))
-  const unknown = unknownIn(
-    shown.map(([text]) => text),
-    left,
-  )
+  if (left.length === 0) return
+  const shown = [...codes].flatMap(([text, reasons]) => (isMeant(reasons) ? [text] : []))
+  if (code === undefined) for (const key of waiting) if (key !== undefined) shown.push(keyText(key))
+  const unknown = unknownIn(shown, left)
   if (unknown.length === 0) return
   const whose = examples(unknown.map(cut), unknown.length, IDS_NAMED)
   const such = code === undefined ? 'such change' : `change with the reason ${cut(code)}`
@@ -199,10 +202,11 @@ async function nothingToDecide(
   db: Db,
   of: RunRecord,
   ledger: Ledger,
-  { codes }: Shown,
+  shown: Shown,
   { does, selection: { code, only } }: Omit<Decision, 'at'>,
 ): Promise<DirsyncdError> {
   const { run, state, finished_at: end, blocks } = of
+  const { codes } = shown
   const before = ((await decisionsAbout(db, [run])).get(run) ?? []).map(decisionText).join(', and ')
   const part = code ?? only?.join(' or ')
   const isRejected = [...codes.keys()].some((text) => ledger.rejections.has(text))
@@ -217,15 +221,15 @@ async function nothingToDecide(
     const hint = isKnown ? overrule : ` Its reasons are ${[...known].join(', ')}.${undecidable(of)}`
     return new DirsyncdError('usage', `Run ${run} has ${what} left to decide about${was}.${hint}`)
   }
+  const isAny = [...codes.keys()].some((text) => !isOver(ledger, shown, text))
   // Reasons that end by themselves: an approval may end them, but no operator is asked.
-  const unasked = before === '' ? codesUntil(blocks, ['time']) : []
+  const unasked = before === '' && isAny ? codesUntil(blocks, ['time']) : []
   const commands = unasked.map((each) => `\`dirsyncd ${does} ${run} --code ${each}\``).join(' or ')
   const where =
     commands === ''
       ? '`dirsyncd runs` shows which run asks now.'
       : `A decision about its blocked changes needs their reason: ${commands}.`
-  const isAsked = [...codes.keys()].some((text) => ledger.questions.has(text))
-  const undecided = isAsked ? 'all of it is decided' : 'it asks nothing that is still open'
+  const undecided = isAny ? 'all of it is decided' : 'it shows nothing that is still to be made'
   const unknown = codes.size === 0 && end === null ? `it is ${state}` : undecided
   const why = before === '' ? unknown : `it was ${before}`
   return new DirsyncdError(

@@ -1,15 +1,16 @@
 import type { Kysely } from 'kysely'
 import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
+import { askedDry, isOver } from '../core/decide.ts'
 import { Decisions, type Ledger } from '../core/decisions.ts'
-import { type Key, keyText, parseKey, wholeOf } from '../core/keys.ts'
-import { isAbout } from '../core/within.ts'
+import { keyText, parseKey, wholeOf } from '../core/keys.ts'
 import type { ChangeRecord } from '../store/change-list.ts'
-import { dryRunOf, openQuestionsOf, originOf, readLedger } from '../store/ledgers.ts'
+import { dryRunOf, originOf } from '../store/ledgers.ts'
 import type { RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
 import type { ChangeView } from './control.ts'
 import { keysOf } from './explain/history.ts'
+import { openQuestionsOf, readLedger } from './open-questions.ts'
 import { total } from './total.ts'
 
 export async function withDecisions(
@@ -25,10 +26,11 @@ export async function withDecisions(
   const ledger = await readLedger(db, { ...run, origin: originOf(run) })
   const decisions = new Decisions(ledger)
   const dry = run.mode === 'plan' ? await dryRunOf(db, run.run) : undefined
-  const isOpen = (key: Key): boolean => {
-    const text = keyText(key)
+  const isOpen = (text: string, reasons: ReadonlySet<string>): boolean => {
+    const shown = { run: run.run, dry, codes: new Map([[text, reasons]]), waiting: [] }
+    if (isOver(ledger, shown, text)) return false
     const isDecided = ledger.rejections.has(text) || ledger.approvals.has(text)
-    return decisions.isOpen(text) || (dry !== undefined && !isDecided && !isAbout(key, dry.later))
+    return decisions.isOpen(text) || (!isDecided && askedDry(shown, text).length > 0)
   }
   const isTaking = changes.some((record) => isBlocked(record) && 'takes' in record.change)
   const keepers = isTaking ? await emailKeepers(ledger) : new Map<string, ChangeView['keptBy']>()
@@ -36,8 +38,13 @@ export async function withDecisions(
     const { change } = record
     if (!isBlocked(record)) return record
     const keptBy = 'takes' in change ? keepers.get(change.takes?.from ?? '') : undefined
-    const keys = keysOf(change).map(wholeOf)
-    return { ...record, isOpen: keys.some(isOpen), ...(keptBy !== undefined && { keptBy }) }
+    const keys = keysOf(change).map((key) => keyText(wholeOf(key)))
+    const reasons = new Set(record.reasons.map(({ code }) => code))
+    return {
+      ...record,
+      isOpen: keys.some((text) => isOpen(text, reasons)),
+      ...(keptBy !== undefined && { keptBy }),
+    }
   })
 }
 

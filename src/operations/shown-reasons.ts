@@ -2,10 +2,11 @@ import type { Kysely } from 'kysely'
 import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import type { BlockCode } from '../core/block.ts'
-import { askedDry, type Shown } from '../core/decide.ts'
+import { askedDry, isOver } from '../core/decide.ts'
 import { Decisions, type Ledger } from '../core/decisions.ts'
 import { parseKey } from '../core/keys.ts'
-import { AskedChanges, originOf, readLedger, shownIn } from '../store/ledgers.ts'
+import { AskedChanges, originOf, shownIn } from '../store/ledgers.ts'
+import { readLedger } from './open-questions.ts'
 import type { RunCounts } from '../store/run-types.ts'
 import type { RunRecord } from '../store/runs.ts'
 import type { Tables } from '../store/tables.ts'
@@ -28,7 +29,8 @@ export interface ShownReasons {
 /** None of a run under way, because its progress is read each second. */
 export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promise<ShownReasons> {
   const isShown = run.finished_at !== null && (run.blocks ?? []).length > 0
-  const shown = isShown ? await shownIn(db, run.run) : NOTHING
+  if (!isShown) return { reasons: [], open: {} }
+  const shown = await shownIn(db, run.run)
   const { codes } = shown
   if (codes.size === 0) return { reasons: [], open: {} }
   const ledger = await readLedger(db, { ...run, origin: originOf(run) })
@@ -36,7 +38,7 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
   const found = new Map<string, Tally>()
   const dryOf = (text: string) => (isDecided(ledger, text) ? [] : askedDry(shown, text))
   const isOpen = (text: string, code: string): boolean =>
-    dryOf(text).includes(code) || decisions.isOpenFor(text, code)
+    dryOf(text).includes(code) || (decisions.isOpenFor(text, code) && !isOver(ledger, shown, text))
   const isOpenNow = (text: string) => [...(codes.get(text) ?? [])].some((code) => isOpen(text, code))
   const newShown = () => new AskedChanges((text) => codes.has(text))
   const newOpen = () => new AskedChanges(isOpenNow)
@@ -44,7 +46,7 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
   await inTurns(
     forEachInSteps(codes, ([text, reasons]) => {
       const key = parseKey(text)
-      if (dryOf(text).length === 0 && decisions.isOver(text, reasons)) return
+      if (isOver(ledger, shown, text)) return
       const isRejected = key !== undefined && ledger.rejections.has(text)
       for (const code of isRejected ? REJECTED : reasons) {
         const tally = found.get(code) ?? { shown: newShown(), open: newOpen(), isOpen: false }
@@ -66,8 +68,6 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
   }))
   return { reasons, open: allOpen.counts() }
 }
-
-const NOTHING: Shown = { codes: new Map(), waiting: [] }
 
 function isDecided({ approvals, rejections }: Ledger, text: string): boolean {
   return approvals.has(text) || rejections.has(text)

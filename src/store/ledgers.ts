@@ -3,7 +3,14 @@ import { type Selectable, sql } from 'kysely'
 import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import { chosenKeys, decided, type Decision, type Shown } from '../core/decide.ts'
-import { type Approval, Decisions, EMPTY_LEDGER, type Ledger, type Rejection } from '../core/decisions.ts'
+import {
+  type Approval,
+  Decisions,
+  EMPTY_LEDGER,
+  type Ledger,
+  NO_CODES,
+  type Rejection,
+} from '../core/decisions.ts'
 import { isMember, type Key, keyText, parseKey } from '../core/keys.ts'
 import { idsOf, type Scope } from '../core/within.ts'
 import type { Op } from '../core/plan/change.ts'
@@ -31,7 +38,7 @@ interface Loaded {
 
 type PackedKey = readonly [
   text: string,
-  asked: readonly string[] | null,
+  blocked: readonly [since: number, ...asks: readonly string[]] | null,
   approval: readonly [codes: readonly string[], run: number, by: string, at: number, isUsed: boolean] | null,
   rejection: readonly [run: number, by: string, at: number, reason: string] | null,
 ]
@@ -63,32 +70,6 @@ export async function loadLedger(db: Db, of: OriginOf): Promise<Loaded> {
   }
   return { ledger, folded, stored: { digest: stored?.digest ?? undefined, folded: foldedBefore } }
 }
-
-/** By store. Lists ask for a ledger part by part, and one of 300,000 keys takes a second to load. */
-const lastRead = new WeakMap<
-  Db,
-  { readonly version: string; readonly ledger: Ledger; readonly forgetting: NodeJS.Timeout }
->()
-const FORGET_MS = 10_000
-
-/** The ledger for pages and lists, which is kept for some seconds. */
-export async function readLedger(db: Db, of: OriginOf): Promise<Ledger> {
-  const { rows } = await sql<{
-    version: string
-  }>`SELECT concat_ws(' ', sync, target, origin, ${VERSION}) AS version
-    FROM dirsyncd.ledgers AS l WHERE ${isOf(of)}`.execute(db)
-  const version = rows[0]?.version
-  if (version === undefined) return EMPTY_LEDGER
-  const last = lastRead.get(db)
-  const ledger = last?.version === version ? last.ledger : (await loadLedger(db, of)).ledger
-  clearTimeout(last?.forgetting)
-  lastRead.set(db, { version, ledger, forgetting: setTimeout(() => lastRead.delete(db), FORGET_MS).unref() })
-  return ledger
-}
-
-/** The version of a ledger `l`. It differs after each change of the keys and each decision. */
-const VERSION = sql`concat_ws(' ', l.key_set, l.folded, (SELECT max(decision) FROM dirsyncd.decisions AS d
-  WHERE d.sync = l.sync AND d.target = l.target AND d.origin = l.origin))`
 
 async function decisionsSince(
   db: Db,
@@ -152,17 +133,11 @@ export async function withdrawApprovals(
       const decision = { run, does: 'withdraw', selection: {}, by, reason: `undo of run ${started}` } as const
       const at = new Date()
       const { ledger } = await loadLedger(trx, of)
-      const chosen = await inTurns(chosenKeys(ledger, decision, NOTHING_SHOWN))
+      const chosen = await inTurns(chosenKeys(ledger, decision, { run, codes: new Map(), waiting: [] }))
       if (chosen.size === 0) return
       const open = await countOpen(await inTurns(decided(ledger, { ...decision, at }, chosen)))
       await addDecision(trx, of, decision, { keys: chosen.size, open })
     })
-}
-
-const NOTHING_SHOWN: Shown = { codes: new Map(), waiting: [] }
-
-export async function noteStarted(db: Db, decision: number, run: number): Promise<void> {
-  await sql`UPDATE dirsyncd.decisions SET started = ${run} WHERE decision = ${decision}`.execute(db)
 }
 
 /** What operators decided about these runs, by run, the earliest first. */
@@ -192,16 +167,16 @@ interface KeySetToStore {
   readonly packed: Buffer
 }
 
-export async function packLedger({ questions, approvals, rejections }: Ledger): Promise<KeySetToStore> {
+export async function packLedger({ blocked, approvals, rejections }: Ledger): Promise<KeySetToStore> {
   const texts = new Set<string>()
-  for (const some of [questions, approvals, rejections])
+  for (const some of [blocked, approvals, rejections])
     await inTurns(forEachInSteps(some.keys(), (text) => texts.add(text)))
   function* items(): Generator<PackedKey, void> {
     for (const text of texts) {
-      const [asked, approval, rejection] = [questions.get(text), approvals.get(text), rejections.get(text)]
+      const [block, approval, rejection] = [blocked.get(text), approvals.get(text), rejections.get(text)]
       yield [
         text,
-        asked ? [...asked] : null,
+        block ? [block.since, ...block.asks] : null,
         approval ? packedApproval(approval) : null,
         rejection ? [rejection.run, rejection.by, rejection.at.getTime(), rejection.reason] : null,
       ]
@@ -211,11 +186,14 @@ export async function packLedger({ questions, approvals, rejections }: Ledger): 
 }
 
 async function unpackLedger(packed: Buffer): Promise<Ledger> {
-  const questions = new Map<string, ReadonlySet<string>>()
+  const blocked: Map<string, ReturnType<Ledger['blocked']['get']> & {}> = new Map()
   const approvals = new Map<string, Approval>()
   const rejections = new Map<string, Rejection>()
-  for await (const [text, asked, approval, rejection] of unpack<PackedKey>(packed)) {
-    if (asked !== null) questions.set(text, new Set(asked))
+  for await (const [text, block, approval, rejection] of unpack<PackedKey>(packed)) {
+    if (block !== null) {
+      const [since, ...asks] = block
+      blocked.set(text, { since, asks: asks.length === 0 ? NO_CODES : new Set(asks) })
+    }
     if (approval !== null) {
       const [codes, run, by, at, isUsed] = approval
       approvals.set(text, { codes: new Set(codes), run, by, at: new Date(at), isUsed })
@@ -224,7 +202,7 @@ async function unpackLedger(packed: Buffer): Promise<Ledger> {
     const [run, by, at, reason] = rejection
     rejections.set(text, { run, by, at: new Date(at), reason })
   }
-  return { questions, approvals, rejections }
+  return { blocked, approvals, rejections }
 }
 
 function packedApproval({ codes, run, by, at, isUsed }: Approval): NonNullable<PackedKey[2]> {
@@ -304,42 +282,6 @@ export async function countOpen(ledger: Ledger): Promise<number> {
   return open.size
 }
 
-/** By what was shown and decided: pages ask every few seconds, and of 300,000 keys it takes half a second. */
-const known = new Map<string, number>()
-const MOST_KNOWN = 100
-
-/** How many of the questions that a run showed are open now, for each of these runs that has any. */
-export async function openQuestionsOf(db: Db, runs: readonly number[]): Promise<ReadonlyMap<number, number>> {
-  if (runs.length === 0) return new Map()
-  const { rows } = await sql<OriginOf & { run: number; shown: string; ledger: string }>`
-    SELECT r.run, r.sync, r.target, l.origin, s.key_set AS shown, ${VERSION} AS ledger
-      FROM dirsyncd.runs AS r
-      JOIN dirsyncd.shown_keys AS s ON s.run = r.run
-      JOIN dirsyncd.ledgers AS l ON l.sync = r.sync AND l.target = r.target AND l.open > 0
-        AND l.origin = CASE WHEN r.undo IS NULL THEN 'sync' ELSE 'undo ' || (r.undo ->> 'run') END
-    WHERE r.run = ANY(${runs}::integer[])`.execute(db)
-  const open = new Map<number, number>()
-  for (const row of rows) {
-    const key = `${row.shown} ${row.ledger}`
-    const count = known.get(key) ?? (await countOpenOf(db, row))
-    if (known.size >= MOST_KNOWN) known.clear()
-    known.set(key, count)
-    if (count > 0) open.set(row.run, count)
-  }
-  return open
-}
-
-async function countOpenOf(db: Db, row: OriginOf & { readonly run: number }): Promise<number> {
-  const decisions = new Decisions((await loadLedger(db, row)).ledger)
-  const { codes } = await shownIn(db, row.run)
-  // A question with another reason belongs to the later run that asked it.
-  const isOpen = (text: string): boolean =>
-    [...(codes.get(text) ?? [])].some((code) => decisions.isOpenFor(text, code))
-  const open = new AskedChanges(isOpen)
-  await inTurns(forEachInSteps(codes.keys(), (text) => isOpen(text) && open.add(text)))
-  return open.size
-}
-
 /** Codes of a key; `null` for a key that only the stop of the plan keeps. */
 type PackedShown = readonly [text: string, codes: readonly string[] | null]
 
@@ -359,8 +301,11 @@ export async function packShown({ codes, waiting }: Shown): Promise<(trx: Db, ru
   }
 }
 
-/** What a run showed; nothing of it where it is not kept any more. */
-/** @param at the time of a decision. Default: now */
+/**
+ * What a run showed; nothing of it where it is not kept any more.
+ *
+ * @param at the time of a decision. Default: now
+ */
 export async function shownIn(db: Db, run: number, at?: Date): Promise<Shown> {
   const {
     rows: [stored],
@@ -373,24 +318,34 @@ export async function shownIn(db: Db, run: number, at?: Date): Promise<Shown> {
       if (some === null) waiting.push(JSON.parse(text) as Key)
       else codes.set(text, new Set(some))
     }
-  return { codes, waiting, dry: codes.size === 0 ? undefined : await dryRunOf(db, run, at) }
+  return { run, codes, waiting, dry: codes.size === 0 ? undefined : await dryRunOf(db, run, at) }
 }
 
-/** `undefined` for a run that was not dry, and for a dry one that a whole run followed. */
+/** `undefined` for a run that was not dry. */
 export async function dryRunOf(db: Db, run: number, at?: Date): Promise<Shown['dry']> {
-  const { rows } = await sql<{ blocks: readonly StoredBlock[] | null; later: (Scope | null)[] | null }>`
-    SELECT blocks, (SELECT json_agg(later.scope) FROM dirsyncd.runs AS later
-      WHERE later.sync = r.sync AND later.target = r.target AND later.run > r.run AND later.mode = 'sync'
-        AND later.undo ->> 'run' IS NOT DISTINCT FROM r.undo ->> 'run'
-        AND later.state IN ('held', 'done') AND later.finished_at <= ${at ?? sql`now()`}) AS later
-    FROM dirsyncd.runs AS r WHERE run = ${run} AND mode = 'plan'`.execute(db)
+  const { rows } = await sql<{
+    blocks: readonly StoredBlock[] | null
+    followedBy: number | null
+    parts: Scope[] | null
+  }>`WITH later AS (SELECT later.run, later.scope FROM dirsyncd.runs AS r JOIN dirsyncd.runs AS later
+        ON later.sync = r.sync AND later.target = r.target AND later.run > r.run AND later.mode = 'sync'
+          AND later.undo ->> 'run' IS NOT DISTINCT FROM r.undo ->> 'run'
+          AND later.digest IS NOT NULL AND later.finished_at <= ${at ?? sql`now()`}
+        WHERE r.run = ${run}),
+      whole AS (SELECT min(run) AS run FROM later WHERE scope IS NULL)
+    SELECT blocks, whole.run AS "followedBy", (SELECT json_agg(scope) FROM later
+      WHERE scope IS NOT NULL AND (whole.run IS NULL OR later.run < whole.run)) AS parts
+    FROM dirsyncd.runs AS r, whole WHERE r.run = ${run} AND mode = 'plan'`.execute(db)
   const [dry] = rows
-  const later = dry?.later ?? []
-  const scopes = later.filter((scope) => scope !== null)
-  if (dry === undefined || scopes.length < later.length) return undefined
+  if (dry === undefined) return undefined
   const asks = (dry.blocks ?? []).filter(({ until }) => until === 'decision')
-  const [users, groups] = [scopes.flatMap((scope) => scope.users), scopes.flatMap((scope) => scope.groups)]
-  return { asks: new Set(asks.map(({ code }) => code)), later: idsOf({ users, groups }) }
+  const parts = dry.parts ?? []
+  const [users, groups] = [parts.flatMap((part) => part.users), parts.flatMap((part) => part.groups)]
+  return {
+    asks: new Set(asks.map(({ code }) => code)),
+    followedBy: dry.followedBy ?? undefined,
+    later: idsOf({ users, groups }),
+  }
 }
 
 function keySetOf(packed: Buffer, keys: number): KeySetToStore {

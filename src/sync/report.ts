@@ -47,8 +47,8 @@ export function* reportOf({ facts, plan, blocked, notices }: Judged) {
 }
 
 /** What the operator sees. A run of some entries shows nothing about others. */
-export function* shownIn({ facts }: Judged): Steps<Shown> {
-  const shown = yield* shownBy(facts, facts.decisions.ledger)
+export function* shownIn(run: number, facts: Facts): Steps<Shown> {
+  const shown = yield* shownBy(run, facts)
   if (facts.outside.length === 0) return shown
   const codes = new Map<string, ReadonlySet<string>>()
   yield* forEachInSteps(shown.codes, ([text, reasons]) => {
@@ -114,8 +114,8 @@ export function* madeKeys(
     yield* forEachInSteps(plan.of(op), ({ change }) => {
       if (!isOpen(change)) deleted[kindOf(op)].add(change.id)
     })
-  // A fill makes millions of keys, and nobody was asked about them.
-  if (decisions.ledger.questions.size + decisions.ledger.approvals.size === 0) return { done, deleted }
+  // A fill makes millions of keys, and none was blocked.
+  if (decisions.ledger.blocked.size + decisions.ledger.approvals.size === 0) return { done, deleted }
   yield* forEachInSteps(plan, ({ change }) => {
     const isMade = !isOpen(change)
     const inCircle = 'takes' in change && change.takes?.after === null && open.size > 0

@@ -1,6 +1,7 @@
 import type { BlockedChanges } from '../core/blocked.ts'
 import type { Grace, GuardLimits, Refusal, RunFacts, States } from '../core/checks/check.ts'
 import type { Notice } from '../core/notice.ts'
+import type { Shown } from '../core/decide.ts'
 import type { PlannedChanges } from '../core/plan/changes.ts'
 import type { Options } from '../core/plan/configuration.ts'
 import type { ScopeIds } from '../core/within.ts'
@@ -25,6 +26,7 @@ export interface Judged {
   readonly facts: RunFacts
   readonly plan: PlannedChanges
   readonly blocked: BlockedChanges
+  readonly shown: Shown
   readonly notices: readonly Notice[]
   readonly end: 'planned' | 'held' | 'done'
   /** The run reads all entries, from a source whose server is not doubted. */

@@ -2,7 +2,7 @@ import type { Steps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import { type Moment, NO_RECHECKS, type RunFacts, type States } from '../core/checks/check.ts'
 import { BlockedChanges } from '../core/blocked.ts'
-import { afterApplying, afterCompleteRun, asking } from '../core/ledger.ts'
+import { afterApplying, afterCompleteRun, blocking } from '../core/ledger.ts'
 import { Decisions, type Ledger } from '../core/decisions.ts'
 import { diff } from '../core/diff/diff.ts'
 import { firstFacts, judge } from '../core/judge.ts'
@@ -11,6 +11,7 @@ import { order } from '../core/order.ts'
 import { isAbout, within } from '../core/within.ts'
 import type { Origin } from './origin.ts'
 import type { RunError } from '../store/runs.ts'
+import { shownIn } from './report.ts'
 import type { Job, Judged, Outcomes, RunStore } from './run-store.ts'
 
 /** One run: read source and directory, compare, judge, store the plan, apply it. An error before `begin` has written nothing. */
@@ -50,16 +51,17 @@ async function planOf(job: Job, origin: Origin, facts: RunFacts, signal: AbortSi
   const blocked = await inTurns(BlockedChanges.of(facts, why), signal)
   const notices = await origin.notices(job, facts, signal)
   const end = job.isDry ? 'planned' : facts.isStopped ? 'held' : 'done'
-  return { facts, plan, blocked, notices, end, isOfAll: isOfAll(origin, job, facts) }
+  const shown = await inTurns(shownIn(job.run, facts), signal)
+  return { facts, plan, blocked, shown, notices, end, isOfAll: isOfAll(origin, job, facts) }
 }
 
-/** The questions and states to store with the plan, before the first request. */
-function* begun(job: Job, origin: Origin, { facts }: Judged): Steps<[Ledger, Partial<States>]> {
+/** What is blocked and the states, to be stored with the plan before the first request. */
+function* begun(job: Job, origin: Origin, { facts, shown }: Judged): Steps<[Ledger, Partial<States>]> {
   const { ledger } = facts.decisions
   if (job.isDry) return [ledger, {}]
   const isInScope = (key: Key): boolean => job.scope === undefined || isAbout(key, job.scope)
   return [
-    yield* asking(ledger, facts.blocks, isInScope),
+    yield* blocking(ledger, facts, shown, isInScope),
     yield* nextStates(origin, job, facts, { at: 'begun' }),
   ]
 }

@@ -56,15 +56,7 @@ import { applyRun } from './apply/apply-loop.ts'
 import { closeChunksOfEndedRuns, workersOfEndedRuns } from './apply/claim.ts'
 import type { Ticket } from './apply/job.ts'
 import type { VerificationDeps } from './apply/verification.ts'
-import {
-  approvedRows,
-  countsAtEnd,
-  madeKeys,
-  reportOf,
-  shownIn,
-  stillPlanned,
-  stillWanted,
-} from './report.ts'
+import { approvedRows, countsAtEnd, madeKeys, reportOf, stillPlanned, stillWanted } from './report.ts'
 import type { History, Job, Judged, Outcomes, RunStore } from './run-store.ts'
 
 export interface SyncSetup extends Pick<Job, 'limits' | 'grace' | 'options'> {
@@ -192,7 +184,7 @@ export class Session implements RunStore, Disposable {
     const digest = await storePlan(this.#fenced, approvedRows(judged), plan.length)
     await storeAllNotices(this.#fenced, notices)
     const blockedIn = await this.#storeBlocked(judged, JSON.stringify(report.blocks))
-    const saveShown = await packShown(await inTurns(shownIn(judged)))
+    const saveShown = await packShown(judged.shown)
     const isAsking =
       Object.keys(judged.blocked.asking).length > 0 || facts.blocks.some(({ asks }) => asks !== undefined)
     const saveLedgerIn = isDry ? undefined : await this.#ledgerToSave(ledger, isAsking)

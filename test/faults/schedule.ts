@@ -170,7 +170,10 @@ function partsOf(scene: Scene, base: Base): (Fault | Edit)[] {
       return [edit, { at, for: long, kind: 'api', trouble: scene.trouble, share }]
     case 'lost':
       // Enough new users that they are created together.
-      return [{ ...edit, join: edit.join + 4 }, { at: edit.at, for: long, kind: 'api', trouble: 'lost', share, whenWriting: true }]
+      return [
+        { ...edit, join: edit.join + 4 },
+        { at: edit.at, for: long, kind: 'api', trouble: 'lost', share, whenWriting: true },
+      ]
     case 'store':
       return meeting(scene, storeFault(scene, base))
     case 'source':

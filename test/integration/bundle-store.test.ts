@@ -103,8 +103,8 @@ async function plantedRun(): Promise<number> {
   }
   const origin = { sync, target: TARGET, origin: 'sync' }
   const key = JSON.stringify(['user', PEOPLE[0].id, 'leave'])
-  const questions = new Map([[key, new Set(['container-emptied'])]])
-  const ledger = { questions, approvals: new Map(), rejections: new Map() }
+  const blocked = new Map([[key, { since: run, asks: new Set(['container-emptied']) }]])
+  const ledger = { blocked, approvals: new Map(), rejections: new Map() }
   await lockLedger(db, origin)
   await saveLedger(db, origin, { set: await packLedger(ledger), folded: 0, open: 1, asker: run })
   await addDecision(

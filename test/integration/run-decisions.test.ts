@@ -504,23 +504,23 @@ test('an approval of a user who is there again ends with the run that sees it', 
 
 test('a rejection holds for what was under way, also after an undo, and after an approval of what was rejected', async () => {
   fire('a', 'b', 'c')
-  const held = await harness.sync()
+  let shown = await harness.sync()
   // What a run made before has no question any more, so the second turn is about rejections alone.
   for (const code of [undefined, 'rejected'] as const) {
     let known: Promise<unknown> | undefined
     bed.proxy.intercept = async ({ method }) => {
-      if (method === 'DELETE') await (known ??= reject(held.run))
+      if (method === 'DELETE') await (known ??= reject(shown.run))
       return undefined
     }
-    const stopped = await harness.approve(held.run, { isAll: code === undefined, code })
+    const stopped = await harness.approve(shown.run, { isAll: code === undefined, code })
     bed.proxy.intercept = () => undefined
     expect(stopped).toMatchObject({ state: 'failed', error_code: 'rejected' })
     await harness.control.resume({ sync: bed.sync, by: 'ana' })
     await harness.sync()
     await harness.undo(stopped.run)
     await harness.control.resume({ sync: bed.sync, by: 'ana' })
-    const next = await harness.sync()
-    expect([next.counts?.rejected, await there()]).toEqual([{ 'delete-user': 3 }, 'abcdef'])
+    shown = await harness.sync()
+    expect([shown.counts?.rejected, await there()]).toEqual([{ 'delete-user': 3 }, 'abcdef'])
   }
 })
 

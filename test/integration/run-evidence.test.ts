@@ -220,7 +220,11 @@ describe('a group without members', () => {
     expect(blocksOf(held)).toEqual(['group-emptied 1 decision'])
     lose('o1', 'o2')
     show('o3')
-    expect(blocksOf(await harness.sync())).toEqual(['asked 1 decision', 'max-deletes-users 2 decision'])
+    expect(blocksOf(await harness.sync())).toEqual([
+      'asked 1 decision',
+      'kept-membership 2 decision',
+      'max-deletes-users 2 decision',
+    ])
     hire('o1')
     hire('o2')
     show('o3', 's1')

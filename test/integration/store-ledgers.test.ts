@@ -7,6 +7,7 @@ import { type Key, keyText } from '../../src/core/keys.ts'
 import { takeBaseline } from '../../src/core/plan/baseline.ts'
 import { addRun } from '../../src/store/runs.ts'
 import { loadStates, packStates } from '../../src/store/check-states.ts'
+import { readLedger } from '../../src/operations/open-questions.ts'
 import {
   addDecision,
   countOpen,
@@ -14,7 +15,6 @@ import {
   lockLedger,
   packLedger,
   packShown,
-  readLedger,
   saveLedger,
   shownIn,
 } from '../../src/store/ledgers.ts'
@@ -38,7 +38,7 @@ async function emptyStore() {
 type Db = Awaited<ReturnType<typeof emptyStore>>['db']
 
 async function save(db: Db, ledger: Ledger, folded: number): Promise<void> {
-  await saveLedger(db, OF, { set: await packLedger(ledger), folded, open: ledger.questions.size })
+  await saveLedger(db, OF, { set: await packLedger(ledger), folded, open: ledger.blocked.size })
 }
 
 async function openIn(db: Db): Promise<number | undefined> {
@@ -49,11 +49,12 @@ async function openIn(db: Db): Promise<number | undefined> {
 const leave = (id: string): Key => ['user', id, 'leave']
 
 function shownAs(code: string, ids: readonly string[], waiting: readonly Key[] = []): Shown {
-  return { codes: new Map(ids.map((id) => [keyText(leave(id)), new Set([code])])), waiting }
+  return { run: 3, codes: new Map(ids.map((id) => [keyText(leave(id)), new Set([code])])), waiting }
 }
 
 function asking(code: string, ids: readonly string[]): Ledger {
-  return { ...EMPTY_LEDGER, questions: shownAs(code, ids).codes }
+  const asks = new Set([code])
+  return { ...EMPTY_LEDGER, blocked: new Map(ids.map((id) => [keyText(leave(id)), { since: 1, asks }])) }
 }
 
 const plain = { does: 'approve', by: 'ana', reason: 'they left', selection: {} } as const
@@ -102,7 +103,9 @@ test('what was decided, by whom and when, and what is left of it, comes back as 
   const { db } = await emptyStore()
   const at = new Date('2026-03-01T10:00:00Z')
   const ledger: Ledger = {
-    questions: new Map([[keyText(leave('a')), new Set(['container-emptied', 'max-deletes-users'])]]),
+    blocked: new Map([
+      [keyText(leave('a')), { since: 5, asks: new Set(['container-emptied', 'max-deletes-users']) }],
+    ]),
     approvals: new Map([
       [keyText(leave('b')), { codes: new Set(['first-contact']), run: 6, by: 'bob', at, isUsed: true }],
     ]),
@@ -115,14 +118,14 @@ test('what was decided, by whom and when, and what is left of it, comes back as 
 
 test('a membership of a user whose delete is approved is a question of its own', async () => {
   const member: Key = ['group', 'g', '-member', 'a']
-  const questions = new Map([
-    [keyText(leave('a')), new Set(['container-emptied'])],
-    [keyText(member), new Set(['max-deletes-memberships'])],
+  const blocked = new Map([
+    [keyText(leave('a')), { since: 1, asks: new Set(['container-emptied']) }],
+    [keyText(member), { since: 1, asks: new Set(['max-deletes-memberships']) }],
   ])
   const approval = { codes: new Set(['container-emptied']), run: 3, by: 'ana', at: new Date(), isUsed: true }
-  expect(await countOpen({ ...EMPTY_LEDGER, questions })).toBe(1)
+  expect(await countOpen({ ...EMPTY_LEDGER, blocked })).toBe(1)
   const approvals = new Map([[keyText(leave('a')), approval]])
-  expect(await countOpen({ ...EMPTY_LEDGER, questions, approvals })).toBe(1)
+  expect(await countOpen({ ...EMPTY_LEDGER, blocked, approvals })).toBe(1)
 })
 
 test('a plan that is held again each 15 minutes is stored once', async () => {

@@ -38,10 +38,11 @@ async function asking(questions: Readonly<Record<string, string>>): Promise<numb
   const of = { sync, target: TARGET, origin: 'sync' }
   await db.transaction().execute(async (trx) => {
     await lockLedger(trx, of)
-    const set = await packLedger({ ...EMPTY_LEDGER, questions: codes })
+    const blocked = new Map([...codes].map(([text, asks]) => [text, { since: run, asks }]))
+    const set = await packLedger({ ...EMPTY_LEDGER, blocked })
     await saveLedger(trx, of, { set, folded: 0, open: codes.size, asker: run })
     await (
-      await packShown({ codes, waiting: [] })
+      await packShown({ run, codes, waiting: [] })
     )(trx, run)
     const block = { ...MAX_DELETES, until: 'decision', stops: true, asks: null, changes: codes.size }
     const blocks = JSON.stringify([block])

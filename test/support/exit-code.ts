@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { openQuestionsOf } from '../../src/store/ledgers.ts'
+import { openQuestionsOf } from '../../src/operations/open-questions.ts'
 import type { RunRecord } from '../../src/store/runs.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import { runExitCode } from '../../src/ui/cli/exit-code.ts'

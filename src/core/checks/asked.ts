@@ -13,11 +13,15 @@ export const asked: Check<Facts> = {
     const keys = new KeySet()
     yield* forEachInSteps(decisions.open(), (text) => {
       const key = text === undefined ? text : parseKey(text)
-      if (key !== undefined && left.has(key)) keys.add(key)
+      if (key === undefined || !left.has(key)) return
+      // That check objects as long as the memberships are not decided.
+      const isAsked = (code: string): boolean =>
+        code !== 'kept-membership' && decisions.isOpenFor(text!, code)
+      if ([...decisions.asksOf(text!)].some(isAsked)) keys.add(key)
     })
     const of = (key: Key) => {
-      const codes = decisions.ledger.questions.get(keyText(key))
-      return codes && { codes: [...codes] }
+      const codes = decisions.asksOf(keyText(key))
+      return codes.size === 0 ? undefined : { codes: [...codes] }
     }
     return [{ code: 'asked', params: {}, until: 'decision', keys, of }]
   },

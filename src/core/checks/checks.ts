@@ -6,6 +6,7 @@ import { emptyDirectory } from './empty-directory.ts'
 import { firstContact } from './first-contact.ts'
 import { grace } from './grace.ts'
 import { groupEmptied } from './group-emptied.ts'
+import { keptMembership } from './kept-membership.ts'
 import { maxDeletesPerDay } from './max-deletes-per-day.ts'
 import { maxDeletes } from './max-deletes.ts'
 import { maxMovedIds } from './max-moved-ids.ts'
@@ -43,6 +44,7 @@ export const CHECKS: Tiers = {
   /** Limits of the whole plan. */
   guards: [
     asked,
+    keptMembership,
     firstContact,
     minSourceUsers,
     emptyDirectory,
@@ -58,6 +60,6 @@ export const CHECKS: Tiers = {
 /** Lists and policy are about what the sync takes from its source: an undo ignores them, and has decisions of its own. */
 export function checksOfUndo(run: number): Tiers {
   const limits = [maxDeletes, maxDeletesPerDay, maxUpdates, maxMovedIds]
-  const guards = [asked, emptyDirectory, ...limits, undoDeletes(run)]
+  const guards = [asked, keptMembership, emptyDirectory, ...limits, undoDeletes(run)]
   return { rules: [rejected], anomalies: [], refusals: CHECKS.refusals, guards }
 }

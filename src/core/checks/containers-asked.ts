@@ -13,7 +13,7 @@ export function* containersAsked(
 ): Steps<ReadonlyMap<string, readonly string[]>> {
   const asked = new Set<string | undefined>()
   yield* forEachInSteps(decisions.open(), (text) => {
-    if (text !== undefined && decisions.ledger.questions.get(text)?.has('container-emptied') === true)
+    if (text !== undefined && decisions.asksOf(text).has('container-emptied'))
       asked.add(containerOf(before, parseKey(text)?.[1] ?? ''))
   })
   const others = new Map<string, string[]>()

@@ -156,7 +156,7 @@ function because(of: BlockReason, more: Partial<ChangeReason> = {}): ChangeReaso
 }
 
 function asking(code: BlockCode, ...keys: readonly Key[]): Partial<Ledger> {
-  return { questions: new Map(keys.map((key) => [keyText(key), new Set([code])])) }
+  return { blocked: new Map(keys.map((key) => [keyText(key), { since: 1, asks: new Set([code]) }])) }
 }
 
 const KEPT_EMAIL: Notice = {

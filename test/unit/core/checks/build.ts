@@ -203,7 +203,7 @@ export function approving(code: string, ...keys: readonly (Key | FactKey)[]): Pa
   const texts = keys.map(keyText)
   const codes = new Set([code])
   return {
-    questions: new Map(texts.map((text) => [text, codes])),
+    blocked: new Map(texts.map((text) => [text, { since: 3, asks: codes }])),
     approvals: new Map(texts.map((text) => [text, { codes, run: 3, by: 'ana', at: NOW, isUsed: false }])),
   }
 }

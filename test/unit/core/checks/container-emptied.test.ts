@@ -107,7 +107,10 @@ describe('an OU that lost all its users', () => {
 
   test('stays in doubt until the decision, also for users that were shown again in between', () => {
     const asked = SALES.slice(1).map((id) => keyText(['user', id, 'leave']))
-    const ledger = { questions: new Map(asked.map((text) => [text, new Set(['container-emptied'])])) }
+    const askingAbout = (code: string) => ({
+      blocked: new Map(asked.map((text) => [text, { since: 1, asks: new Set([code]) }])),
+    })
+    const ledger = askingAbout('container-emptied')
     const facts = factsWith([...LABS, 's001'], { ledger })
     expect(blocksOf(containerEmptied, facts)).toMatchObject([
       {
@@ -122,7 +125,7 @@ describe('an OU that lost all its users', () => {
     expect(blocksOf(containerEmptied, factsWith(LABS, { ledger }))).toMatchObject([
       { keys: leaves(SALES), params: { isEmpty: true } },
     ])
-    const other = { questions: new Map(asked.map((text) => [text, new Set(['max-deletes-users'])])) }
+    const other = askingAbout('max-deletes-users')
     expect(blocksOf(containerEmptied, factsWith([...LABS, 's001'], { ledger: other }))).toEqual([])
   })
 

@@ -15,7 +15,7 @@ import { BlockedChanges } from '../../../../src/core/blocked.ts'
 import { CHECKS } from '../../../../src/core/checks/checks.ts'
 import type { RunFacts } from '../../../../src/core/checks/check.ts'
 import { chosenKeys, decided, shownBy } from '../../../../src/core/decide.ts'
-import { afterApplying, afterCompleteRun, asking, withoutExpired } from '../../../../src/core/ledger.ts'
+import { afterApplying, afterCompleteRun, blocking, withoutExpired } from '../../../../src/core/ledger.ts'
 import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
 import { diff } from '../../../../src/core/diff/diff.ts'
 import type { Snapshots } from '../../../../src/core/diff/differences.ts'
@@ -158,8 +158,8 @@ function measureRun(snapshots: Snapshots, { ledger = EMPTY_LEDGER, ...given }: G
   const blocked = of(BlockedChanges.of(facts, () => 'gone'))
   of(noticesOf(facts, of(createChanges(facts.left, () => 'gone'))))
   of(unchangedIn(wanted))
-  const asked = of(asking(ledger, facts.blocks, () => true))
-  const shown = of(shownBy(facts, asked))
+  const shown = of(shownBy(7, facts))
+  const asked = of(blocking(ledger, facts, shown, () => true))
   const decision = { does: 'approve', run: 7, by: 'bo', at: NOW, reason: '' } as const
   const chosen = of(chosenKeys(asked, { ...decision, selection: { isAll: true } }, shown))
   of(chosenKeys(asked, { ...decision, selection: { only: ['creates', 'updates'] } }, shown))

@@ -5,7 +5,8 @@ import { atOnce } from '../../../../src/base/steps.ts'
 import { asked } from '../../../../src/core/checks/asked.ts'
 import { CHECKS } from '../../../../src/core/checks/checks.ts'
 import type { RunFacts, States } from '../../../../src/core/checks/check.ts'
-import { afterCompleteRun, asking } from '../../../../src/core/ledger.ts'
+import { afterCompleteRun, blocking } from '../../../../src/core/ledger.ts'
+import { shownBy } from '../../../../src/core/decide.ts'
 import { EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
 import { isEmpty } from '../../../../src/core/keys.ts'
 import type { DirectoryGroup, DirectoryUser } from '../../../../src/core/entries/entry.ts'
@@ -144,7 +145,8 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
   apply(world, changes)
   const deleted = (op: Change['op']) => changes.filter((each) => each.op === op).map(({ id }) => id)
   const end = ended('applied', { user: deleted('delete-user'), group: deleted('delete-group') })
-  world.ledger = atOnce(afterCompleteRun(atOnce(asking(world.ledger, facts.blocks, () => true)), facts))
+  const shown = atOnce(shownBy(1, facts))
+  world.ledger = atOnce(afterCompleteRun(atOnce(blocking(world.ledger, facts, shown, () => true)), facts))
   for (const moment of [BEGUN, end])
     for (const check of [...CHECKS.rules, ...CHECKS.anomalies])
       world.states = { ...world.states, ...nextOf(check, { ...facts, states: world.states }, moment) }

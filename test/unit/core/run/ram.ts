@@ -12,7 +12,7 @@ import {
   type Shown,
   shownBy,
 } from '../../../../src/core/decide.ts'
-import { afterApplying, afterCompleteRun, asking, withoutExpired } from '../../../../src/core/ledger.ts'
+import { afterApplying, afterCompleteRun, blocking, withoutExpired } from '../../../../src/core/ledger.ts'
 import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
 import { diff } from '../../../../src/core/diff/diff.ts'
 import type { Snapshots } from '../../../../src/core/diff/differences.ts'
@@ -20,6 +20,7 @@ import type { DiffRules } from '../../../../src/core/diff/rules.ts'
 import { firstFacts, judge } from '../../../../src/core/judge.ts'
 import { type FactKey, type Key, keyText } from '../../../../src/core/keys.ts'
 import { isRemoval, order } from '../../../../src/core/order.ts'
+import type { Kind } from '../../../../src/core/entries/entry.ts'
 import type { Change } from '../../../../src/core/plan/change.ts'
 import type { Left } from '../../../../src/core/without.ts'
 import { type ScopeIds, isAbout, within } from '../../../../src/core/within.ts'
@@ -75,7 +76,7 @@ const RULES: DiffRules = { policy: 'mirror', membership: 'write', allowedDomains
 export class RamStore {
   readonly states = new Map<string, unknown>()
   readonly ledgers = new Map<string, Ledger>()
-  readonly runs: (Shown & { readonly origin: string })[] = []
+  readonly runs: (Shown & { readonly origin: string; readonly job: Job })[] = []
 
   ledger(origin: string): Ledger {
     return this.ledgers.get(origin) ?? EMPTY_LEDGER
@@ -85,13 +86,27 @@ export class RamStore {
     return new Decisions(atOnce(withoutExpired(this.ledger(origin), dateOf(now), 7 * DAY_MS)))
   }
 
-  begin(facts: Facts, origin: string): number {
-    const { codes, waiting } = atOnce(shownBy(facts, this.ledger(origin)))
-    return this.runs.push({ codes, waiting: [...waiting].filter((key) => key !== undefined), origin })
+  begin(facts: Facts, origin: string, job: Job): number {
+    return this.runs.push({ ...atOnce(shownBy(this.runs.length + 1, facts)), origin, job })
+  }
+
+  #shownIn(number: number): Shown & { readonly origin: string } {
+    const shown = this.runs[number - 1]!
+    const { origin, job, codes } = shown
+    if (!job.isDry) return shown
+    const later = this.runs.slice(number).filter((each) => each.origin === origin && !each.job.isDry)
+    const whole = later.findIndex((each) => each.job.scope === undefined)
+    const parts = later.slice(0, whole < 0 ? undefined : whole).flatMap((each) => each.job.scope ?? [])
+    const ids = (kind: Kind) => new Set(parts.flatMap((scope) => [...scope[kind]]))
+    const asks = new Set([...codes.values()].flatMap((each) => [...each]).filter((code) => code !== 'grace'))
+    return {
+      ...shown,
+      dry: { asks, followedBy: later[whole]?.run, later: { user: ids('user'), group: ids('group') } },
+    }
   }
 
   decide(does: Decision['does'], number: number, part: Part = {}, now = 0): number {
-    const shown = this.runs[number - 1]!
+    const shown = this.#shownIn(number)
     const before = this.ledger(shown.origin)
     const selection: Selection = { ids: part.id, only: part.only, code: part.code }
     const decision: Decision = { does, run: number, by: 'ana', at: dateOf(now), reason: '', selection }
@@ -99,7 +114,7 @@ export class RamStore {
     const isPlain = part.id === undefined && part.only === undefined && part.code === undefined
     if (isPlain && part.all !== true && new Set([...chosen.values()].flat()).size > 1)
       throw new Error('more than one reason: --code CODE or --all')
-    this.ledgers.set(shown.origin, atOnce(decided(before, decision, chosen)))
+    this.ledgers.set(shown.origin, atOnce(decided(before, decision, chosen, shown)))
     return chosen.size
   }
 }
@@ -136,7 +151,7 @@ export function run(
   const judged = atOnce(judge<ToyFacts>([asked, ...of('guards')], scoped))
   const { left } = judged
   const end = job.isDry ? 'planned' : judged.isStopped ? 'held' : 'applied'
-  const id = store.begin(judged, origin)
+  const id = store.begin(judged, origin, job)
   const plan = [...atOnce(order(left, () => 'gone'))].map(({ change }) => change)
   const result = { id, blocks: judged.blocks, left, facts: judged, asked: [], sent: [], plan }
   if (end === 'planned') return { ...result, end }
@@ -147,7 +162,7 @@ export function run(
         states.set(check.name, check.keeps(judged, moment) ?? states.get(check.name))
   }
   const isInScope = (key: Key) => job.scope === undefined || isAbout(key, job.scope)
-  save(atOnce(asking(store.ledger(origin), judged.blocks, isInScope)))
+  save(atOnce(blocking(store.ledger(origin), judged, store.runs[id - 1]!, isInScope)))
   next('begun')
   if (job.crash) return { ...result, end: 'failed' }
   const { sent, done } = apply(left, plan, job.fails)

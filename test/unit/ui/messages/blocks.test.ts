@@ -49,6 +49,9 @@ const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Cod
     [{}, 'this sync deleted it in the last 24 hours; perhaps the server shows an older state'],
   ],
   asked: [[{}, 'an earlier run asked about it, and it is not decided yet']],
+  'kept-membership': [
+    [{}, 'the delete would end memberships whose removal was rejected, or is not decided yet'],
+  ],
   'container-emptied': [
     [
       { kind: 'user', container: 'ou=sales', absent: 5, leftFilter: 0, isEmpty: true },
@@ -344,6 +347,12 @@ const OF_ONE: { readonly [Code in keyof KeyFacts]: readonly (readonly [KeyFacts[
     [
       { codes: ['max-deletes-users', 'container-emptied'] },
       'an earlier run asked about it, and it is not decided yet (max-deletes-users, container-emptied)',
+    ],
+  ],
+  'kept-membership': [
+    [
+      { group: 'g' },
+      'the delete would end the membership in group g, whose removal was rejected, or is not decided yet',
     ],
   ],
 }
