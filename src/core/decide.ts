@@ -117,8 +117,9 @@ export function isOver({ blocked }: Ledger, shown: Shown, text: string): boolean
 
 /** The run by whose number the ledger knows what was shown. */
 function numberInLedger({ run, dry }: Shown, text: string): number | undefined {
+  if (dry === undefined) return run
   const key = parseKey(text)
-  return dry === undefined || (key !== undefined && isAbout(key, dry.later)) ? run : dry.followedBy
+  return key !== undefined && isAbout(key, dry.later) ? run : dry.followedBy
 }
 
 function isLiftable({ until }: Block): boolean {

@@ -42,8 +42,8 @@ const grace: Codecs['grace'] = {
   async decode({ bytes }) {
     const absences = { user: new Map<string, Absence>(), group: new Map<string, Absence>() }
     if (bytes !== null)
-      for await (const [kind, id, since, reads] of unpack<PackedAbsence>(bytes))
-        absences[kind].set(id, { since: new Date(since), reads })
+      for await (const part of unpack<PackedAbsence>(bytes))
+        for (const [kind, id, since, reads] of part) absences[kind].set(id, { since: new Date(since), reads })
     return absences
   },
 }
@@ -67,13 +67,14 @@ const groups: Codecs['groups'] = {
   async decode({ bytes }) {
     const contributors = new Map<string, Contributor>()
     if (bytes !== null)
-      for await (const [key, dn, lists, nested, doubted] of unpack<PackedGroup>(bytes))
-        contributors.set(key, {
-          dn,
-          lists: new Map(lists),
-          nested,
-          ...(doubted.length > 0 && { doubted: new Set(doubted) }),
-        })
+      for await (const part of unpack<PackedGroup>(bytes))
+        for (const [key, dn, lists, nested, doubted] of part)
+          contributors.set(key, {
+            dn,
+            lists: new Map(lists),
+            nested,
+            ...(doubted.length > 0 && { doubted: new Set(doubted) }),
+          })
     return contributors
   },
 }

@@ -186,23 +186,34 @@ export async function packLedger({ blocked, approvals, rejections }: Ledger): Pr
 }
 
 async function unpackLedger(packed: Buffer): Promise<Ledger> {
-  const blocked: Map<string, ReturnType<Ledger['blocked']['get']> & {}> = new Map()
+  const blocked = new Map<string, { readonly since: number; readonly asks: ReadonlySet<string> }>()
   const approvals = new Map<string, Approval>()
   const rejections = new Map<string, Rejection>()
-  for await (const [text, block, approval, rejection] of unpack<PackedKey>(packed)) {
-    if (block !== null) {
-      const [since, ...asks] = block
-      blocked.set(text, { since, asks: asks.length === 0 ? NO_CODES : new Set(asks) })
+  for await (const part of unpack<PackedKey>(packed))
+    for (const [text, block, approval, rejection] of part) {
+      if (block !== null) {
+        const [since, ...asks] = block
+        blocked.set(text, { since, asks: codesIn(asks) })
+      }
+      if (approval !== null) {
+        const [codes, run, by, at, isUsed] = approval
+        approvals.set(text, { codes: codesIn(codes), run, by, at: new Date(at), isUsed })
+      }
+      if (rejection === null) continue
+      const [run, by, at, reason] = rejection
+      rejections.set(text, { run, by, at: new Date(at), reason })
     }
-    if (approval !== null) {
-      const [codes, run, by, at, isUsed] = approval
-      approvals.set(text, { codes: new Set(codes), run, by, at: new Date(at), isUsed })
-    }
-    if (rejection === null) continue
-    const [run, by, at, reason] = rejection
-    rejections.set(text, { run, by, at: new Date(at), reason })
-  }
   return { blocked, approvals, rejections }
+}
+
+/** Many keys have the same codes. */
+const knownCodes = new Map([['', NO_CODES]])
+
+function codesIn(codes: readonly string[]): ReadonlySet<string> {
+  const text = codes.join(' ')
+  const known = knownCodes.get(text) ?? new Set(codes)
+  knownCodes.set(text, known)
+  return known
 }
 
 function packedApproval({ codes, run, by, at, isUsed }: Approval): NonNullable<PackedKey[2]> {
@@ -314,10 +325,10 @@ export async function shownIn(db: Db, run: number, at?: Date): Promise<Shown> {
   const codes = new Map<string, ReadonlySet<string>>()
   const waiting: Key[] = []
   if (stored !== undefined)
-    for await (const [text, some] of unpack<PackedShown>(Buffer.from(stored.packed))) {
-      if (some === null) waiting.push(JSON.parse(text) as Key)
-      else codes.set(text, new Set(some))
-    }
+    for await (const part of unpack<PackedShown>(Buffer.from(stored.packed)))
+      for (const [text, some] of part)
+        if (some === null) waiting.push(JSON.parse(text) as Key)
+        else codes.set(text, codesIn(some))
   return { run, codes, waiting, dry: codes.size === 0 ? undefined : await dryRunOf(db, run, at) }
 }
 

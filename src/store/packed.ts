@@ -33,11 +33,12 @@ export async function pack(items: Iterable<unknown>): Promise<Buffer> {
   return Buffer.concat(parts)
 }
 
-export async function* unpack<T>(packed: Buffer): AsyncGenerator<T, void> {
+/** The items, part by part. */
+export async function* unpack<T>(packed: Buffer): AsyncGenerator<readonly T[], void> {
   for (let at = 0; at < packed.length;) {
     const length = packed.readUInt32LE(at)
     const json = await inflate(packed.subarray(at + 4, at + 4 + length))
-    yield* JSON.parse(json.toString()) as T[]
+    yield JSON.parse(json.toString()) as T[]
     at += 4 + length
     await setImmediate()
   }
