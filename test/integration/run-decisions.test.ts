@@ -547,6 +547,27 @@ test('a delete that was rejected while another guard stopped the plan is approve
   expect(await there()).toBe('bcdefx')
 })
 
+test('of a circle of e-mails of which one is rejected, the others stay asked in each run', async () => {
+  const few = await bed.openWithWorker()
+  const { setup } = few.parts
+  Object.assign(setup, {
+    limits: { ...setup.limits, users: { ...setup.limits.users, maxUpdates: 1 } },
+  })
+  const before = { a: 'b', b: 'c', c: 'a' }
+  for (const [id, other] of Object.entries(before))
+    company.users.set(id, { ...company.users.get(id)!, email: `${other}@example.org` })
+  const held = await few.sync()
+  await reject(held.run, { ids: ['a'] })
+  const later = await few.sync()
+  expect([await few.exitCode(later), await questions(later.run)]).toEqual([3, 2])
+  expect(await few.blocked(later)).toEqual([
+    'update-user a rejected',
+    'update-user b asked',
+    'update-user c asked',
+  ])
+  expect([await few.exitCode(await few.approve(later.run)), await questions(later.run)]).toEqual([0, 0])
+})
+
 test('what a rejection leaves is made by the next run', async () => {
   fire('a', 'b', 'c')
   hire('new')

@@ -13,7 +13,7 @@ export const asked: Check<Facts> = {
     const keys = new KeySet()
     yield* forEachInSteps(decisions.open(), (text) => {
       const key = text === undefined ? text : parseKey(text)
-      if (key === undefined || !left.has(key)) return
+      if (key === undefined || !left.wanted.has(key) || left.isBlocked(key)) return
       // That check objects as long as the memberships are not decided.
       const isAsked = (code: string): boolean =>
         code !== 'kept-membership' && decisions.isOpenFor(text!, code)
