@@ -11,15 +11,25 @@ import {
   type Key,
   keyText,
   parseKey,
-  sameChange,
   type Sparse,
   wholeOf,
+  wholeText,
 } from './keys.ts'
 import { isRemoval } from './order.ts'
 import { isAbout, type ScopeIds } from './within.ts'
 
 export const PARTS = ['creates', 'updates', 'deletes', 'members'] as const
 export type PartName = (typeof PARTS)[number]
+
+/** The keys of one change: those of an absent user are two. */
+function sameChange(key: Key): readonly Key[] {
+  const [kind, id, field] = key
+  if (kind !== 'user' || (field !== 'leave' && field !== 'delete')) return [key]
+  return [
+    [kind, id, 'leave'],
+    [kind, id, 'delete'],
+  ]
+}
 
 const PART_OF: Readonly<Record<Field, PartName>> = {
   create: 'creates',
@@ -149,7 +159,7 @@ export function* chosenKeys(
   }
   // What was rejected by its id must not come back with a part or a reason, or with a command that is repeated.
   const overrules = does === 'reject' || ids !== undefined || code === 'rejected'
-  const isOut = (text: string): boolean => !overrules && ledger.rejections.has(text)
+  const isOut = (text: string): boolean => !overrules && decisions.rejectionOf(text) !== undefined
   yield* forEachInSteps(shown.codes, ([text, reasons]) => {
     const key = parseKey(text)
     if (key === undefined ? isPart : !isSelected(key)) return
@@ -158,9 +168,9 @@ export function* chosenKeys(
     const dry = askedDry(shown, text)
     const isAsked = (each: string) => dry.includes(each) || decisions.asksOf(text).has(each)
     const approval = ledger.approvals.get(text)
+    const isRejected = decisions.rejectionOf(text) !== undefined
     const isTakenBack = does === 'reject' && approval !== undefined
-    const isOfRejected =
-      code === 'rejected' && (ledger.rejections.has(text) || (isTakenBack && approval.run === run))
+    const isOfRejected = code === 'rejected' && (isRejected || (isTakenBack && approval.run === run))
     const covered = [...reasons].filter((each) => {
       if (code === undefined) return isPart || isAsked(each)
       return isOfRejected ? ids !== undefined || isAsked(each) : each === code
@@ -168,7 +178,7 @@ export function* chosenKeys(
     const isWhole = code === undefined && (isPart || isTakenBack)
     if (covered.length === 0 && !isOfRejected && !isWhole) return
     if (isPart || code !== undefined) chosen.set(text, covered)
-    else if (ledger.rejections.has(text)) return
+    else if (isRejected) return
     else if (covered.some((each) => approval?.codes.has(each) !== true)) chosen.set(text, covered)
     else if (isTakenBack) approvedKeys.set(text, covered)
   })
@@ -203,12 +213,13 @@ export function* decided(
       const { since = run, asks = NO_CODES } = blocked.get(text) ?? {}
       blocked.set(text, { since, asks: asks.union(new Set(askedDry(shown, text))) })
     }
-    const over = does === 'approve' ? rejections : approvals
-    over.delete(text)
-    if (does !== 'withdraw' && over.size > 0 && key !== undefined)
-      for (const each of sameChange(key)) over.delete(keyText(each))
-    if (does === 'reject') rejections.set(text, { run, by, at, reason })
-    if (does !== 'approve') return
+    if (does !== 'approve') {
+      approvals.delete(text)
+      if (does === 'withdraw') return
+      for (const each of key === undefined ? [] : sameChange(key)) approvals.delete(keyText(each))
+      return void rejections.set(wholeText(text), { run, by, at, reason })
+    }
+    rejections.delete(wholeText(text))
     approvals.set(text, {
       codes: new Set(codes).union(approvals.get(text)?.codes ?? NO_CODES),
       run,

@@ -1,5 +1,5 @@
 import type { Block } from './block.ts'
-import { type FactKey, type Key, keyText } from './keys.ts'
+import { type FactKey, type Key, keyText, wholeText } from './keys.ts'
 
 /** Checks that repeat what was asked or decided, and ask nothing themselves. */
 const REPEATING: ReadonlySet<string> = new Set(['asked', 'rejected'])
@@ -37,6 +37,7 @@ interface Blocked {
 export interface Ledger {
   readonly blocked: ReadonlyMap<string, Blocked>
   readonly approvals: ReadonlyMap<string, Approval>
+  /** By the text of the whole: the rejection of a delete is one of all that happens to the user. */
   readonly rejections: ReadonlyMap<string, Rejection>
 }
 
@@ -55,6 +56,10 @@ export class Decisions {
     return this.ledger.approvals.get(keyText(key))
   }
 
+  rejectionOf(text: string): Rejection | undefined {
+    return this.ledger.rejections.get(wholeText(text))
+  }
+
   /** The reasons for which runs asked about a key. */
   asksOf(text: string): ReadonlySet<string> {
     return this.ledger.blocked.get(text)?.asks ?? NO_CODES
@@ -67,10 +72,8 @@ export class Decisions {
   }
 
   isOpenFor(text: string, code: string): boolean {
-    const { approvals, rejections } = this.ledger
-    return (
-      this.asksOf(text).has(code) && !rejections.has(text) && approvals.get(text)?.codes.has(code) !== true
-    )
+    const isApproved = this.ledger.approvals.get(text)?.codes.has(code) === true
+    return this.asksOf(text).has(code) && !isApproved && this.rejectionOf(text) === undefined
   }
 
   readonly isApproved = (key: Key | FactKey): boolean => {

@@ -30,14 +30,10 @@ export function wholeOf(key: Key): Key {
   return kind === 'user' && field === 'delete' ? [kind, id, 'leave'] : key
 }
 
-/** The keys of one change: those of an absent user are two. */
-export function sameChange(key: Key): readonly Key[] {
-  const [kind, id, field] = key
-  if (kind !== 'user' || (field !== 'leave' && field !== 'delete')) return [key]
-  return [
-    [kind, id, 'leave'],
-    [kind, id, 'delete'],
-  ]
+/** `keyText(wholeOf(key))` of the text of a key. */
+export function wholeText(text: string): string {
+  const key = text.endsWith(',"delete"]') ? parseKey(text) : undefined
+  return key === undefined ? text : keyText(wholeOf(key))
 }
 
 /** `undefined` for each that was passed over: a step counts those, too, so that it stays short. */

@@ -3,7 +3,7 @@ import { type Steps, copyInSteps, forEachInSteps } from '../base/steps.ts'
 import type { Facts } from './checks/check.ts'
 import type { Shown } from './decide.ts'
 import { isAbout, type ScopeIds } from './within.ts'
-import { type Key, forEachKey, isMember, keyText, parseKey, sameChange, wholeOf } from './keys.ts'
+import { type Key, forEachKey, isMember, keyText, parseKey, wholeOf } from './keys.ts'
 
 /** Without approvals that no run used in time: their questions are open again. */
 export function* withoutExpired(ledger: Ledger, now: Date, expireAfterMs: number): Steps<Ledger> {
@@ -51,35 +51,21 @@ export function* blocking(
   return { ...ledger, blocked }
 }
 
-/**
- * After a run applied, its changes are not blocked any more and their approvals end, and the approvals of entries that a recheck found.
- *
- * @param done the keys of the changes that were made
- */
-export function* afterApplying(ledger: Ledger, facts: Facts, done: Iterable<Key>): Steps<Ledger> {
-  const blocked = yield* copyInSteps(ledger.blocked)
+/** The changes that a run made are not blocked any more. Their approvals end, and those of entries that a recheck found. */
+export function* afterApplying(ledger: Ledger, facts: Facts, isMade: (key: Key) => boolean): Steps<Ledger> {
+  const blocked = yield* kept(ledger.blocked, (text) => {
+    const key = parseKey(text)
+    return key === undefined || !isMade(key)
+  })
   const approvals = new Map<string, Approval>()
+  const raised = factsIn(facts)
   const again = facts.blocks.filter(({ code }) => code === 'seen-again')
   yield* forEachInSteps(ledger.approvals, ([text, approval]) => {
     const key = parseKey(text)
-    if (key !== undefined && again.some(({ keys }) => keys.has(wholeOf(key)))) return
-    const isUsed = approval.isUsed || (key !== undefined && facts.left.has(key))
+    if (key !== undefined && (isMade(key) || again.some(({ keys }) => keys.has(wholeOf(key))))) return
+    const isUsed = approval.isUsed || (key === undefined ? raised.has(text) : facts.left.has(key))
     approvals.set(text, isUsed === approval.isUsed ? approval : { ...approval, isUsed })
   })
-  const end = (key: Key): void => {
-    blocked.delete(keyText(key))
-    approvals.delete(keyText(key))
-  }
-  const deleted = new Set<string>()
-  yield* forEachInSteps(done, (key) => {
-    for (const each of sameChange(key)) end(each)
-    if (key[0] === 'user' && key[2] === 'delete') deleted.add(key[1])
-  })
-  if (deleted.size > 0)
-    yield* forEachInSteps(ledger.blocked.keys(), (text) => {
-      const key = parseKey(text)
-      if (key?.[2] === '-member' && deleted.has(key[3]!)) end(key)
-    })
   return { ...ledger, blocked, approvals }
 }
 
@@ -89,7 +75,7 @@ export function* afterApplying(ledger: Ledger, facts: Facts, done: Iterable<Key>
  * @param scope the entries that the run was limited to
  */
 export function* afterCompleteRun(ledger: Ledger, { wanted, found }: Facts, scope?: ScopeIds): Steps<Ledger> {
-  const facts = new Set(found.flatMap(({ asks }) => (asks === undefined ? [] : [keyText(asks)])))
+  const facts = factsIn({ found })
   const isWanted = (text: string): boolean => {
     const key = parseKey(text)
     if (key === undefined) return scope !== undefined || facts.has(text)
@@ -109,6 +95,11 @@ export function* afterCompleteRun(ledger: Ledger, { wanted, found }: Facts, scop
     approvals: yield* kept(ledger.approvals, isWanted),
     rejections: yield* kept(ledger.rejections, (text) => isWanted(text) || isDeleted(text)),
   }
+}
+
+/** What is true of a run, whether approved or not. */
+function factsIn({ found }: Pick<Facts, 'found'>): ReadonlySet<string> {
+  return new Set(found.flatMap(({ asks }) => (asks === undefined ? [] : [keyText(asks)])))
 }
 
 function* kept<T>(

@@ -6,7 +6,7 @@ import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import type { BlockCode, Until } from '../core/block.ts'
 import { chosenKeys, decided, type Decision, isOver, type Selection, type Shown } from '../core/decide.ts'
-import type { Ledger } from '../core/decisions.ts'
+import { Decisions, type Ledger } from '../core/decisions.ts'
 import { isMember, type Key, keyText, parseKey } from '../core/keys.ts'
 import {
   addDecision,
@@ -45,7 +45,7 @@ export async function decide(
     throw new DirsyncdError('run-unknown', `There is no run ${number}; see \`dirsyncd runs\`.`)
   requireSameTarget(run, targets, 'be decided about')
   const selection: Selection = { ids, only, code, isAll }
-  const { decision, chosen, shown, wereApproved } = await record(db, run, {
+  const { decision, chosen, shown } = await record(db, run, {
     does,
     run: number,
     by,
@@ -55,8 +55,7 @@ export async function decide(
   const scope =
     ids !== undefined ? scopeOf(ids, chosen) : run.undo === null ? undefined : await scopeShown(shown)
   if (does === 'approve') await applyApproval({ db, request }, run, { decision, by, scope })
-  const sent =
-    does === 'approve' ? null : await stopRejected(db, run, { by, ids: entriesOf(chosen), wereApproved })
+  const sent = does === 'approve' ? null : await stopRejected(db, run, { by, ...entriesOf(chosen) })
   const recorded = (await decisionsAbout(db, [number])).get(number) ?? []
   return { run, decision: recorded.find((each) => each.decision === decision)!, sent }
 }
@@ -120,17 +119,20 @@ function record(db: Db, run: RunRecord, decision: Omit<Decision, 'at'>) {
     requireOneReason(run, decision, chosen)
     const after = await inTurns(decided(ledger, { ...decision, at }, chosen, shown))
     const id = await addDecision(trx, of, decision, { keys: chosen.size, open: await countOpen(after) })
-    return {
-      decision: id,
-      chosen,
-      shown,
-      wereApproved: [...chosen.keys()].some((text) => ledger.approvals.has(text)),
-    }
+    return { decision: id, chosen, shown }
   })
 }
 
-function entriesOf(chosen: Chosen): readonly string[] {
-  return [...new Set([...chosen.keys()].flatMap((text) => parseKey(text)?.[1] ?? []))]
+/** The entries of changes that would make these keys. */
+function entriesOf(chosen: Chosen): Readonly<Record<'ids' | 'leavers', readonly string[]>> {
+  const [ids, leavers] = [new Set<string>(), new Set<string>()]
+  for (const text of chosen.keys()) {
+    const [kind, id = '', field, member] = parseKey(text) ?? []
+    if (kind !== undefined) ids.add(id)
+    if (field === '-member') ids.add(member!)
+    if (field === 'leave' || (kind === 'user' && field === 'delete')) leavers.add(id)
+  }
+  return { ids: [...ids], leavers: [...leavers] }
 }
 
 type Chosen = ReadonlyMap<string, readonly string[]>
@@ -207,9 +209,10 @@ async function nothingToDecide(
 ): Promise<DirsyncdError> {
   const { run, state, finished_at: end, blocks } = of
   const { codes } = shown
+  const decisions = new Decisions(ledger)
   const before = ((await decisionsAbout(db, [run])).get(run) ?? []).map(decisionText).join(', and ')
   const part = code ?? only?.join(' or ')
-  const isRejected = [...codes.keys()].some((text) => ledger.rejections.has(text))
+  const isRejected = [...codes.keys()].some((text) => decisions.rejectionOf(text) !== undefined)
   const overrule = isRejected
     ? ' What is rejected is approved by --id, or all of it with --code rejected.'
     : ''

@@ -20,7 +20,8 @@ export async function withDecisions(
 ): Promise<readonly ChangeView[]> {
   if (!changes.some(isBlocked)) return changes
   const { asking = {}, rejected = {} } = run.counts ?? {}
-  const open = (await openQuestionsOf(db, [run.run])).get(run.run) ?? 0
+  const facts = (run.blocks ?? []).filter(({ asks }) => asks !== null).length
+  const open = ((await openQuestionsOf(db, [run.run])).get(run.run) ?? 0) - facts
   // Nothing is decided, and a large ledger takes long to load.
   if (open > 0 && open >= total(asking) && total(rejected) === 0) return changes
   const ledger = await readLedger(db, { ...run, origin: originOf(run) })
@@ -29,7 +30,7 @@ export async function withDecisions(
   const isOpen = (text: string, reasons: ReadonlySet<string>): boolean => {
     const shown = { run: run.run, dry, codes: new Map([[text, reasons]]), waiting: [] }
     if (isOver(ledger, shown, text)) return false
-    const isDecided = ledger.rejections.has(text) || ledger.approvals.has(text)
+    const isDecided = ledger.approvals.has(text) || decisions.rejectionOf(text) !== undefined
     return decisions.isOpen(text) || (!isDecided && askedDry(shown, text).length > 0)
   }
   const isTaking = changes.some((record) => isBlocked(record) && 'takes' in record.change)

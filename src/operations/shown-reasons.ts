@@ -3,7 +3,7 @@ import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import type { BlockCode } from '../core/block.ts'
 import { askedDry, isOver } from '../core/decide.ts'
-import { Decisions, type Ledger } from '../core/decisions.ts'
+import { Decisions } from '../core/decisions.ts'
 import { parseKey } from '../core/keys.ts'
 import { AskedChanges, originOf, shownIn } from '../store/ledgers.ts'
 import { readLedger } from './open-questions.ts'
@@ -36,7 +36,7 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
   const ledger = await readLedger(db, { ...run, origin: originOf(run) })
   const decisions = new Decisions(ledger)
   const found = new Map<string, Tally>()
-  const dryOf = (text: string) => (isDecided(ledger, text) ? [] : askedDry(shown, text))
+  const dryOf = (text: string) => (isDecided(decisions, text) ? [] : askedDry(shown, text))
   const isOpen = (text: string, code: string): boolean =>
     dryOf(text).includes(code) || (decisions.isOpenFor(text, code) && !isOver(ledger, shown, text))
   const isOpenNow = (text: string) => [...(codes.get(text) ?? [])].some((code) => isOpen(text, code))
@@ -47,7 +47,7 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
     forEachInSteps(codes, ([text, reasons]) => {
       const key = parseKey(text)
       if (isOver(ledger, shown, text)) return
-      const isRejected = key !== undefined && ledger.rejections.has(text)
+      const isRejected = key !== undefined && decisions.rejectionOf(text) !== undefined
       for (const code of isRejected ? REJECTED : reasons) {
         const tally = found.get(code) ?? { shown: newShown(), open: newOpen(), isOpen: false }
         found.set(code, tally)
@@ -69,8 +69,8 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
   return { reasons, open: allOpen.counts() }
 }
 
-function isDecided({ approvals, rejections }: Ledger, text: string): boolean {
-  return approvals.has(text) || rejections.has(text)
+function isDecided(decisions: Decisions, text: string): boolean {
+  return decisions.ledger.approvals.has(text) || decisions.rejectionOf(text) !== undefined
 }
 
 /** Its approval overrules the rejections. */

@@ -64,7 +64,11 @@ export async function stopRunOfSync(db: Db, sync: string, by: string): Promise<n
 
 /**
  * Asks the run that is under way to end where it would make rejected changes: it has not sent all of these entries, or
- * is not planned yet and knows of an approval. Returns the run that had sent changes of them before, and how many.
+ * is being planned and may know nothing of the rejection. Returns the run that had sent changes of them before, and how
+ * many.
+ *
+ * @param ids of entries
+ * @param leavers the users whose delete is rejected, and with it their removals from groups
  */
 export async function stopRejected(
   db: Db,
@@ -72,16 +76,18 @@ export async function stopRejected(
   {
     by,
     ids,
-    wereApproved,
-  }: { readonly by: string; readonly ids: readonly string[]; readonly wereApproved: boolean },
+    leavers,
+  }: { readonly by: string; readonly ids: readonly string[]; readonly leavers: readonly string[] },
 ): Promise<{ readonly run: number; readonly changes: number; readonly underWay: number } | null> {
   const isUnderWay = sql`sync = ${of.sync} AND target = ${of.target} AND mode = 'sync' AND finished_at IS NULL
     AND (undo ->> 'run')::int IS NOT DISTINCT FROM ${of.undo?.run ?? null}`
   const why = `${by} rejected changes of this run while it was under way; the next run makes the rest`
+  const isRejected = sql`c.entry_id = ANY(${ids})
+    OR c.op = 'set-members' AND c.change -> 'have' ?| ${leavers}::text[]`
   await sql`UPDATE dirsyncd.runs AS r SET stop_code = 'rejected', stop_reason = ${why}
     WHERE ${isUnderWay} AND stop_code IS NULL
-      AND (r.state IN ('reading', 'planning') AND ${wereApproved} OR r.state = 'applying' AND EXISTS (
-        SELECT FROM dirsyncd.changes AS c WHERE c.run = r.run AND c.state = 'pending' AND c.entry_id = ANY(${ids})))`.execute(
+      AND (r.state = 'planning' OR r.state = 'applying' AND EXISTS (
+        SELECT FROM dirsyncd.changes AS c WHERE c.run = r.run AND c.state = 'pending' AND (${isRejected})))`.execute(
     db,
   )
   const { rows } = await sql<{ run: number; changes: number; underWay: number }>`SELECT c.run,

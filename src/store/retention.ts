@@ -172,13 +172,15 @@ async function removeRunsWhere(work: Work, where: RawBuilder<unknown>): Promise<
 
 /**
  * Whether nothing needs a run: it is not the newest one, nor the last complete one, nor the newest one that asked; it has
- * no chunk, and no later run shows what it blocked.
+ * no chunk, no later run shows what it blocked, and each decision about it is in the ledger.
  */
 function isDispensable(before: string): RawBuilder<boolean> {
   return sql`r.run < (SELECT max(run) FROM dirsyncd.runs AS newest WHERE newest.sync = r.sync)
     AND NOT EXISTS (SELECT FROM dirsyncd.check_states AS states WHERE states.sync = r.sync
       AND states.name = 'configuration' AND (states.value ->> 'run')::integer = r.run)
     AND NOT EXISTS (SELECT FROM dirsyncd.ledgers AS l WHERE l.asked_in = r.run AND l.open > 0)
+    AND NOT EXISTS (SELECT FROM dirsyncd.decisions AS d JOIN dirsyncd.ledgers AS l USING (sync, target, origin)
+      WHERE d.run = r.run AND d.decision > l.folded)
     AND NOT EXISTS (SELECT FROM dirsyncd.chunks AS open WHERE open.run = r.run)
     AND NOT EXISTS (SELECT FROM dirsyncd.runs AS same
       WHERE same.blocked_in = r.run AND same.run <> r.run AND same.finished_at > ${before}::timestamptz)`

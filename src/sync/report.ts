@@ -7,7 +7,7 @@ import { unchangedIn } from '../core/diff/unchanged.ts'
 import type { Notice, NoticeCode } from '../core/notice.ts'
 import { type Key, KeySet, parseKey, wholeOf } from '../core/keys.ts'
 import type { Kind } from '../core/entries/entry.ts'
-import { createChanges } from '../core/order.ts'
+import { createChanges, isRemoval } from '../core/order.ts'
 import { type Change, fingerprint, kindOf, type Op, OPS } from '../core/plan/change.ts'
 import { type PlanKeys, without } from '../core/without.ts'
 import type { ReadEvidence, RunCounts, StoredBlock } from '../store/run-types.ts'
@@ -97,16 +97,15 @@ export function* approvedRows({ facts, plan }: Judged) {
 }
 
 /**
- * The keys that a run made. Changes are sent without the keys whose needs were not met; in a circle of e-mails, any key
+ * Which keys a run made. Changes are sent without the keys whose needs were not met; in a circle of e-mails, any key
  * may have been left out.
  *
  * @param open the changes that were not made, each as its operation and id
  */
 export function* madeKeys(
-  { facts: { decisions, wanted, left }, plan }: Judged,
+  { facts: { wanted, left }, plan }: Judged,
   open: ReadonlySet<string>,
-): Steps<Pick<Outcomes, 'done' | 'deleted'>> {
-  const done: Key[] = []
+): Steps<Pick<Outcomes, 'isMade' | 'deleted'>> {
   const notMade = new KeySet()
   const deleted: Record<Kind, Set<string>> = { user: new Set(), group: new Set() }
   const isOpen = ({ op, id }: Change): boolean => open.has(`${op} ${id}`)
@@ -114,18 +113,21 @@ export function* madeKeys(
     yield* forEachInSteps(plan.of(op), ({ change }) => {
       if (!isOpen(change)) deleted[kindOf(op)].add(change.id)
     })
-  // A fill makes millions of keys, and none was blocked.
-  if (decisions.ledger.blocked.size + decisions.ledger.approvals.size === 0) return { done, deleted }
-  yield* forEachInSteps(plan, ({ change }) => {
-    const isMade = !isOpen(change)
-    const inCircle = 'takes' in change && change.takes?.after === null && open.size > 0
-    for (const key of keysOfChange(left, change)) {
-      const isLeftOut = inCircle || (open.size > 0 && wanted.needsOf(key).some((need) => notMade.has(need)))
-      if (isMade && !isLeftOut) done.push(key)
-      else notMade.add(key)
-    }
-  })
-  return { done, deleted }
+  if (open.size > 0)
+    yield* forEachInSteps(plan, ({ change }) => {
+      const inCircle = 'takes' in change && change.takes?.after === null
+      for (const key of keysOfChange(left, change))
+        if (isOpen(change) || inCircle || wanted.needsOf(key).some((need) => notMade.has(need)))
+          notMade.add(key)
+    })
+  const isMade = (key: Key): boolean => {
+    const [kind, id, field, member] = key
+    if (field === 'leave') return isMade([kind, id, 'delete'])
+    if (field === '-member' && !isRemoval(left, key))
+      return isMade(['user', member!, 'delete']) || isMade([kind, id, 'delete'])
+    return left.has(key) && !notMade.has(key)
+  }
+  return { isMade, deleted }
 }
 
 type Write = Pick<Refusal, 'op' | 'id' | 'digest'>

@@ -44,7 +44,7 @@ export interface History {
 
 /** What became of the changes of a run. */
 export interface Outcomes {
-  readonly done: readonly Key[]
+  readonly isMade: (key: Key) => boolean
   readonly deleted: Readonly<Record<Kind, ReadonlySet<string>>>
   /** Whether nothing proved the directory's list incomplete. */
   readonly isWhole: boolean

@@ -76,7 +76,7 @@ export async function finish(
   origin: Origin,
   store: RunStore,
   judged: Judged,
-  { done, deleted, isWhole }: Outcomes,
+  { isMade, deleted, isWhole }: Outcomes,
   error?: RunError,
 ): Promise<void> {
   const { facts, end } = judged
@@ -85,7 +85,7 @@ export async function finish(
   const states = await inTurns(nextStates(origin, job, facts, { at: 'end', end: kind, deleted }))
   await store.finish(judged, {
     ledger: async (latest) => {
-      const applied = await inTurns(afterApplying(latest, facts, done))
+      const applied = await inTurns(afterApplying(latest, facts, isMade))
       return isGood && isKnown(origin, facts) ? inTurns(afterCompleteRun(applied, facts, job.scope)) : applied
     },
     states,

@@ -491,6 +491,64 @@ test('a rejection that is taken back leaves the grace period', async () => {
   expect([await later.blocked(after), await there()]).toEqual([['delete-user a grace'], 'abcdef'])
 })
 
+test('a rejection by id of a delete in its grace period is overruled by no part or reason', async () => {
+  const later = await bed.openWithWorker({ grace: { deleteAfter: { user: { runs: 3 } } } })
+  fire('a')
+  const run = await later.sync()
+  await reject(run.run, { ids: ['a'] })
+  for (let turn = 0; turn < 3; turn += 1) {
+    const rejected = await later.sync()
+    for (const selection of [{ only: ['deletes'] }, { code: 'grace' }] as const)
+      await expect(later.approve(rejected.run, selection)).rejects.toThrow(/nothing|no deletes/)
+    expect([rejected.counts?.rejected, await there()]).toEqual([{ 'delete-user': 1 }, 'abcdef'])
+  }
+})
+
+test('nor is the rejection of a delete that a guard asked about, where a grace period was configured since', async () => {
+  fire('a', 'b', 'c')
+  const held = await harness.sync()
+  await reject(held.run, { ids: ['a'] })
+  const later = await bed.openWithWorker({ maxUserDeletes: 9, grace: { deleteAfter: { user: { runs: 9 } } } })
+  const delayed = await later.sync()
+  await later.approve(delayed.run, { code: 'grace' }).catch(() => undefined)
+  expect((await later.sync()).counts?.rejected).toEqual({ 'delete-user': 1 })
+})
+
+test('a rejection stops a run that is being planned and does not know it', async () => {
+  const shown: number[] = []
+  let known: Promise<unknown> | undefined
+  const later = await bed.openWithWorker({
+    grace: { deleteAfter: { user: { runs: 2 } } },
+    onRecheck: async () => {
+      if (shown.length > 0) await (known ??= reject(shown[0]!, { ids: ['a'] }))
+    },
+  })
+  fire('a')
+  shown.push((await later.sync()).run)
+  expect(await later.sync()).toMatchObject({ state: 'failed', error_code: 'rejected' })
+  expect([(await later.sync()).counts?.rejected, await there()]).toEqual([{ 'delete-user': 1 }, 'abcdef'])
+})
+
+test('a rejection of a delete stops a run that is to take the user out of a group', async () => {
+  const later = await bed.openWithWorker({ grace: { deleteAfter: { user: { runs: 9 } } } })
+  fire('a')
+  hire('z')
+  let run = 0
+  let known: Promise<unknown> | undefined
+  bed.proxy.intercept = async ({ method }) => {
+    if (method === 'POST') await (known ??= reject(run, { ids: ['a'] }))
+    return undefined
+  }
+  await harness.control.pause({ sync: bed.sync, by: 'ana' })
+  await harness.control.resume({ sync: bed.sync, by: 'ana' })
+  run = await later.requestRun({ mode: 'sync' })
+  await later.executor.workOn(bed.sync, run)
+  bed.proxy.intercept = () => undefined
+  expect(await later.getRun(run)).toMatchObject({ state: 'failed', error_code: 'rejected' })
+  await later.sync()
+  expect([await there(), await members()]).toEqual(['abcdefz', 'abcdef'])
+})
+
 test('an approval of a user who is there again ends with the run that sees it', async () => {
   const later = await bed.openWithWorker({ grace: { deleteAfter: { user: { runs: 3 } } } })
   fire('a')

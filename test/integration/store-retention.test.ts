@@ -156,6 +156,13 @@ test.each<[string, (run: number) => Promise<unknown>]>([
       sql`INSERT INTO dirsyncd.check_states (sync, target, name, value)
         VALUES (${sync}, '', 'configuration', ${JSON.stringify({ run, options: {} })}::jsonb)`.execute(db),
   ],
+  [
+    'about which an operator decided, as no run has taken in yet',
+    async (run) => {
+      await decided(run, { open: 0 })
+      await sql`UPDATE dirsyncd.ledgers SET folded = 0 WHERE sync = ${sync}`.execute(db)
+    },
+  ],
   ['of which a request may be under way', claimed],
   [
     'whose blocked changes a younger run shows',

@@ -69,6 +69,8 @@ export interface SyncHarnessOptions {
   readonly asRead?: (snapshot: SourceSnapshot) => SourceSnapshot
   /** What the second look at the source finds of each id; nothing by default. */
   readonly recheck?: (id: string) => Sighting
+  /** Called before the first recheck of entries. */
+  readonly onRecheck?: () => Promise<void>
   /** The most entries that one request creates; 1 by default. */
   readonly createBatch?: number
   /** Called after each read of the directory, before the planning. */
@@ -290,7 +292,13 @@ function blockedText({ change: { op, id }, reasons }: ChangeRecord): string {
 }
 
 /** Reads the company anew each time. */
-function memorySource({ company, onRead, asRead, recheck = () => 'absent' }: SyncHarnessOptions): Source {
+function memorySource({
+  company,
+  onRead,
+  asRead,
+  recheck = () => 'absent',
+  onRecheck,
+}: SyncHarnessOptions): Source {
   return {
     read: async (signal, how) => {
       await onRead?.(signal, how)
@@ -299,6 +307,7 @@ function memorySource({ company, onRead, asRead, recheck = () => 'absent' }: Syn
       return asRead === undefined ? snapshot : asRead(snapshot)
     },
     readIds: async (_kind, ids) => {
+      await onRecheck?.()
       const found = new Map<string, { readonly state: Sighting }>()
       await inTurns(forEachInSteps(ids, (id) => found.set(id, { state: recheck(id) })))
       return found

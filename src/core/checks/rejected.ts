@@ -1,7 +1,6 @@
 import { forEachInSteps } from '../../base/steps.ts'
 import type { FactsOf } from '../block.ts'
-import type { Rejection } from '../decisions.ts'
-import { type Key, KeySet, keyText, parseKey, wholeOf } from '../keys.ts'
+import { type Key, KeySet, keyText, parseKey } from '../keys.ts'
 import type { Check, Facts } from './check.ts'
 
 /** What an operator rejected; of a delete all of it, so that the user keeps its memberships, too. */
@@ -9,16 +8,12 @@ export const rejected: Check<Facts> = {
   name: 'rejected',
   *judge({ wanted, decisions }) {
     const keys = new KeySet()
-    const rejections = new Map<string, Rejection>()
-    yield* forEachInSteps(decisions.ledger.rejections, ([text, rejection]) => {
+    yield* forEachInSteps(decisions.ledger.rejections.keys(), (text) => {
       const key = parseKey(text)
-      const whole = key && wholeOf(key)
-      if (whole === undefined || !wanted.has(whole)) return
-      keys.add(whole)
-      rejections.set(keyText(whole), rejection)
+      if (key !== undefined && wanted.has(key)) keys.add(key)
     })
     const of = (key: Key): FactsOf<'rejected'> | undefined => {
-      const rejection = rejections.get(keyText(key))
+      const rejection = decisions.rejectionOf(keyText(key))
       return rejection && { ...rejection, at: rejection.at.toISOString() }
     }
     return [{ code: 'rejected', params: {}, until: 'decision', keys, of }]

@@ -88,7 +88,7 @@ function isPartOf(some: readonly Key[], all: readonly Key[]): boolean {
 }
 
 function isStill({ code, until }: ChangeReason, keys: readonly Key[], decisions: Decisions): boolean {
-  if (code === 'rejected') return keys.some((key) => decisions.ledger.rejections.has(keyText(key)))
+  if (code === 'rejected') return keys.some((key) => decisions.rejectionOf(keyText(key)) !== undefined)
   if (until !== 'decision' && until !== 'time') return true
   return !keys.every((key) =>
     [key, wholeOf(key)].some((each) => decisions.approvalOf(each)?.codes.has(code) === true),

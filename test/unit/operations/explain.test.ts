@@ -253,7 +253,7 @@ test.each<[string, Given, { code: string; sentence: RegExp; next: RegExp; todo?:
     'an operator rejected the delete',
     {
       found: foundAs(undefined),
-      ledger: { rejections: new Map([[keyText(['user', 'ana', 'delete']), rejection]]) },
+      ledger: { rejections: new Map([[keyText(['user', 'ana', 'leave']), rejection]]) },
     },
     {
       code: 'rejected',

@@ -17,7 +17,15 @@ import type { GroupLists, ListedGroup } from '../../../../src/core/entries/group
 import type { Sighting } from '../../../../src/core/entries/recheck.ts'
 import type { DirectorySnapshot, SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
 import { firstFacts, judge } from '../../../../src/core/judge.ts'
-import { all, type FactKey, isEmpty, type Key, keyText, type Sparse } from '../../../../src/core/keys.ts'
+import {
+  all,
+  type FactKey,
+  isEmpty,
+  type Key,
+  keyText,
+  type Sparse,
+  wholeOf,
+} from '../../../../src/core/keys.ts'
 
 /** An id alone stands for a user with its usual name and e-mail. */
 export type Listed =
@@ -210,7 +218,7 @@ export function approving(code: string, ...keys: readonly (Key | FactKey)[]): Pa
 
 export function rejecting(...keys: readonly Key[]): Partial<Ledger> {
   const rejection = { run: 3, by: 'ana', at: NOW, reason: '' }
-  return { rejections: new Map(keys.map((key) => [keyText(key), rejection])) }
+  return { rejections: new Map(keys.map((key) => [keyText(wholeOf(key)), rejection])) }
 }
 
 export const BEGUN: Moment = { at: 'begun' }

@@ -24,7 +24,7 @@ import type { DirectorySnapshot, SourceSnapshot } from '../../../../src/core/ent
 import { UserTable } from '../../../../src/core/entries/user-table.ts'
 import { DirectoryUsers, SourceUsers } from '../../../../src/core/entries/users.ts'
 import { firstFacts, judge } from '../../../../src/core/judge.ts'
-import { type Key, keyText } from '../../../../src/core/keys.ts'
+import { type Key, keyText, wholeOf } from '../../../../src/core/keys.ts'
 import type { Notice } from '../../../../src/core/notice.ts'
 import { createChanges, order } from '../../../../src/core/order.ts'
 import type { Change, DeleteReason } from '../../../../src/core/plan/change.ts'
@@ -220,7 +220,7 @@ export function listsOf(
 /** An operator rejected these keys. */
 export function rejecting(keys: Iterable<Key>): Given {
   const rejection = { run: 3, by: 'ana', at: NOW, reason: '' }
-  return { ledger: { rejections: new Map(Array.from(keys, (key) => [keyText(key), rejection])) } }
+  return { ledger: { rejections: new Map(Array.from(keys, (key) => [keyText(wholeOf(key)), rejection])) } }
 }
 
 /** The service refused these changes. */

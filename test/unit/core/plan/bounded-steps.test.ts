@@ -22,7 +22,6 @@ import type { Snapshots } from '../../../../src/core/diff/differences.ts'
 import { noticesOf } from '../../../../src/core/diff/notices.ts'
 import { unchangedIn } from '../../../../src/core/diff/unchanged.ts'
 import { firstFacts, judge } from '../../../../src/core/judge.ts'
-import { all as allKeys } from '../../../../src/core/keys.ts'
 import { createChanges, order } from '../../../../src/core/order.ts'
 import { within } from '../../../../src/core/within.ts'
 import { BEGUN, ended } from '../checks/build.ts'
@@ -164,18 +163,7 @@ function measureRun(snapshots: Snapshots, { ledger = EMPTY_LEDGER, ...given }: G
   const chosen = of(chosenKeys(asked, { ...decision, selection: { isAll: true } }, shown))
   of(chosenKeys(asked, { ...decision, selection: { only: ['creates', 'updates'] } }, shown))
   const after = of(decided(asked, { ...decision, selection: {} }, chosen))
-  of(
-    afterCompleteRun(
-      of(
-        afterApplying(
-          after,
-          facts,
-          [...allKeys(facts.left)].filter((key) => key !== undefined),
-        ),
-      ),
-      facts,
-    ),
-  )
+  of(afterCompleteRun(of(afterApplying(after, facts, (key) => facts.left.has(key))), facts))
   const end = ended('applied', { user: [...wanted.absent.user].slice(0, 1) })
   for (const moment of [BEGUN, end])
     for (const check of Object.values(CHECKS).flat())

@@ -18,7 +18,7 @@ import { diff } from '../../../../src/core/diff/diff.ts'
 import type { Snapshots } from '../../../../src/core/diff/differences.ts'
 import type { DiffRules } from '../../../../src/core/diff/rules.ts'
 import { firstFacts, judge } from '../../../../src/core/judge.ts'
-import { type FactKey, type Key, keyText } from '../../../../src/core/keys.ts'
+import { type FactKey, type Key, keyText, wholeOf } from '../../../../src/core/keys.ts'
 import { isRemoval, order } from '../../../../src/core/order.ts'
 import type { Kind } from '../../../../src/core/entries/entry.ts'
 import type { Change } from '../../../../src/core/plan/change.ts'
@@ -166,7 +166,8 @@ export function run(
   next('begun')
   if (job.crash) return { ...result, end: 'failed' }
   const { sent, done } = apply(left, plan, job.fails)
-  save(atOnce(afterApplying(store.ledger(origin), judged, done)))
+  const made = new Set(done.flatMap((key) => [keyText(key), keyText(wholeOf(key))]))
+  save(atOnce(afterApplying(store.ledger(origin), judged, (key) => made.has(keyText(key)))))
   const isWhole =
     job.scope === undefined && !world.isPartial && origin === 'sync' && !isDoubted(judged.blocks)
   if (isWhole) next(end)
