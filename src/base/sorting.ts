@@ -76,3 +76,14 @@ export function* differenceInSteps(
   yield* forEachInSteps(have.slice(at), (id) => removed.push(id))
   return { added, removed }
 }
+
+/** By code unit. */
+export function includesSorted(sorted: readonly string[], id: string): boolean {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (sorted[middle]! < id) low = middle + 1
+    else high = middle
+  }
+  return sorted[low] === id
+}

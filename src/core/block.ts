@@ -151,7 +151,7 @@ export interface KeyFacts {
     readonly had: number
   }
   readonly asked: { readonly codes: readonly string[] }
-  readonly 'kept-membership': { readonly group: string }
+  readonly 'kept-membership': { readonly user: string; readonly group: string }
 }
 
 /** By code; none where a block says all. */

@@ -1,19 +1,16 @@
 import { type Approval, type Ledger, NO_CODES } from './decisions.ts'
 import { type Steps, copyInSteps, forEachInSteps } from '../base/steps.ts'
 import type { Facts } from './checks/check.ts'
+import { endOf } from './diff/ended.ts'
 import type { Shown } from './decide.ts'
 import { isAbout, type ScopeIds } from './within.ts'
-import { type Key, forEachKey, isMember, keyText, parseKey, wholeOf } from './keys.ts'
+import { type Key, forEachKey, keyText, parseKey, wholeOf } from './keys.ts'
 
 /** Without approvals that no run used in time: their questions are open again. */
 export function* withoutExpired(ledger: Ledger, now: Date, expireAfterMs: number): Steps<Ledger> {
-  if (ledger.approvals.size === 0) return ledger
-  const approvals = new Map<string, Approval>()
-  yield* forEachInSteps(ledger.approvals, ([text, approval]) => {
-    if (approval.isUsed || now.getTime() - approval.at.getTime() <= expireAfterMs)
-      approvals.set(text, approval)
-  })
-  return { ...ledger, approvals }
+  const isInTime = ({ isUsed, at }: Approval): boolean =>
+    isUsed || now.getTime() - at.getTime() <= expireAfterMs
+  return { ...ledger, approvals: yield* kept(ledger.approvals, (_, approval) => isInTime(approval)) }
 }
 
 /**
@@ -29,19 +26,16 @@ export function* blocking(
   const blocked = yield* copyInSteps(ledger.blocked)
   const asking = new Set<string>()
   for (const { asks, until, code } of blocks) if (asks !== undefined || until === 'decision') asking.add(code)
-  const asked = new Map<string, ReadonlySet<string>>()
-  const sharedSet = (some: ReadonlySet<string>): ReadonlySet<string> => {
-    if (some.size === 0) return NO_CODES
-    const name = [...some].join(' ')
-    const known = asked.get(name) ?? some
-    asked.set(name, known)
-    return known
-  }
+  // Many keys are asked about for the same reasons, so they share a set.
+  const sets = new Map([['', NO_CODES]])
   const note = (text: string, reasons: ReadonlySet<string>): void => {
     const before = blocked.get(text)
-    const asks = reasons.intersection(asking).union(before?.asks ?? NO_CODES)
-    if (before !== undefined && asks.size === before.asks.size) return
-    blocked.set(text, { since: before?.since ?? run, asks: sharedSet(asks) })
+    const added = reasons.intersection(asking).difference(before?.asks ?? NO_CODES)
+    if (before !== undefined && added.size === 0) return
+    const all = [...(before?.asks ?? NO_CODES), ...added]
+    const asks = sets.get(all.join(' ')) ?? new Set(all)
+    sets.set(all.join(' '), asks)
+    blocked.set(text, { since: before?.since ?? run, asks })
   }
   yield* forEachInSteps(codes, ([text, reasons]) => {
     const key = parseKey(text)
@@ -70,30 +64,22 @@ export function* afterApplying(ledger: Ledger, facts: Facts, isMade: (key: Key) 
 }
 
 /**
- * A complete run ends blocks and decisions about keys that it could judge and does not want.
+ * A complete run ends blocks and decisions about what it proves not to be wanted any more.
  *
  * @param scope the entries that the run was limited to
  */
 export function* afterCompleteRun(ledger: Ledger, { wanted, found }: Facts, scope?: ScopeIds): Steps<Ledger> {
   const facts = factsIn({ found })
-  const isWanted = (text: string): boolean => {
+  const endIn = (text: string): ReturnType<typeof endOf> => {
     const key = parseKey(text)
-    if (key === undefined) return scope !== undefined || facts.has(text)
-    if (scope !== undefined && !isAbout(key, scope)) return true
-    const [kind, id, field, value] = key
-    if (wanted.has(key) || wanted.isUnjudged(kind, id)) return true
-    return isMember(field) && wanted.isUnjudged('user', value!)
-  }
-  // An undo may create the entry again: the rejection of its delete ends when the source has it.
-  const isDeleted = (text: string): boolean => {
-    const [kind, id, field] = parseKey(text) ?? []
-    if (kind === undefined || (field !== 'leave' && field !== 'delete')) return false
-    return !wanted.isThere(kind, id!) && !wanted.snapshots.source.seen[kind].has(id!)
+    if (key === undefined) return scope !== undefined || facts.has(text) ? undefined : 'source'
+    return scope === undefined || isAbout(key, scope) ? endOf(wanted, key) : undefined
   }
   return {
-    blocked: yield* kept(ledger.blocked, isWanted),
-    approvals: yield* kept(ledger.approvals, isWanted),
-    rejections: yield* kept(ledger.rejections, (text) => isWanted(text) || isDeleted(text)),
+    blocked: yield* kept(ledger.blocked, (text) => endIn(text) === undefined),
+    approvals: yield* kept(ledger.approvals, (text) => endIn(text) === undefined),
+    // It holds also for what was under way, or is done by hand, and is taken back.
+    rejections: yield* kept(ledger.rejections, (text) => endIn(text) !== 'source'),
   }
 }
 
@@ -104,11 +90,11 @@ function factsIn({ found }: Pick<Facts, 'found'>): ReadonlySet<string> {
 
 function* kept<T>(
   all: ReadonlyMap<string, T>,
-  test: (text: string) => boolean,
+  test: (text: string, value: T) => boolean,
 ): Steps<ReadonlyMap<string, T>> {
   const left = new Map<string, T>()
   yield* forEachInSteps(all, ([text, value]) => {
-    if (test(text)) left.set(text, value)
+    if (test(text, value)) left.set(text, value)
   })
   return left
 }

@@ -1,8 +1,10 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { amount } from '../base/wording.ts'
 import { DirsyncdError } from '../base/errors.ts'
+import { inTurns } from '../base/turns.ts'
+import { chosenKeys, decided } from '../core/decide.ts'
 import { leaseHolder } from '../store/lease.ts'
-import { withdrawApprovals } from '../store/ledgers.ts'
+import { addDecision, countOpen, loadLedger, lockLedger, originOf } from '../store/ledgers.ts'
 import { hasPart } from '../store/undoable.ts'
 import { pauseSync } from '../store/paused-syncs.ts'
 import { countChanges } from '../store/change-list.ts'
@@ -46,6 +48,27 @@ export async function addUndo(
   }
   const added = await addRun(db, { sync, target, mode, trigger: 'demand', undo: { run: number, part } })
   return { run: added, sync }
+}
+
+/** An operator who undoes a run takes back what was approved for it, also what of that it did not do. */
+async function withdrawApprovals(db: Db, undone: RunRecord, by: string): Promise<void> {
+  const { run: started, sync, target } = undone
+  const of = { sync, target, origin: originOf(undone) }
+  const { rows } = await sql<{ run: number }>`SELECT DISTINCT run FROM dirsyncd.decisions
+    WHERE (started = ${started} OR run = ${started}) AND does = 'approve' AND sync = ${sync} AND origin = ${of.origin}`.execute(
+    db,
+  )
+  for (const { run } of rows)
+    await db.transaction().execute(async (trx) => {
+      await lockLedger(trx, of)
+      const decision = { run, does: 'withdraw', selection: {}, by, reason: `undo of run ${started}` } as const
+      const at = new Date()
+      const { ledger } = await loadLedger(trx, of)
+      const chosen = await inTurns(chosenKeys(ledger, decision, { run, codes: new Map(), waiting: [] }))
+      if (chosen.size === 0) return
+      const open = await countOpen(await inTurns(decided(ledger, { ...decision, at }, chosen)))
+      await addDecision(trx, of, decision, { keys: chosen.size, open })
+    })
 }
 
 /** Values of recreated entries that no request of the API can set. */

@@ -118,28 +118,6 @@ async function setOpen(trx: Db, of: OriginOf, open: number): Promise<void> {
   await sql`UPDATE dirsyncd.ledgers SET open = ${open} WHERE ${isOf(of)}`.execute(trx)
 }
 
-/** An operator who undoes a run takes back what was approved for it, also what of that it did not do. */
-export async function withdrawApprovals(
-  db: Db,
-  { run: started, sync, target }: SyncTarget & { readonly run: number },
-  by: string,
-): Promise<void> {
-  const of = { sync, target, origin: 'sync' }
-  const { rows } = await sql<{ run: number }>`SELECT DISTINCT run FROM dirsyncd.decisions
-    WHERE (started = ${started} OR run = ${started}) AND does = 'approve' AND sync = ${sync}`.execute(db)
-  for (const { run } of rows)
-    await db.transaction().execute(async (trx) => {
-      await lockLedger(trx, of)
-      const decision = { run, does: 'withdraw', selection: {}, by, reason: `undo of run ${started}` } as const
-      const at = new Date()
-      const { ledger } = await loadLedger(trx, of)
-      const chosen = await inTurns(chosenKeys(ledger, decision, { run, codes: new Map(), waiting: [] }))
-      if (chosen.size === 0) return
-      const open = await countOpen(await inTurns(decided(ledger, { ...decision, at }, chosen)))
-      await addDecision(trx, of, decision, { keys: chosen.size, open })
-    })
-}
-
 /** What operators decided about these runs, by run, the earliest first. */
 export async function decisionsAbout(
   db: Db,
@@ -318,14 +296,12 @@ export async function packShown({ codes, waiting }: Shown): Promise<(trx: Db, ru
  * @param at the time of a decision. Default: now
  */
 export async function shownIn(db: Db, run: number, at?: Date): Promise<Shown> {
-  const {
-    rows: [stored],
-  } = await sql<{ packed: Uint8Array }>`SELECT packed
+  const { rows } = await sql<{ packed: Uint8Array }>`SELECT packed
     FROM dirsyncd.shown_keys JOIN dirsyncd.key_sets AS k ON k.digest = key_set WHERE run = ${run}`.execute(db)
   const codes = new Map<string, ReadonlySet<string>>()
   const waiting: Key[] = []
-  if (stored !== undefined)
-    for await (const part of unpack<PackedShown>(Buffer.from(stored.packed)))
+  for (const { packed } of rows)
+    for await (const part of unpack<PackedShown>(Buffer.from(packed)))
       for (const [text, some] of part)
         if (some === null) waiting.push(JSON.parse(text) as Key)
         else codes.set(text, codesIn(some))

@@ -626,6 +626,31 @@ test('of a circle of e-mails of which one is rejected, the others stay asked in 
   expect([await few.exitCode(await few.approve(later.run)), await questions(later.run)]).toEqual([0, 0])
 })
 
+test('decisions stay while a read does not show what they are about', async () => {
+  const named = (id: string, name: string) => company.users.set(id, { ...company.users.get(id)!, name })
+  named('e', 'New')
+  fire('a', 'b')
+  company.groups.set('g', { name: 'Group', members: ['c', 'd', 'e'] })
+  const held = await harness.sync()
+  await reject(held.run, { ids: ['e', 'f'] })
+  const hidden = new Set(['e'])
+  asRead = (snapshot) => ({
+    ...snapshot,
+    users: new Map([...snapshot.users].filter(([id]) => !hidden.has(id))),
+    seen: { ...snapshot.seen, user: new Set([...snapshot.seen.user].filter((id) => !hidden.has(id))) },
+    groups: new Map(),
+    covers: { groups: false, members: false },
+  })
+  await harness.sync()
+  asRead = (snapshot) => snapshot
+  const shown = await harness.sync()
+  expect([await nameOf('e'), await members(), shown.counts?.rejected]).toEqual([
+    'Person e',
+    'abcdef',
+    { 'update-user': 1, 'set-members': 1 },
+  ])
+})
+
 test('what a rejection leaves is made by the next run', async () => {
   fire('a', 'b', 'c')
   hire('new')

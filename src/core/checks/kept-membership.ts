@@ -3,26 +3,26 @@ import type { Decisions } from '../decisions.ts'
 import { type Key, KeySet, keyText, parseKey } from '../keys.ts'
 import type { Check, Facts } from './check.ts'
 
-/**
- * Deletes of users that would end memberships whose removal an operator rejected, or has not decided: the service takes
- * a user whom it deletes out of the groups.
- */
+/** Deletes of users and groups that would end memberships whose removal an operator rejected, or has not decided. */
 export const keptMembership: Check<Facts> = {
   name: 'kept-membership',
   *judge({ left, decisions }) {
     const keys = new KeySet()
-    const groups = new Map<string, string>()
+    const kept = new Map<string, { readonly user: string; readonly group: string }>()
     yield* forEachInSteps(undecided(decisions), (text) => {
-      const [, group, field, member] = (text === undefined ? undefined : parseKey(text)) ?? []
-      const ofUser: Key = ['user', member ?? '', 'delete']
-      if (field !== '-member' || !left.has(ofUser)) return
-      keys.add(ofUser)
-      groups.set(keyText(ofUser), group!)
+      const [, group = '', field, user = ''] = (text === undefined ? undefined : parseKey(text)) ?? []
+      if (field !== '-member') return
+      const deletes: readonly Key[] = [
+        ['user', user, 'delete'],
+        ['group', group, 'delete'],
+      ]
+      for (const key of deletes)
+        if (left.has(key)) {
+          keys.add(key)
+          kept.set(keyText(key), { user, group })
+        }
     })
-    const of = (key: Key) => {
-      const group = groups.get(keyText(key))
-      return group === undefined ? undefined : { group }
-    }
+    const of = (key: Key) => kept.get(keyText(key))
     return [{ code: 'kept-membership', params: {}, until: 'decision', keys, of }]
   },
 }

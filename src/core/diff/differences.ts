@@ -1,3 +1,4 @@
+import { includesSorted } from '../../base/sorting.ts'
 import type { DirectoryUser, GroupEntry, Kind, MemberDifference, UserEntry } from '../entries/entry.ts'
 import { type DiffRules, mayHaveEmail } from './rules.ts'
 import { canonicalEmail, canonicalName, isSameEmail } from '../entries/normalize.ts'
@@ -289,14 +290,4 @@ function canonicalOf(field: 'name' | 'email', value: string): string {
 function otherName({ name }: UserEntry, have: DirectoryUser | undefined): string | undefined {
   if (name === undefined) return undefined
   return have !== undefined && canonicalName(name) === canonicalName(have.name ?? '') ? undefined : name
-}
-
-function includesSorted(sorted: readonly string[], id: string): boolean {
-  let [low, high] = [0, sorted.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (sorted[middle]! < id) low = middle + 1
-    else high = middle
-  }
-  return sorted[low] === id
 }

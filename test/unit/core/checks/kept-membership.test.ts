@@ -17,7 +17,7 @@ test.each([
   const facts = factsOf(source, directory, { ledger })
   const [block, ...others] = blocksOf(keptMembership, facts)
   expect(block).toMatchObject({ code: 'kept-membership', until: 'decision', keys: ['user gone delete'] })
-  expect([ofKey(block, 'user', 'gone', 'delete'), others]).toEqual([{ group: 'g' }, []])
+  expect([ofKey(block, 'user', 'gone', 'delete'), others]).toEqual([{ user: 'gone', group: 'g' }, []])
   const left = leftAfter(keptMembership, facts)
   expect(left).toContain('group h -member gone')
   expect(left).toContain('user other delete')

@@ -105,7 +105,7 @@ test('what was rejected is done by no other change, as long as the source wants 
       const plan = planOf(inSource(later), directory, rejecting(rejected))
       const wanted = rejected.filter((key) => plan.facts.wanted.has(key))
       for (const key of wanted) expect(plan.facts.left.has(key)).toBe(false)
-      expect(rejectionsAfter(plan).toSorted()).toEqual(wholes(wanted))
+      expect(rejectionsAfter(plan)).toEqual(expect.arrayContaining([...wholes(wanted)]))
       const bare = dids(planOf(inSource(later), directory))
       // Without what was rejected, a change may be smaller, and never another one.
       for (const deed of dids(plan)) if (!deed.startsWith('create')) expect(bare).toContain(deed)

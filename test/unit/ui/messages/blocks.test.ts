@@ -351,8 +351,8 @@ const OF_ONE: { readonly [Code in keyof KeyFacts]: readonly (readonly [KeyFacts[
   ],
   'kept-membership': [
     [
-      { group: 'g' },
-      'the delete would end the membership in group g, whose removal was rejected, or is not decided yet',
+      { user: 'a', group: 'g' },
+      'the delete would end the membership of user a in group g, whose removal was rejected, or is not decided yet',
     ],
   ],
 }
