@@ -18,13 +18,14 @@ import {
   originOf,
   shownIn,
 } from '../store/ledgers.ts'
-import { pauseOfSync, pauseSync, stopRejected } from '../store/paused-syncs.ts'
+import { pauseOfSync, pauseSync } from '../store/paused-syncs.ts'
 import { findRun, type NewRun, type RunRecord } from '../store/runs.ts'
 import type { Scope } from '../core/within.ts'
 import type { Tables } from '../store/tables.ts'
 import type { Decided, DecisionRequest } from './control.ts'
 import { decisionText } from './decision-text.ts'
 import { requireSameTarget } from './same-target.ts'
+import { stopRejected } from './stop-rejected.ts'
 
 type Db = Kysely<Tables>
 

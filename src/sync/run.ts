@@ -106,12 +106,12 @@ function* nextStates(origin: Origin, job: Job, facts: RunFacts, moment: Moment):
   return next
 }
 
-/** Whether a run read all of a source whose server is not doubted, and may change all of it. */
 /** A run of an undo or on a doubted server does not know the wanted state of the source. */
 function isKnown(origin: Origin, { isPartial, server }: Pick<RunFacts, 'isPartial' | 'server'>): boolean {
   return !isPartial && origin.name === 'sync' && server?.trouble === undefined
 }
 
+/** Whether it may change all of it, too. */
 function isOfAll(origin: Origin, { scope }: Job, { isPartial, server }: RunFacts): boolean {
   return scope === undefined && isKnown(origin, { isPartial, server })
 }

@@ -35,3 +35,11 @@ test('a rejected removal of a user who is in the source blocks nothing else', ()
   const ledger = rejecting(['group', 'g', '-member', 'a'])
   expect(blocksOf(keptMembership, factsOf(sourceOf(['a'], { g: [] }), directory, { ledger }))).toEqual([])
 })
+
+test('a group that the source lacks is not deleted where the removal of a member is rejected', () => {
+  const ledger = rejecting(['group', 'h', '-member', 'gone'])
+  const facts = factsOf(sourceOf(['a', 'gone', 'other'], { g: ['a', 'gone', 'other'] }), directory, {
+    ledger,
+  })
+  expect(blocksOf(keptMembership, facts)).toMatchObject([{ keys: ['group h delete'] }])
+})
