@@ -1,7 +1,7 @@
 import { type Approval, type Ledger, NO_CODES } from './decisions.ts'
 import { type Steps, copyInSteps, forEachInSteps } from '../base/steps.ts'
 import type { Facts } from './checks/check.ts'
-import { endOf } from './diff/ended.ts'
+import { endsIn } from './diff/ended.ts'
 import type { Shown } from './decide.ts'
 import { isAbout, type ScopeIds } from './within.ts'
 import { type Key, forEachKey, keyText, parseKey, wholeOf } from './keys.ts'
@@ -12,6 +12,8 @@ export function* withoutExpired(ledger: Ledger, now: Date, expireAfterMs: number
     isUsed || now.getTime() - at.getTime() <= expireAfterMs
   return { ...ledger, approvals: yield* kept(ledger.approvals, (_, approval) => isInTime(approval)) }
 }
+
+const KEPT = 'kept-membership'
 
 /**
  * The ledger with what a run is about to block. It asks about the keys of blocks that only an operator ends, or the facts
@@ -28,6 +30,11 @@ export function* blocking(
   for (const { asks, until, code } of blocks) if (asks !== undefined || until === 'decision') asking.add(code)
   // Many keys are asked about for the same reasons, so they share a set.
   const sets = new Map([['', NO_CODES]])
+  // That check asks itself as long as it objects.
+  yield* forEachInSteps(ledger.blocked, ([text, { since, asks }]) => {
+    if (asks.has(KEPT) && codes.get(text)?.has(KEPT) !== true && isInScope(parseKey(text)!))
+      blocked.set(text, { since, asks: asks.difference(new Set([KEPT])) })
+  })
   const note = (text: string, reasons: ReadonlySet<string>): void => {
     const before = blocked.get(text)
     const added = reasons.intersection(asking).difference(before?.asks ?? NO_CODES)
@@ -70,14 +77,20 @@ export function* afterApplying(ledger: Ledger, facts: Facts, isMade: (key: Key) 
  */
 export function* afterCompleteRun(ledger: Ledger, { wanted, found }: Facts, scope?: ScopeIds): Steps<Ledger> {
   const facts = factsIn({ found })
+  const endOf = yield* endsIn(wanted)
   const endIn = (text: string): ReturnType<typeof endOf> => {
     const key = parseKey(text)
     if (key === undefined) return scope !== undefined || facts.has(text) ? undefined : 'source'
-    return scope === undefined || isAbout(key, scope) ? endOf(wanted, key) : undefined
+    return scope === undefined || isAbout(key, scope) ? endOf(key) : undefined
+  }
+  // An entry that cannot be used is no reason to ask anew, but an approval of its delete was for its absence.
+  const isSeen = (text: string): boolean => {
+    const [kind, id, field] = parseKey(text) ?? []
+    return (field === 'leave' || field === 'delete') && wanted.snapshots.source.seen[kind!].has(id!)
   }
   return {
     blocked: yield* kept(ledger.blocked, (text) => endIn(text) === undefined),
-    approvals: yield* kept(ledger.approvals, (text) => endIn(text) === undefined),
+    approvals: yield* kept(ledger.approvals, (text) => endIn(text) === undefined && !isSeen(text)),
     // It holds also for what was under way, or is done by hand, and is taken back.
     rejections: yield* kept(ledger.rejections, (text) => endIn(text) !== 'source'),
   }

@@ -125,6 +125,50 @@ test('the number of a plan decides what the next run asks, and nothing that is a
   expect(await there()).toBe('acdef')
 })
 
+test('an approval of a delete that waits ends with a read that has the user, even if it cannot use the entry', async () => {
+  let unusable = false
+  await open({
+    grace: { deleteAfter: { user: { runs: 2 } } },
+    asRead: (snapshot) =>
+      unusable
+        ? { ...snapshot, seen: { ...snapshot.seen, user: new Set([...snapshot.users.keys(), 'a']) } }
+        : snapshot,
+  })
+  fire('a')
+  const { run } = await harness.sync()
+  await harness.control.pause({ sync: bed.sync, by: 'ana' })
+  await harness.control.approve({ run, by: 'ana', ids: ['a'] })
+  await resume()
+  unusable = true
+  await harness.sync()
+  unusable = false
+  await harness.sync()
+  expect(await there()).toBe('abcdef')
+})
+
+test('a group whose memberships were kept is deleted by the number that a guard asks with', async () => {
+  await open()
+  const { setup } = harness.parts
+  Object.assign(setup, {
+    limits: {
+      ...setup.limits,
+      memberships: { ...setup.limits.memberships, maxDeletes: 1 },
+      groups: { ...setup.limits.groups, maxDeletes: 0 },
+    },
+  })
+  company.groups.set('g', { name: 'Group', members: ['c', 'd', 'e', 'f'] })
+  const first = await harness.sync()
+  company.groups.delete('g')
+  const second = await harness.sync()
+  expect(await harness.blocked(second)).toContain('delete-group g kept-membership max-deletes-groups')
+  await harness.approve(first.run)
+  const third = await harness.sync()
+  expect(await harness.blocked(third)).not.toContain('kept-membership')
+  expect((await seen()).groups.size).toBe(1)
+  await harness.approve(third.run, { ids: ['g'] })
+  expect([(await seen()).groups.size, await questions(third.run)]).toEqual([0, 0])
+})
+
 describe('a user whose membership is kept is not deleted after the grace period', () => {
   let asking: number
 

@@ -1,5 +1,7 @@
 import { includesSorted } from '../../base/sorting.ts'
+import { type Steps, forEachInSteps } from '../../base/steps.ts'
 import { canonicalEmail, canonicalName } from '../entries/normalize.ts'
+import type { Kind } from '../entries/entry.ts'
 import { isMember, type Key } from '../keys.ts'
 import type { Differences } from './differences.ts'
 
@@ -7,10 +9,27 @@ import type { Differences } from './differences.ts'
  * What proves in a complete run that a change is not wanted any more: the source shows something else, or the directory
  * has it, or neither has the entry. What the source does not show, or the configuration leaves out, proves nothing.
  */
-export function endOf(wanted: Differences, key: Key): 'source' | 'directory' | undefined {
-  if (!isJudged(wanted, key)) return undefined
-  if (isContradicted(wanted, key)) return 'source'
-  return isDone(wanted, key) || isGone(wanted, key) ? 'directory' : undefined
+export function* endsIn(wanted: Differences): Steps<(key: Key) => 'source' | 'directory' | undefined> {
+  // A name that is not resolved may be that of any user, who was renamed during the read.
+  const doubted = new Set<string | undefined>()
+  yield* forEachInSteps(wanted.snapshots.source.notices, ({ code, id }) => {
+    if (code === 'unknown-members') doubted.add(id)
+  })
+  return (key) => {
+    if (isGone(wanted, key)) return 'directory'
+    if (!isJudged(wanted, key)) return undefined
+    if (isContradicted(wanted, key))
+      return key[2] === '+member' && doubted.has(key[1]) ? 'directory' : 'source'
+    return isDone(wanted, key) ? 'directory' : undefined
+  }
+}
+
+/** Neither side has the entry, or the user of a membership. */
+function isGone({ snapshots: { source, directory } }: Differences, [kind, id, field, user]: Key): boolean {
+  const isNowhere = (of: Kind, each: string): boolean =>
+    !(of === 'user' ? directory.users : directory.groups).has(each) && !source.seen[of].has(each)
+  if (isMember(field) && isNowhere('user', user!)) return true
+  return isNowhere(kind, id) && (kind === 'user' || source.covers.groups)
 }
 
 function isJudged(wanted: Differences, key: Key): boolean {
@@ -24,7 +43,7 @@ function isDone(wanted: Differences, key: Key): boolean {
   const { groups } = wanted.snapshots.directory
   switch (field) {
     case 'create':
-      return false
+      return wanted.isThere(kind, id)
     case 'leave':
     case 'delete':
       return !wanted.isThere(kind, id)
@@ -43,7 +62,7 @@ function isContradicted(wanted: Differences, key: Key): boolean {
   const members = source.covers.members ? source.groups.get(id)?.members : undefined
   switch (field) {
     case 'create':
-      return wanted.isThere(kind, id)
+      return false
     case 'leave':
     case 'delete':
       return source.seen[kind].has(id)
@@ -52,19 +71,13 @@ function isContradicted(wanted: Differences, key: Key): boolean {
       const shown = valueIn('source', wanted, key)
       return shown !== undefined && shown !== value
     }
-    case '+member': {
+    case '+member':
       // A group may hide all its members, or a user itself.
-      if (members === undefined || members.length === 0 || includesSorted(members, value!)) return false
-      return source.seen.user.has(value!) || !wanted.isThere('user', value!)
-    }
+      if (members === undefined || members.length === 0) return false
+      return source.seen.user.has(value!) && !includesSorted(members, value!)
     case '-member':
       return members !== undefined && includesSorted(members, value!)
   }
-}
-
-function isGone(wanted: Differences, [kind, id]: Key): boolean {
-  const { seen, covers } = wanted.snapshots.source
-  return !wanted.isThere(kind, id) && !seen[kind].has(id) && (kind === 'user' || covers.groups)
 }
 
 function valueIn(side: 'source' | 'directory', { snapshots }: Differences, [kind, id, field]: Key) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { atOnce } from '../../../../src/base/steps.ts'
 import { diff } from '../../../../src/core/diff/diff.ts'
-import { endOf } from '../../../../src/core/diff/ended.ts'
+import { endsIn } from '../../../../src/core/diff/ended.ts'
 import type { DiffRules } from '../../../../src/core/diff/rules.ts'
 import type { DirectorySnapshot, SourceSnapshot } from '../../../../src/core/entries/snapshot.ts'
 import type { Key } from '../../../../src/core/keys.ts'
@@ -27,7 +27,7 @@ const uncovered = (covers: Partial<SourceSnapshot['covers']>) =>
 
 const ended = (key: Key, want: SourceSnapshot, have: DirectorySnapshot, rules: Partial<DiffRules> = {}) => {
   const wanted = atOnce(diff({ source: want, directory: have }, { ...RULES, ...rules }))
-  return endOf(wanted, key)
+  return atOnce(endsIn(wanted))(key)
 }
 
 type Case = readonly [title: string, key: Key, source: SourceSnapshot, directory: DirectorySnapshot]
@@ -87,11 +87,30 @@ describe('where the directory has it, or neither side the entry, a rejection hol
     ['a group that is deleted', DELETE, sourceOf([]), directoryOf([])],
     ['a member', JOIN, source([wantUser('a')], 'a'), withMember],
     ['a removal', REMOVAL, source([wantUser('a')]), directory],
+    ['a new user', CREATE, source([wantUser('n')]), directoryOf([haveUser('n')])],
     ['a new user whom the read does not show', CREATE, source([]), directory],
+    ['a membership of such a user', ['group', 'g', '+member', 'n'], source([wantUser('a')], 'a'), directory],
+    [
+      'a member of a group with a name that is not resolved',
+      JOIN,
+      sourceOf([wantUser('a'), wantUser('b')], [wantGroup('g', 'G', ['b'])], {
+        notices: [
+          {
+            kind: 'group',
+            id: 'g',
+            code: 'unknown-members',
+            params: {
+              examples: ['uid=c'],
+              total: 1,
+              groups: 0,
+              from: null,
+              shared: { examples: [], total: 0 },
+            },
+          },
+        ],
+      }),
+      directory,
+    ],
     ['a value of such a user', ['user', 'n', 'name', 'N'], source([]), directory],
   ])('%s', (_title, key, want, have) => expect(ended(key, want, have)).toBe('directory'))
-
-  test('but that of a create ends', () => {
-    expect(ended(CREATE, source([wantUser('n')]), directoryOf([haveUser('n')]))).toBe('source')
-  })
 })
