@@ -26,7 +26,7 @@ export interface Rejection {
 }
 
 /** A change that each run since then showed and did not make, as long as no complete run ceased to want it. */
-interface Blocked {
+export interface Blocked {
   /** The first of these runs: what an older one showed has ended since. */
   readonly since: number
   /** The reasons for which an operator has to decide; none where nobody is asked. */

@@ -1,4 +1,4 @@
-import { type Approval, type Ledger, NO_CODES } from './decisions.ts'
+import { type Approval, type Blocked, type Ledger, NO_CODES } from './decisions.ts'
 import { type Steps, copyInSteps, forEachInSteps } from '../base/steps.ts'
 import type { Facts } from './checks/check.ts'
 import { endsIn } from './diff/ended.ts'
@@ -71,29 +71,44 @@ export function* afterApplying(ledger: Ledger, facts: Facts, isMade: (key: Key) 
 }
 
 /**
- * A complete run ends blocks and decisions about what it proves not to be wanted any more.
- *
- * @param scope the entries that the run was limited to
+ * A complete run ends blocks and decisions about what it proves not to be wanted any more. Any run ends approvals of what
+ * the source shows otherwise, so that it is asked anew.
  */
-export function* afterCompleteRun(ledger: Ledger, { wanted, found }: Facts, scope?: ScopeIds): Steps<Ledger> {
+export function* afterRead(
+  ledger: Ledger,
+  { wanted, found }: Facts,
+  { run, isComplete, scope }: ReadOf,
+): Steps<Ledger> {
   const facts = factsIn({ found })
   const endOf = yield* endsIn(wanted)
   const endIn = (text: string): ReturnType<typeof endOf> => {
     const key = parseKey(text)
-    if (key === undefined) return scope !== undefined || facts.has(text) ? undefined : 'source'
-    return scope === undefined || isAbout(key, scope) ? endOf(key) : undefined
+    if (key === undefined) return scope !== undefined || facts.has(text) || !isComplete ? undefined : 'source'
+    const end = scope === undefined || isAbout(key, scope) ? endOf(key) : undefined
+    if (isComplete) return end
+    return end === 'directory' ? undefined : end && 'unjudged'
   }
-  // An entry that cannot be used is no reason to ask anew, but an approval of its delete was for its absence.
-  const isSeen = (text: string): boolean => {
-    const [kind, id, field] = parseKey(text) ?? []
-    return (field === 'leave' || field === 'delete') && wanted.snapshots.source.seen[kind!].has(id!)
-  }
+  const blocked = new Map<string, Blocked>()
+  yield* forEachInSteps(ledger.blocked, ([text, block]) => {
+    const end = endIn(text)
+    if (end === undefined) blocked.set(text, block)
+    // It stays asked, and the number of an earlier run was about what ended.
+    else if (end === 'unjudged') blocked.set(text, { ...block, since: run })
+  })
   return {
-    blocked: yield* kept(ledger.blocked, (text) => endIn(text) === undefined),
-    approvals: yield* kept(ledger.approvals, (text) => endIn(text) === undefined && !isSeen(text)),
+    blocked,
+    approvals: yield* kept(ledger.approvals, (text) => endIn(text) === undefined),
     // It holds also for what was under way, or is done by hand, and is taken back.
     rejections: yield* kept(ledger.rejections, (text) => endIn(text) !== 'source'),
   }
+}
+
+interface ReadOf {
+  readonly run: number
+  /** Whole, readable, and its directory list not short. */
+  readonly isComplete: boolean
+  /** The entries that the run was limited to. */
+  readonly scope?: ScopeIds | undefined
 }
 
 /** What is true of a run, whether approved or not. */

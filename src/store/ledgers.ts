@@ -5,6 +5,7 @@ import { inTurns } from '../base/turns.ts'
 import { chosenKeys, decided, type Decision, type Shown } from '../core/decide.ts'
 import {
   type Approval,
+  type Blocked,
   Decisions,
   EMPTY_LEDGER,
   type Ledger,
@@ -164,7 +165,7 @@ export async function packLedger({ blocked, approvals, rejections }: Ledger): Pr
 }
 
 async function unpackLedger(packed: Buffer): Promise<Ledger> {
-  const blocked = new Map<string, { readonly since: number; readonly asks: ReadonlySet<string> }>()
+  const blocked = new Map<string, Blocked>()
   const approvals = new Map<string, Approval>()
   const rejections = new Map<string, Rejection>()
   for await (const part of unpack<PackedKey>(packed))

@@ -2,7 +2,7 @@ import type { Steps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import { type Moment, NO_RECHECKS, type RunFacts, type States } from '../core/checks/check.ts'
 import { BlockedChanges } from '../core/blocked.ts'
-import { afterApplying, afterCompleteRun, blocking } from '../core/ledger.ts'
+import { afterApplying, afterRead, blocking } from '../core/ledger.ts'
 import { Decisions, type Ledger } from '../core/decisions.ts'
 import { diff } from '../core/diff/diff.ts'
 import { firstFacts, judge } from '../core/judge.ts'
@@ -86,7 +86,8 @@ export async function finish(
   await store.finish(judged, {
     ledger: async (latest) => {
       const applied = await inTurns(afterApplying(latest, facts, isMade))
-      return isGood && isKnown(origin, facts) ? inTurns(afterCompleteRun(applied, facts, job.scope)) : applied
+      const read = { run: job.run, isComplete: isGood, scope: job.scope }
+      return isKnown(origin, facts) ? inTurns(afterRead(applied, facts, read)) : applied
     },
     states,
     isComplete: isGood && judged.isOfAll,

@@ -146,6 +146,53 @@ test('an approval of a delete that waits ends with a read that has the user, eve
   expect(await there()).toBe('abcdef')
 })
 
+describe('a run that cannot judge everything', () => {
+  let read: 'whole' | 'with an unreadable entry' | 'without a usable a'
+  let before: number
+
+  beforeEach(async () => {
+    read = 'whole'
+    await open({
+      asRead: (snapshot) => {
+        if (read === 'whole') return snapshot
+        if (read === 'with an unreadable entry') return { ...snapshot, unreadable: 1 }
+        return { ...snapshot, seen: { ...snapshot.seen, user: new Set([...snapshot.users.keys(), 'a']) } }
+      },
+    })
+    fire('a', 'b')
+    before = (await harness.sync()).run
+  })
+
+  test('ends approvals of deletes of users whom it shows, so that they are asked about anew', async () => {
+    read = 'with an unreadable entry'
+    await harness.approve(before)
+    expect(await there()).toBe('abcdef')
+    hire('a', 'b')
+    await harness.sync()
+    fire('a', 'b')
+    await harness.sync()
+    read = 'whole'
+    const again = await harness.sync()
+    expect([await there(), await questions(again.run)]).toEqual(['abcdef', 2])
+  })
+
+  test.each(['with an unreadable entry', 'without a usable a'] as const)(
+    '%s: the number of a run before it decides nothing about users whom it shows, and they stay asked',
+    async (how) => {
+      read = how
+      if (how === 'with an unreadable entry') hire('a')
+      await harness.sync()
+      fire('a')
+      read = 'whole'
+      const again = await harness.sync()
+      await expect(harness.control.approve({ run: before, by: 'ana', ids: ['a'] })).rejects.toThrow(NOTHING)
+      expect(await questions(again.run)).toBe(2)
+      await harness.approve(again.run)
+      expect(await there()).toBe('cdef')
+    },
+  )
+})
+
 test('a group whose memberships were kept is deleted by the number that a guard asks with', async () => {
   await open()
   const { setup } = harness.parts

@@ -1,3 +1,4 @@
+import { includesSorted } from '../../base/sorting.ts'
 import { forEachInSteps } from '../../base/steps.ts'
 import type { Decisions } from '../decisions.ts'
 import { type Key, KeySet, keyText, parseKey } from '../keys.ts'
@@ -6,12 +7,13 @@ import type { Check, Facts } from './check.ts'
 /** Deletes of users and groups that would end memberships whose removal an operator rejected, or has not decided. */
 export const keptMembership: Check<Facts> = {
   name: 'kept-membership',
-  *judge({ left, decisions }) {
+  *judge({ wanted, left, decisions }) {
     const keys = new KeySet()
     const kept = new Map<string, { readonly user: string; readonly group: string }>()
     yield* forEachInSteps(undecided(decisions), (text) => {
       const [, group = '', field, user = ''] = (text === undefined ? undefined : parseKey(text)) ?? []
-      if (field !== '-member') return
+      const members = wanted.snapshots.directory.groups.get(group)?.members ?? []
+      if (field !== '-member' || !includesSorted(members, user)) return
       const deletes: readonly Key[] = [
         ['user', user, 'delete'],
         ['group', group, 'delete'],

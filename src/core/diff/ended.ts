@@ -6,21 +6,25 @@ import { isMember, type Key } from '../keys.ts'
 import type { Differences } from './differences.ts'
 
 /**
- * What proves in a complete run that a change is not wanted any more: the source shows something else, or the directory
- * has it, or neither has the entry. What the source does not show, or the configuration leaves out, proves nothing.
+ * How a change ended: the source shows something else, also of an entry that the run cannot judge (excluded, or without
+ * a usable value); or the directory has it, or neither side the entry, which only a complete run proves. What the source
+ * does not show, or the configuration leaves out, proves nothing.
  */
-export function* endsIn(wanted: Differences): Steps<(key: Key) => 'source' | 'directory' | undefined> {
+type End = 'source' | 'unjudged' | 'directory' | undefined
+
+export function* endsIn(wanted: Differences): Steps<(key: Key) => End> {
   // A name that is not resolved may be that of any user, who was renamed during the read.
   const doubted = new Set<string | undefined>()
   yield* forEachInSteps(wanted.snapshots.source.notices, ({ code, id }) => {
     if (code === 'unknown-members') doubted.add(id)
   })
   return (key) => {
+    if (wanted.has(key)) return undefined
     if (isGone(wanted, key)) return 'directory'
-    if (!isJudged(wanted, key)) return undefined
-    if (isContradicted(wanted, key))
-      return key[2] === '+member' && doubted.has(key[1]) ? 'directory' : 'source'
-    return isDone(wanted, key) ? 'directory' : undefined
+    const isJudged = canJudge(wanted, key)
+    if (!isContradicted(wanted, key)) return isJudged && isDone(wanted, key) ? 'directory' : undefined
+    if (!isJudged) return 'unjudged'
+    return key[2] === '+member' && doubted.has(key[1]) ? 'directory' : 'source'
   }
 }
 
@@ -32,28 +36,16 @@ function isGone({ snapshots: { source, directory } }: Differences, [kind, id, fi
   return isNowhere(kind, id) && (kind === 'user' || source.covers.groups)
 }
 
-function isJudged(wanted: Differences, key: Key): boolean {
-  const [kind, id, field, user] = key
-  if (wanted.has(key) || wanted.isUnjudged(kind, id)) return false
-  return !isMember(field) || !wanted.isUnjudged('user', user!)
+function canJudge(wanted: Differences, [kind, id, field, user]: Key): boolean {
+  return !wanted.isUnjudged(kind, id) && !(isMember(field) && wanted.isUnjudged('user', user!))
 }
 
 function isDone(wanted: Differences, key: Key): boolean {
   const [kind, id, field, value] = key
-  const { groups } = wanted.snapshots.directory
-  switch (field) {
-    case 'create':
-      return wanted.isThere(kind, id)
-    case 'leave':
-    case 'delete':
-      return !wanted.isThere(kind, id)
-    case 'name':
-    case 'email':
-      return valueIn('directory', wanted, key) === value
-    case '+member':
-    case '-member':
-      return includesSorted(groups.get(id)?.members ?? [], value!) === (field === '+member')
-  }
+  if (field === 'name' || field === 'email') return valueIn('directory', wanted, key) === value
+  if (!isMember(field)) return wanted.isThere(kind, id) === (field === 'create')
+  const members = wanted.snapshots.directory.groups.get(id)?.members ?? []
+  return includesSorted(members, value!) === (field === '+member')
 }
 
 function isContradicted(wanted: Differences, key: Key): boolean {

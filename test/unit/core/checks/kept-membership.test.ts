@@ -43,3 +43,10 @@ test('a group that the source lacks is not deleted where the removal of a member
   })
   expect(blocksOf(keptMembership, facts)).toMatchObject([{ keys: ['group h delete'] }])
 })
+
+test('a rejection about a member whom the group does not have any more asks nothing', () => {
+  const facts = factsOf(source, directoryOf(['a', 'gone'], { g: ['a'], h: ['a'] }), {
+    ledger: rejecting(REMOVAL),
+  })
+  expect(blocksOf(keptMembership, facts)).toEqual([])
+})

@@ -50,12 +50,6 @@ describe('nothing ends where the read does not show it, or the configuration lea
     ['a removal from a group that the read does not show', REMOVAL, sourceOf([wantUser('a')]), withMember],
     ['a new member of a group that shows no members', JOIN, source([wantUser('a')]), directory],
     ['a new member whom the read does not show', JOIN, source([wantUser('b')], 'b'), directory],
-    [
-      'a user without a usable e-mail',
-      LEAVE,
-      sourceOf([], [], { seen: { user: new Set(['a']), group: new Set() } }),
-      directory,
-    ],
   ])('%s', (_title, key, want, have) => expect(ended(key, want, have)).toBe(undefined))
 
   test.each(['off', 'report'] as const)('memberships with membership: %s', (membership) => {
@@ -67,6 +61,14 @@ describe('nothing ends where the read does not show it, or the configuration lea
     const want = source([wantUser('a', 'A', 'new@example.org')])
     expect(ended(EMAIL, want, directory, { allowedDomains: ['example.com'] })).toBe(undefined)
   })
+})
+
+test('a user who is seen without a usable e-mail, or is excluded, is not judged', () => {
+  const seen = { user: new Set(['a']), group: new Set<string>() }
+  expect(ended(LEAVE, sourceOf([], [], { seen }), directory)).toBe('unjudged')
+  const entries = { users: { exclude: ['a'] } }
+  expect(ended(LEAVE, source([wantUser('a')]), directory, { entries })).toBe('unjudged')
+  expect(ended(NAME, source([wantUser('a', 'Other')]), directory, { entries })).toBe('unjudged')
 })
 
 describe('where the source shows something else, all ends', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { atOnce } from '../../../../src/base/steps.ts'
 import { type Key, keyText, wholeOf } from '../../../../src/core/keys.ts'
-import { afterCompleteRun } from '../../../../src/core/ledger.ts'
+import { afterRead } from '../../../../src/core/ledger.ts'
 import type { Change } from '../../../../src/core/plan/change.ts'
 import {
   directoryOf,
@@ -67,7 +67,7 @@ function wholes(keys: readonly Key[]): readonly string[] {
 
 /** The rejections that are left after a complete run. */
 function rejectionsAfter({ facts }: Plan): readonly string[] {
-  return [...atOnce(afterCompleteRun(facts.decisions.ledger, facts)).rejections.keys()]
+  return [...atOnce(afterRead(facts.decisions.ledger, facts, { run: 4, isComplete: true })).rejections.keys()]
 }
 
 /** What one change does, as texts that another change may have too. */

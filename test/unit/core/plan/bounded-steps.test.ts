@@ -15,7 +15,7 @@ import { BlockedChanges } from '../../../../src/core/blocked.ts'
 import { CHECKS } from '../../../../src/core/checks/checks.ts'
 import type { RunFacts } from '../../../../src/core/checks/check.ts'
 import { chosenKeys, decided, shownBy } from '../../../../src/core/decide.ts'
-import { afterApplying, afterCompleteRun, blocking, withoutExpired } from '../../../../src/core/ledger.ts'
+import { afterApplying, afterRead, blocking, withoutExpired } from '../../../../src/core/ledger.ts'
 import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
 import { diff } from '../../../../src/core/diff/diff.ts'
 import type { Snapshots } from '../../../../src/core/diff/differences.ts'
@@ -163,7 +163,12 @@ function measureRun(snapshots: Snapshots, { ledger = EMPTY_LEDGER, ...given }: G
   const chosen = of(chosenKeys(asked, { ...decision, selection: { isAll: true } }, shown))
   of(chosenKeys(asked, { ...decision, selection: { only: ['creates', 'updates'] } }, shown))
   const after = of(decided(asked, { ...decision, selection: {} }, chosen))
-  of(afterCompleteRun(of(afterApplying(after, facts, (key) => facts.left.has(key))), facts))
+  of(
+    afterRead(of(afterApplying(after, facts, (key) => facts.left.has(key))), facts, {
+      run: 7,
+      isComplete: true,
+    }),
+  )
   const end = ended('applied', { user: [...wanted.absent.user].slice(0, 1) })
   for (const moment of [BEGUN, end])
     for (const check of Object.values(CHECKS).flat())

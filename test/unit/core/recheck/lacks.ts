@@ -5,7 +5,7 @@ import { atOnce } from '../../../../src/base/steps.ts'
 import { asked } from '../../../../src/core/checks/asked.ts'
 import { CHECKS } from '../../../../src/core/checks/checks.ts'
 import type { RunFacts, States } from '../../../../src/core/checks/check.ts'
-import { afterCompleteRun, blocking } from '../../../../src/core/ledger.ts'
+import { afterRead, blocking } from '../../../../src/core/ledger.ts'
 import { shownBy } from '../../../../src/core/decide.ts'
 import { EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
 import { isEmpty } from '../../../../src/core/keys.ts'
@@ -58,6 +58,8 @@ const COMPILED = compileOptions(
   },
   PROFILES['389ds'],
 )
+
+const READ = { run: 1, isComplete: true }
 
 function isHidden({ units }: Truth, lack: Lack, id: string): boolean {
   return lack.units.includes(units.get(id) ?? '') && !lack.shown.includes(id)
@@ -146,7 +148,7 @@ function run(world: World, truth: Truth, lack: Lack): string[] {
   const deleted = (op: Change['op']) => changes.filter((each) => each.op === op).map(({ id }) => id)
   const end = ended('applied', { user: deleted('delete-user'), group: deleted('delete-group') })
   const shown = atOnce(shownBy(1, facts))
-  world.ledger = atOnce(afterCompleteRun(atOnce(blocking(world.ledger, facts, shown, () => true)), facts))
+  world.ledger = atOnce(afterRead(atOnce(blocking(world.ledger, facts, shown, () => true)), facts, READ))
   for (const moment of [BEGUN, end])
     for (const check of [...CHECKS.rules, ...CHECKS.anomalies])
       world.states = { ...world.states, ...nextOf(check, { ...facts, states: world.states }, moment) }

@@ -12,7 +12,7 @@ import {
   type Shown,
   shownBy,
 } from '../../../../src/core/decide.ts'
-import { afterApplying, afterCompleteRun, blocking, withoutExpired } from '../../../../src/core/ledger.ts'
+import { afterApplying, afterRead, blocking, withoutExpired } from '../../../../src/core/ledger.ts'
 import { Decisions, EMPTY_LEDGER, type Ledger } from '../../../../src/core/decisions.ts'
 import { diff } from '../../../../src/core/diff/diff.ts'
 import type { Snapshots } from '../../../../src/core/diff/differences.ts'
@@ -171,7 +171,8 @@ export function run(
   const isWhole =
     job.scope === undefined && !world.isPartial && origin === 'sync' && !isDoubted(judged.blocks)
   if (isWhole) next(end)
-  if (isWhole && !world.isUnreadable) save(atOnce(afterCompleteRun(store.ledger(origin), judged)))
+  const read = { run: id, isComplete: !world.isUnreadable }
+  if (isWhole) save(atOnce(afterRead(store.ledger(origin), judged, read)))
   const latest = store.decisions(origin, job.now)
   const raised = judged.blocks.flatMap(({ asks, until, keys }): readonly (Key | FactKey)[] =>
     asks ? [asks] : until === 'decision' ? [...keys].filter((key) => key !== undefined) : [],
