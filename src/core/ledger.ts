@@ -13,8 +13,6 @@ export function* withoutExpired(ledger: Ledger, now: Date, expireAfterMs: number
   return { ...ledger, approvals: yield* kept(ledger.approvals, (_, approval) => isInTime(approval)) }
 }
 
-const KEPT = 'kept-membership'
-
 /**
  * The ledger with what a run is about to block. It asks about the keys of blocks that only an operator ends, or the facts
  * that they name.
@@ -32,8 +30,12 @@ export function* blocking(
   const sets = new Map([['', NO_CODES]])
   // That check asks itself as long as it objects.
   yield* forEachInSteps(ledger.blocked, ([text, { since, asks }]) => {
-    if (asks.has(KEPT) && codes.get(text)?.has(KEPT) !== true && isInScope(parseKey(text)!))
-      blocked.set(text, { since, asks: asks.difference(new Set([KEPT])) })
+    if (
+      asks.has('kept-membership') &&
+      codes.get(text)?.has('kept-membership') !== true &&
+      isInScope(parseKey(text)!)
+    )
+      blocked.set(text, { since, asks: asks.difference(new Set(['kept-membership'])) })
   })
   const note = (text: string, reasons: ReadonlySet<string>): void => {
     const before = blocked.get(text)
@@ -77,7 +79,11 @@ export function* afterApplying(ledger: Ledger, facts: Facts, isMade: (key: Key) 
 export function* afterRead(
   ledger: Ledger,
   { wanted, found }: Facts,
-  { run, isComplete, scope }: ReadOf,
+  {
+    run,
+    isComplete,
+    scope,
+  }: { readonly run: number; readonly isComplete: boolean; readonly scope?: ScopeIds | undefined },
 ): Steps<Ledger> {
   const facts = factsIn({ found })
   const endOf = yield* endsIn(wanted)
@@ -101,14 +107,6 @@ export function* afterRead(
     // It holds also for what was under way, or is done by hand, and is taken back.
     rejections: yield* kept(ledger.rejections, (text) => endIn(text) !== 'source'),
   }
-}
-
-interface ReadOf {
-  readonly run: number
-  /** Whole, readable, and its directory list not short. */
-  readonly isComplete: boolean
-  /** The entries that the run was limited to. */
-  readonly scope?: ScopeIds | undefined
 }
 
 /** What is true of a run, whether approved or not. */

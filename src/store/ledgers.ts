@@ -51,15 +51,10 @@ export function originOf({ undo }: { readonly undo: { readonly run: number } | n
 
 /** With each decision that was taken since the last run ended, also while it was under way. */
 export async function loadLedger(db: Db, of: OriginOf): Promise<Loaded> {
-  const {
-    rows: [stored],
-  } = await sql<{
-    folded: string
-    digest: string | null
-    packed: Uint8Array | null
-  }>`SELECT folded, digest, packed FROM dirsyncd.ledgers
-    LEFT JOIN dirsyncd.key_sets ON digest = key_set
+  const { rows } = await sql<{ folded: string; digest: string | null; packed: Uint8Array | null }>`
+    SELECT folded, digest, packed FROM dirsyncd.ledgers LEFT JOIN dirsyncd.key_sets ON digest = key_set
     WHERE ${isOf(of)}`.execute(db)
+  const stored = rows[0]
   let ledger = stored?.packed ? await unpackLedger(Buffer.from(stored.packed)) : EMPTY_LEDGER
   const foldedBefore = Number(stored?.folded ?? 0)
   let folded = foldedBefore

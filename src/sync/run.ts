@@ -60,8 +60,10 @@ function* begun(job: Job, origin: Origin, { facts, shown }: Judged): Steps<[Ledg
   const { ledger } = facts.decisions
   if (job.isDry) return [ledger, {}]
   const isInScope = (key: Key): boolean => job.scope === undefined || isAbout(key, job.scope)
+  // A run that is killed has seen what is there again, too.
+  const seen = yield* afterOwnRead(ledger, origin, job, facts, false)
   return [
-    yield* blocking(ledger, facts, shown, isInScope),
+    yield* blocking(seen, facts, shown, isInScope),
     yield* nextStates(origin, job, facts, { at: 'begun' }),
   ]
 }
@@ -86,13 +88,17 @@ export async function finish(
   await store.finish(judged, {
     ledger: async (latest) => {
       const applied = await inTurns(afterApplying(latest, facts, isMade))
-      const read = { run: job.run, isComplete: isGood, scope: job.scope }
-      return isKnown(origin, facts) ? inTurns(afterRead(applied, facts, read)) : applied
+      return inTurns(afterOwnRead(applied, origin, job, facts, isGood))
     },
     states,
     isComplete: isGood && judged.isOfAll,
     error,
   })
+}
+
+function* afterOwnRead(ledger: Ledger, origin: Origin, job: Job, facts: RunFacts, isComplete: boolean) {
+  if (!isKnown(origin, facts)) return ledger
+  return yield* afterRead(ledger, facts, { run: job.run, isComplete, scope: job.scope })
 }
 
 /**

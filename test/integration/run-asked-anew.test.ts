@@ -176,6 +176,25 @@ describe('a run that cannot judge everything', () => {
     expect([await there(), await questions(again.run)]).toEqual(['abcdef', 2])
   })
 
+  test('nor does a run that ends with its process keep an approval', async () => {
+    await harness.control.pause({ sync: bed.sync, by: 'ana' })
+    await harness.control.approve({ run: before, by: 'ana', ids: ['a'] })
+    await resume()
+    await harness[Symbol.asyncDispose]()
+    hire('a', 'b')
+    rename('New')
+    const dying = bed.open({ maxUserDeletes: 1 })
+    const run = await dying.requestRun()
+    const working = dying.work()
+    await expect.poll(async () => (await dying.getRun(run)).state).toBe('applying')
+    await dying[Symbol.asyncDispose]()
+    await working
+    fire('a', 'b')
+    harness = await bed.openWithWorker({ maxUserDeletes: 1 })
+    const again = await harness.sync()
+    expect([await there(), await questions(again.run)]).toEqual(['abcdef', 2])
+  })
+
   test.each(['with an unreadable entry', 'without a usable a'] as const)(
     '%s: the number of a run before it decides nothing about users whom it shows, and they stay asked',
     async (how) => {

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { sql } from 'kysely'
 import { beforeEach, expect, test } from 'vitest'
 import { noticesOf } from '../../src/store/plans.ts'
 import { become, GROUPS, PEOPLE, someCompany } from '../support/random-company.ts'
@@ -14,6 +15,11 @@ let harness: SyncHarness
 beforeEach(async () => {
   harness = await bed.openWithWorker()
 })
+
+/** Nobody decides about an emptied group here, and a delete that would end its memberships waits for that. */
+async function forgetQuestions(): Promise<void> {
+  await sql`DELETE FROM dirsyncd.ledgers WHERE sync = ${bed.sync} AND origin = 'sync'`.execute(bed.db)
+}
 
 /** What somebody else does in the directory. */
 const interference = fc.oneof(
@@ -166,6 +172,7 @@ test('an undo puts back what nobody else has touched since, and touches nothing 
       async (first, second, steps) => {
         become(company, first)
         await harness.sync()
+        await forgetQuestions()
         become(company, second)
         const before = await seen()
         const run = await harness.sync()
@@ -197,6 +204,7 @@ test('two runs are undone, the newest first, and then an undo of the undo does t
       const runs: number[] = []
       for (const next of [second, third]) {
         become(company, next)
+        await forgetQuestions()
         const { run, counts } = await harness.sync()
         if ((counts?.outcomes?.applied ?? 0) === 0) continue
         runs.push(run)
