@@ -171,6 +171,7 @@ test('an undo puts back what nobody else has touched since, and touches nothing 
       fc.array(interference, { maxLength: 3 }),
       async (first, second, steps) => {
         become(company, first)
+        await forgetQuestions()
         await harness.sync()
         await forgetQuestions()
         become(company, second)
@@ -199,6 +200,7 @@ test('two runs are undone, the newest first, and then an undo of the undo does t
   await fc.assert(
     fc.asyncProperty(someCompany, someCompany, someCompany, async (first, second, third) => {
       become(company, first)
+      await forgetQuestions()
       await harness.sync()
       const states: DirectoryContent[] = [await seen()]
       const runs: number[] = []
