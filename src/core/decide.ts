@@ -125,7 +125,7 @@ export function isOver({ blocked }: Ledger, shown: Shown, text: string): boolean
   return run !== undefined && (since === undefined || since > run)
 }
 
-/** The run by whose number the ledger knows what was shown. */
+/** The number that the ledger has for a shown change: of a dry run that of the first whole run after it. */
 function numberInLedger({ run, dry }: Shown, text: string): number | undefined {
   if (dry === undefined) return run
   const key = parseKey(text)

@@ -28,7 +28,7 @@ export function* blocking(
   for (const { asks, until, code } of blocks) if (asks !== undefined || until === 'decision') asking.add(code)
   // Many keys are asked about for the same reasons, so they share a set.
   const sets = new Map([['', NO_CODES]])
-  // That check asks itself as long as it objects.
+  // The check kept-membership repeats its own question while it objects.
   yield* forEachInSteps(ledger.blocked, ([text, { since, asks }]) => {
     if (
       asks.has('kept-membership') &&
@@ -109,7 +109,7 @@ export function* afterRead(
   }
 }
 
-/** What is true of a run, whether approved or not. */
+/** The facts that the checks of a run found, approved ones too. */
 function factsIn({ found }: Pick<Facts, 'found'>): ReadonlySet<string> {
   return new Set(found.flatMap(({ asks }) => (asks === undefined ? [] : [keyText(asks)])))
 }

@@ -50,7 +50,7 @@ export async function addUndo(
   return { run: added, sync }
 }
 
-/** An operator who undoes a run takes back what was approved for it, also what of that it did not do. */
+/** The undo of a run ends the approvals that were given for it, unused ones too. */
 async function withdrawApprovals(db: Db, undone: RunRecord, by: string): Promise<void> {
   const { run: started, sync, target } = undone
   const of = { sync, target, origin: originOf(undone) }

@@ -287,7 +287,7 @@ export async function packShown({ codes, waiting }: Shown): Promise<(trx: Db, ru
 }
 
 /**
- * What a run showed; nothing of it where it is not kept any more.
+ * The changes that a run showed; none once retention has removed the run.
  *
  * @param at the time of a decision. Default: now
  */

@@ -55,7 +55,7 @@ async function planOf(job: Job, origin: Origin, facts: RunFacts, signal: AbortSi
   return { facts, plan, blocked, shown, notices, end, isOfAll: isOfAll(origin, job, facts) }
 }
 
-/** What is blocked and the states, to be stored with the plan before the first request. */
+/** The ledger and the states of checks, to be stored with the plan before the first request. */
 function* begun(job: Job, origin: Origin, { facts, shown }: Judged): Steps<[Ledger, Partial<States>]> {
   const { ledger } = facts.decisions
   if (job.isDry) return [ledger, {}]

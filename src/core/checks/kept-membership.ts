@@ -4,7 +4,7 @@ import type { Decisions } from '../decisions.ts'
 import { type Key, KeySet, keyText, parseKey } from '../keys.ts'
 import type { Check, Facts } from './check.ts'
 
-/** Deletes of users and groups that would end memberships whose removal an operator rejected, or has not decided. */
+/** A delete of a user or group ends memberships. It is blocked while a removal of one is rejected or not decided. */
 export const keptMembership: Check<Facts> = {
   name: 'kept-membership',
   *judge({ wanted, left, decisions }) {

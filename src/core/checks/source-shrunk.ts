@@ -31,8 +31,8 @@ export const sourceShrunk: Check = {
 }
 
 /**
- * Absent entries that are not lost by this read: it is suspicious for them, an operator approved their delete, or an
- * earlier run knew of their absence and their grace period is not over.
+ * The number of absent entries that do not count as lost: an anomaly blocks them, their delete is approved, or their
+ * grace period began in an earlier run and is not over.
  */
 function* countKept({ blocks, decisions, states, wanted }: RunFacts, kind: Kind): Steps<number> {
   const ids = new Set<string>()

@@ -6,9 +6,9 @@ import { isMember, type Key } from '../keys.ts'
 import type { Differences } from './differences.ts'
 
 /**
- * How a change ended: the source shows something else, also of an entry that the run cannot judge (excluded, or without
- * a usable value); or the directory has it, or neither side the entry, which only a complete run proves. What the source
- * does not show, or the configuration leaves out, proves nothing.
+ * The proof that a change ended. `source`: the source shows something else. `unjudged`: the same of an entry that is
+ * excluded or has no usable value. `directory`: the directory has the change, or neither side has the entry; only a
+ * complete run proves that. A value that is not read, or that the configuration leaves out, is no proof.
  */
 type End = 'source' | 'unjudged' | 'directory' | undefined
 

@@ -155,12 +155,12 @@ export const BLOCKS: { readonly [Code in BlockCode]: BlockMessage<Code> } = {
     one: ({ codes }) => `an earlier run asked about it, and it is not decided yet (${codes.join(', ')})`,
   },
   'kept-membership': {
-    meaning: 'deletes would end memberships whose removal was rejected, or is not decided yet',
+    meaning: 'the deletes would end memberships; their removal is rejected or not decided yet',
     remedy:
       'Decide about these memberships, or approve or reject the deletes: dirsyncd approve RUN --code kept-membership.',
-    text: () => 'the delete would end memberships whose removal was rejected, or is not decided yet',
+    text: () => 'the delete would end memberships; their removal is rejected or not decided yet',
     one: ({ user, group }) =>
-      `the delete would end the membership of user ${user} in group ${group}, whose removal was rejected, or is not decided yet`,
+      `the delete would end the membership of user ${user} in group ${group}; its removal is rejected or not decided yet`,
   },
   'first-contact': {
     meaning: 'the first run of this sync on this directory would delete entries',

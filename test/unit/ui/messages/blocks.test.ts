@@ -49,9 +49,7 @@ const SENTENCES: { readonly [Code in BlockCode]: readonly [Row<Code>, ...Row<Cod
     [{}, 'this sync deleted it in the last 24 hours; perhaps the server shows an older state'],
   ],
   asked: [[{}, 'an earlier run asked about it, and it is not decided yet']],
-  'kept-membership': [
-    [{}, 'the delete would end memberships whose removal was rejected, or is not decided yet'],
-  ],
+  'kept-membership': [[{}, 'the delete would end memberships; their removal is rejected or not decided yet']],
   'container-emptied': [
     [
       { kind: 'user', container: 'ou=sales', absent: 5, leftFilter: 0, isEmpty: true },
@@ -352,7 +350,7 @@ const OF_ONE: { readonly [Code in keyof KeyFacts]: readonly (readonly [KeyFacts[
   'kept-membership': [
     [
       { user: 'a', group: 'g' },
-      'the delete would end the membership of user a in group g, whose removal was rejected, or is not decided yet',
+      'the delete would end the membership of user a in group g; its removal is rejected or not decided yet',
     ],
   ],
 }
