@@ -118,7 +118,7 @@ export function askedDry(shown: Shown, text: string): readonly string[] {
   return [...(shown.codes.get(text) ?? [])].filter((code) => shown.dry!.asks.has(code))
 }
 
-/** Whether what a run showed was made since, or a complete run did not want it: its number decides nothing about it. */
+/** Whether a shown change was made since, or ended: then the number of the run decides nothing about it. */
 export function isOver({ blocked }: Ledger, shown: Shown, text: string): boolean {
   const run = numberInLedger(shown, text)
   const since = blocked.get(text)?.since

@@ -25,9 +25,9 @@ export interface Rejection {
   readonly reason: string
 }
 
-/** A change that each run since then showed and did not make, as long as no complete run ceased to want it. */
+/** A change that runs blocked and that is still wanted. */
 export interface Blocked {
-  /** The first of these runs: what an older one showed has ended since. */
+  /** The first run that a decision may name: what an older one showed was made, or ended and came again. */
   readonly since: number
   /** The reasons for which an operator has to decide; none where nobody is asked. */
   readonly asks: ReadonlySet<string>

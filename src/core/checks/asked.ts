@@ -14,7 +14,7 @@ export const asked: Check<Facts> = {
     yield* forEachInSteps(decisions.open(), (text) => {
       const key = text === undefined ? text : parseKey(text)
       if (key === undefined || !left.wanted.has(key) || left.isBlocked(key)) return
-      // It asks itself, as long as the memberships are not decided.
+      // The check kept-membership repeats its own question while it objects.
       const isAsked = (code: string): boolean =>
         code !== 'kept-membership' && decisions.isOpenFor(text!, code)
       if ([...decisions.asksOf(text!)].some(isAsked)) keys.add(key)
