@@ -1,6 +1,5 @@
 import { copyInSteps, forEachInSteps, type Steps } from '../base/steps.ts'
 import { Rest } from './blocked.ts'
-import type { Block } from './block.ts'
 import { type Approval, Decisions, type Ledger, type Rejection, isRepeating, NO_CODES } from './decisions.ts'
 import type { Facts } from './checks/check.ts'
 import {
@@ -25,10 +24,7 @@ export type PartName = (typeof PARTS)[number]
 function sameChange(key: Key): readonly Key[] {
   const [kind, id, field] = key
   if (kind !== 'user' || (field !== 'leave' && field !== 'delete')) return [key]
-  return [
-    [kind, id, 'leave'],
-    [kind, id, 'delete'],
-  ]
+  return (['leave', 'delete'] as const).map((each) => [kind, id, each])
 }
 
 const PART_OF: Readonly<Record<Field, PartName>> = {
@@ -93,7 +89,7 @@ export function* shownBy(run: number, facts: Facts): Steps<Shown> {
       codes.set(text, new Set([...(codes.get(text) ?? []), ...reasons]))
     }
     if (block.asks !== undefined) show(block.asks)
-    else if (isLiftable(block)) yield* forEachKey(block.keys, show)
+    else if (block.until === 'decision' || block.until === 'time') yield* forEachKey(block.keys, show)
   }
   return { run, codes, waiting: { [Symbol.iterator]: () => waitingIn(facts) } }
 }
@@ -112,10 +108,20 @@ function* waitingIn(facts: Facts): Generator<Key | undefined, void> {
   for (const key of all(rest)) yield key === undefined || isNamed(key) || isImplied(key) ? undefined : key
 }
 
-/** The reasons for which a dry run would ask, as far as the ledger does not know its questions. */
-export function askedDry(shown: Shown, text: string): readonly string[] {
-  if (numberInLedger(shown, text) !== undefined) return []
-  return [...(shown.codes.get(text) ?? [])].filter((code) => shown.dry!.asks.has(code))
+/** The reasons of a shown change that need a decision, with those that are decided. */
+function askedReasons(decisions: Decisions, shown: Shown, text: string): readonly string[] {
+  const known = decisions.asksOf(text)
+  // The ledger may not know yet what a dry run would ask.
+  const asks = numberInLedger(shown, text) === undefined ? known.union(shown.dry!.asks) : known
+  return [...(shown.codes.get(text) ?? [])].filter((code) => asks.has(code))
+}
+
+/** The reasons of a shown change that need a decision and are not decided. */
+export function openReasons(decisions: Decisions, shown: Shown, text: string): readonly string[] {
+  const { ledger } = decisions
+  if (isOver(ledger, shown, text) || decisions.rejectionOf(text) !== undefined) return []
+  const approval = ledger.approvals.get(text)
+  return askedReasons(decisions, shown, text).filter((code) => approval?.codes.has(code) !== true)
 }
 
 /** Whether a shown change was made since, or ended: then the number of the run decides nothing about it. */
@@ -132,63 +138,58 @@ function numberInLedger({ run, dry }: Shown, text: string): number | undefined {
   return key !== undefined && isAbout(key, dry.later) ? run : dry.followedBy
 }
 
-function isLiftable({ until }: Block): boolean {
-  return until === 'decision' || until === 'time'
-}
+type Chosen = ReadonlyMap<string, readonly string[]>
 
 /** The keys that a decision is about, with the reasons that it covers. */
 export function* chosenKeys(
   ledger: Ledger,
-  { does, run, selection }: Pick<Decision, 'does' | 'run' | 'selection'>,
+  { does, run, selection: { ids, only, code } }: Pick<Decision, 'does' | 'run' | 'selection'>,
   shown: Shown,
-): Steps<ReadonlyMap<string, readonly string[]>> {
-  const { ids, only, code } = selection
+): Steps<Chosen> {
+  const chosen = new Map<string, readonly string[]>()
   const decisions = new Decisions(ledger)
-  const isPart = ids !== undefined || only !== undefined
-  const some = new Set(ids)
-  const wanted = ids && { user: some, group: some }
-  const isSelected = (key: Key): boolean =>
-    (wanted === undefined || isAbout(key, wanted)) && (only?.includes(PART_OF[key[2]]) ?? true)
-  const [chosen, approvedKeys] = [new Map<string, readonly string[]>(), new Map<string, readonly string[]>()]
   if (does === 'withdraw') {
-    yield* forEachInSteps(
-      ledger.approvals,
-      ([text, approval]) => approval.run === run && chosen.set(text, []),
-    )
+    yield* forEachInSteps(ledger.approvals, ([text, { run: of }]) => of === run && chosen.set(text, []))
     return chosen
   }
+  const isPart = ids !== undefined || only !== undefined
+  const wanted = new Set(ids)
   // What was rejected by its id must not come back with a part or a reason, or with a command that is repeated.
   const overrules = does === 'reject' || ids !== undefined || code === 'rejected'
-  const isOut = (text: string): boolean => !overrules && decisions.rejectionOf(text) !== undefined
-  yield* forEachInSteps(shown.codes, ([text, reasons]) => {
-    const key = parseKey(text)
-    if (key === undefined ? isPart : !isSelected(key)) return
+  const isMeant = (key: Key | undefined, text: string): boolean => {
+    if (isOver(ledger, shown, text)) return false
     // A fact has no id to be named by.
-    if ((key !== undefined && isOut(text)) || isOver(ledger, shown, text)) return
-    const dry = askedDry(shown, text)
-    const isAsked = (each: string) => dry.includes(each) || decisions.asksOf(text).has(each)
-    const approval = ledger.approvals.get(text)
-    const isRejected = decisions.rejectionOf(text) !== undefined
-    const isTakenBack = does === 'reject' && approval !== undefined
-    const isOfRejected = code === 'rejected' && (isRejected || (isTakenBack && approval.run === run))
-    const covered = [...reasons].filter((each) => {
-      if (code === undefined) return isPart || isAsked(each)
-      return isOfRejected ? ids !== undefined || isAsked(each) : each === code
+    if (key === undefined) return !isPart
+    if (ids !== undefined && !isAbout(key, { user: wanted, group: wanted })) return false
+    if (only?.includes(PART_OF[key[2]]) === false) return false
+    return overrules || decisions.rejectionOf(text) === undefined
+  }
+  const choose = (covered: (text: string) => readonly string[] | undefined): Steps<void> =>
+    forEachInSteps(shown.codes.keys(), (text) => {
+      const codes = isMeant(parseKey(text), text) ? covered(text) : undefined
+      if (codes !== undefined) chosen.set(text, codes)
     })
-    const isWhole = code === undefined && (isPart || isTakenBack)
-    if (covered.length === 0 && !isOfRejected && !isWhole) return
-    if (isPart || code !== undefined) chosen.set(text, covered)
-    else if (isRejected) return
-    else if (covered.some((each) => approval?.codes.has(each) !== true)) chosen.set(text, covered)
-    else if (isTakenBack) approvedKeys.set(text, covered)
-  })
-  // A rejection of all takes approvals back where nothing else is left to reject.
-  if (chosen.size === 0 && !isPart) return approvedKeys
-  if (isPart && code === undefined)
+  const allOf = (text: string): readonly string[] => [...shown.codes.get(text)!]
+  const asked = (text: string): readonly string[] => askedReasons(decisions, shown, text)
+  if (code !== undefined)
+    yield* choose((text) => {
+      const isApproved = does === 'reject' && ledger.approvals.get(text)?.run === run
+      if (code === 'rejected' && (isApproved || decisions.rejectionOf(text) !== undefined))
+        return ids === undefined ? asked(text) : allOf(text)
+      return shown.codes.get(text)!.has(code) ? [code] : undefined
+    })
+  else if (isPart) {
+    yield* choose(allOf)
     yield* forEachKey(shown.waiting, (key) => {
       const text = keyText(key)
-      if (isSelected(key) && !isOut(text) && !isOver(ledger, shown, text)) chosen.set(text, [])
+      if (isMeant(key, text)) chosen.set(text, [])
     })
+  } else {
+    yield* choose((text) => (openReasons(decisions, shown, text).length > 0 ? asked(text) : undefined))
+    // A rejection of all takes approvals back where nothing else is left to reject.
+    if (chosen.size === 0 && does === 'reject')
+      yield* choose((text) => (ledger.approvals.has(text) ? asked(text) : undefined))
+  }
   return chosen
 }
 
@@ -199,7 +200,7 @@ export function* chosenKeys(
 export function* decided(
   ledger: Ledger,
   { does, run, by, at, reason }: Decision,
-  chosen: ReadonlyMap<string, readonly string[]>,
+  chosen: Chosen,
   shown?: Shown,
 ): Steps<Ledger> {
   const isDry = shown?.dry !== undefined
@@ -211,7 +212,7 @@ export function* decided(
     const key = parseKey(text)
     if (isDry && numberInLedger(shown, text) === undefined) {
       const { since = run, asks = NO_CODES } = blocked.get(text) ?? {}
-      blocked.set(text, { since, asks: asks.union(new Set(askedDry(shown, text))) })
+      blocked.set(text, { since, asks: asks.union(new Set(askedReasons(decisions, shown, text))) })
     }
     if (does !== 'approve') {
       approvals.delete(text)
@@ -220,13 +221,8 @@ export function* decided(
       return void rejections.set(wholeText(text), { run, by, at, reason })
     }
     rejections.delete(wholeText(text))
-    approvals.set(text, {
-      codes: new Set(codes).union(approvals.get(text)?.codes ?? NO_CODES),
-      run,
-      by,
-      at,
-      isUsed: false,
-    })
+    const covered = new Set(codes).union(approvals.get(text)?.codes ?? NO_CODES)
+    approvals.set(text, { codes: covered, run, by, at, isUsed: false })
     // A delete needs that the user leaves: where the run did not ask about that, it is approved, too.
     if (key === undefined || wholeOf(key) === key) return
     const whole = keyText(wholeOf(key))

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
-import { askedDry, isOver } from '../core/decide.ts'
+import { openReasons } from '../core/decide.ts'
 import { Decisions, type Ledger } from '../core/decisions.ts'
 import { keyText, parseKey, wholeOf } from '../core/keys.ts'
 import type { ChangeRecord } from '../store/change-list.ts'
@@ -28,10 +28,8 @@ export async function withDecisions(
   const decisions = new Decisions(ledger)
   const dry = run.mode === 'plan' ? await dryRunOf(db, run.run) : undefined
   const isOpen = (text: string, reasons: ReadonlySet<string>): boolean => {
-    const shown = { run: run.run, dry, codes: new Map([[text, reasons]]), waiting: [] }
-    if (isOver(ledger, shown, text)) return false
-    const isDecided = ledger.approvals.has(text) || decisions.rejectionOf(text) !== undefined
-    return decisions.isOpen(text) || (!isDecided && askedDry(shown, text).length > 0)
+    const codes = new Map([[text, reasons.union(decisions.asksOf(text))]])
+    return openReasons(decisions, { run: run.run, dry, codes, waiting: [] }, text).length > 0
   }
   const isTaking = changes.some((record) => isBlocked(record) && 'takes' in record.change)
   const keepers = isTaking ? await emailKeepers(ledger) : new Map<string, ChangeView['keptBy']>()

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
-import { isOver } from '../core/decide.ts'
+import { openReasons } from '../core/decide.ts'
 import { Decisions, EMPTY_LEDGER, type Ledger } from '../core/decisions.ts'
 import { AskedChanges, loadLedger, shownIn } from '../store/ledgers.ts'
 import type { SyncTarget } from '../store/run-types.ts'
@@ -76,9 +76,9 @@ async function countOpenOf(db: Db, row: OriginOf & { readonly run: number }): Pr
   const shown = await shownIn(db, row.run)
   const { codes } = shown
   // A question with another reason, or that was asked anew, belongs to the later run that asked it.
+  // What only a plan showed is a question as soon as a run asks it.
   const isOpen = (text: string): boolean =>
-    !isOver(ledger, shown, text) &&
-    [...(codes.get(text) ?? [])].some((code) => decisions.isOpenFor(text, code))
+    decisions.isOpen(text) && openReasons(decisions, shown, text).length > 0
   const open = new AskedChanges(isOpen)
   let since = 0
   await inTurns(

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import type { BlockCode } from '../core/block.ts'
-import { askedDry, isOver } from '../core/decide.ts'
+import { isOver, openReasons } from '../core/decide.ts'
 import { Decisions } from '../core/decisions.ts'
 import { parseKey } from '../core/keys.ts'
 import { AskedChanges, originOf, shownIn } from '../store/ledgers.ts'
@@ -36,23 +36,21 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
   const ledger = await readLedger(db, { ...run, origin: originOf(run) })
   const decisions = new Decisions(ledger)
   const found = new Map<string, Tally>()
-  const dryOf = (text: string) => (isDecided(decisions, text) ? [] : askedDry(shown, text))
-  const isOpen = (text: string, code: string): boolean =>
-    dryOf(text).includes(code) || (decisions.isOpenFor(text, code) && !isOver(ledger, shown, text))
-  const isOpenNow = (text: string) => [...(codes.get(text) ?? [])].some((code) => isOpen(text, code))
+  const openOf = (text: string) => openReasons(decisions, shown, text)
   const newShown = () => new AskedChanges((text) => codes.has(text))
-  const newOpen = () => new AskedChanges(isOpenNow)
+  const newOpen = () => new AskedChanges((text) => openOf(text).length > 0)
   const allOpen = newOpen()
   await inTurns(
     forEachInSteps(codes, ([text, reasons]) => {
       const key = parseKey(text)
       if (isOver(ledger, shown, text)) return
+      const open = openOf(text)
       const isRejected = key !== undefined && decisions.rejectionOf(text) !== undefined
       for (const code of isRejected ? REJECTED : reasons) {
         const tally = found.get(code) ?? { shown: newShown(), open: newOpen(), isOpen: false }
         found.set(code, tally)
         tally.shown.add(text)
-        if (!isOpen(text, code)) continue
+        if (!open.includes(code)) continue
         tally.isOpen = true
         tally.open.add(text)
         allOpen.add(text)
@@ -67,10 +65,6 @@ export async function shownReasonsOf(db: Kysely<Tables>, run: RunRecord): Promis
     isOpen: tally.isOpen,
   }))
   return { reasons, open: allOpen.counts() }
-}
-
-function isDecided(decisions: Decisions, text: string): boolean {
-  return decisions.ledger.approvals.has(text) || decisions.rejectionOf(text) !== undefined
 }
 
 /** Its approval overrules the rejections. */
