@@ -15,7 +15,7 @@ import {
   lookAndStore,
   settleDelivery,
   waitingDeliveries,
-} from '../store/notifications.ts'
+} from '../operations/notifications.ts'
 import { type Route, routesOf } from './routes.ts'
 import { type Site, watchedSyncs } from './site.ts'
 

@@ -14,6 +14,7 @@ import {
   keyText,
   matching,
   parseKey,
+  union,
   wholeOf,
 } from './keys.ts'
 import { without } from './without.ts'
@@ -54,6 +55,25 @@ export function* judge<F extends Facts>(checks: readonly Check<F>[], facts: F): 
   const goes = isForAll ? () => false : yield* approvedWithNeeds(wanted, decisions, blocked)
   const left = yield* without(wanted, [...blocked, matching(waiting, FIELDS, (key) => !goes(key))])
   return { ...facts, found, blocks, left, isStopped }
+}
+
+/** Judges what is left once more, by checks that see newer facts. What a check finds now is added to its block. */
+export function* judgeAgain<F extends Facts>(checks: readonly Check<F>[], facts: F): Steps<F> {
+  const again = yield* judge(checks, facts)
+  if (again.blocks.length === facts.blocks.length) return facts
+  const blocks: Block[] = []
+  for (const block of again.blocks) {
+    const place = blocks.findIndex(
+      ({ code }) => code === block.code && checks.some(({ name }) => name === code),
+    )
+    if (place < 0) blocks.push(block)
+    else {
+      const { keys, of } = blocks[place]!
+      const both = (key: Key) => block.of?.(key) ?? of?.(key)
+      blocks[place] = { ...block, keys: union([keys, block.keys]), of: both } as Block
+    }
+  }
+  return { ...again, blocks }
 }
 
 /** What a check objects to anew is not repeated as asked before, so that a plan that is held again is the same one. */

@@ -1,6 +1,6 @@
 import { type Approval, type Blocked, type Ledger, NO_CODES } from './decisions.ts'
 import { type Steps, copyInSteps, forEachInSteps } from '../base/steps.ts'
-import type { Facts } from './checks/check.ts'
+import type { Facts, RunFacts } from './checks/check.ts'
 import { endsIn } from './diff/ended.ts'
 import type { Shown } from './decide.ts'
 import { isAbout, type ScopeIds } from './within.ts'
@@ -54,18 +54,40 @@ export function* blocking(
   return { ...ledger, blocked }
 }
 
-/** The changes that a run made are not blocked any more. Their approvals end, and those of entries that a recheck found. */
-export function* afterApplying(ledger: Ledger, facts: Facts, isMade: (key: Key) => boolean): Steps<Ledger> {
+/** A recheck found entries: their approvals end, and what is asked about them is asked anew. */
+export function* afterRecheck(
+  ledger: Ledger,
+  { blocks, run }: Pick<RunFacts, 'blocks' | 'run'>,
+): Steps<Ledger> {
+  const again = blocks.filter(({ code }) => code === 'seen-again')
+  if (again.length === 0) return ledger
+  const isFound = (text: string): boolean => {
+    const key = parseKey(text)
+    return key !== undefined && again.some(({ keys }) => keys.has(wholeOf(key)))
+  }
+  const blocked = new Map<string, Blocked>()
+  yield* forEachInSteps(ledger.blocked, ([text, block]) => {
+    blocked.set(text, isFound(text) ? { ...block, since: run } : block)
+  })
+  return { ...ledger, blocked, approvals: yield* kept(ledger.approvals, (text) => !isFound(text)) }
+}
+
+/** The changes that a run made are not blocked any more, and their approvals end. */
+export function* afterApplying(
+  before: Ledger,
+  facts: Facts & Pick<RunFacts, 'run'>,
+  isMade: (key: Key) => boolean,
+): Steps<Ledger> {
+  const ledger = yield* afterRecheck(before, facts)
   const blocked = yield* kept(ledger.blocked, (text) => {
     const key = parseKey(text)
     return key === undefined || !isMade(key)
   })
   const approvals = new Map<string, Approval>()
   const raised = factsIn(facts)
-  const again = facts.blocks.filter(({ code }) => code === 'seen-again')
   yield* forEachInSteps(ledger.approvals, ([text, approval]) => {
     const key = parseKey(text)
-    if (key !== undefined && (isMade(key) || again.some(({ keys }) => keys.has(wholeOf(key))))) return
+    if (key !== undefined && isMade(key)) return
     const isUsed = approval.isUsed || (key === undefined ? raised.has(text) : facts.left.has(key))
     approvals.set(text, isUsed === approval.isUsed ? approval : { ...approval, isUsed })
   })

@@ -19,7 +19,7 @@ import {
 } from '../source/statistics.ts'
 import { Logins } from '../source/ldap/connection/logins.ts'
 import { explainStoreError } from '../base/database/outage.ts'
-import { refusedLogins } from '../store/refused-logins.ts'
+import { refusedLogins } from './refused-logins.ts'
 import { mayHaveEmail } from '../core/diff/rules.ts'
 import { domainsInWords, type EmailTally, tallyEmails } from '../source/email-tally.ts'
 import { checkAccess } from './check-access.ts'

@@ -13,6 +13,8 @@ export const TIMES = {
     settle: 20_000,
     /** The same for a dead process: only requests that it had sent may be in flight. */
     settleDead: 5000,
+    /** For how long after a recheck removals may be claimed, and for how long after the claim they may be sent. */
+    removals: 30_000,
     /** A process frozen within a transaction keeps rows locked; the server ends the transaction after this time. */
     idle: 30_000,
   },

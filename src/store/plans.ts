@@ -4,7 +4,7 @@ import { type Selectable, sql } from 'kysely'
 import type { Kind } from '../core/entries/entry.ts'
 import type { Notice, NoticeCode } from '../core/notice.ts'
 import type { Reason } from '../core/blocked.ts'
-import type { Op } from '../core/plan/change.ts'
+import { type Op, takesAway } from '../core/plan/change.ts'
 import type { PlannedChange } from '../core/plan/changes.ts'
 import type { Fenced, FencedRun } from './fenced-run.ts'
 import { FIRST_BLOCKED, STATE_AT_END } from './change-list.ts'
@@ -59,13 +59,18 @@ function* digested(changes: Iterable<RowOfChange>, digest: Hash): Generator<RowO
   }
 }
 
-/** Stores what a run blocks, so that an operator can see it as other changes. */
+/** Stores what a run blocks, instead of what it blocked before, so that an operator can see it as other changes. */
 export async function storeBlocked(
   fenced: FencedRun,
   changes: Iterable<RowOfChange>,
   count: number,
 ): Promise<void> {
-  await fenced.write((trx) => countStored(trx, fenced.run, 'stored_blocked', count))
+  await fenced.write(async (trx) => {
+    const { run } = fenced
+    await sql`DELETE FROM dirsyncd.changes WHERE run = ${run} AND number >= ${FIRST_BLOCKED}`.execute(trx)
+    await sql`DELETE FROM dirsyncd.change_texts WHERE run = ${run} AND first >= ${FIRST_BLOCKED}`.execute(trx)
+    await countStored(trx, run, 'stored_blocked', count)
+  })
   await storeRows(fenced, changes, FIRST_BLOCKED)
 }
 
@@ -110,7 +115,8 @@ function storedTogether(some: readonly RowOfChange[], first: number) {
   const rows = some.map(({ planned, approvedBy = null, reasons }, place) => {
     const { op, id } = planned.change
     const state = reasons === undefined ? 'pending' : 'blocked'
-    return { ...planned, number: first + place, op, entry_id: id, approved_by: approvedBy, state, reasons }
+    const row = { number: first + place, op, entry_id: id, approved_by: approvedBy, state, reasons }
+    return { ...planned, ...row, takes_away: takesAway(planned.change) }
   })
   const texts = textsOf(
     some.map(({ planned }) => planned.change),
@@ -125,10 +131,12 @@ async function insertChanges(
   { json, texts }: ReturnType<typeof storedTogether>,
 ): Promise<void> {
   await sql`INSERT INTO dirsyncd.changes
-      (run, number, phase, op, entry_id, fingerprint, change, removes, state, reasons, approved_by)
-    SELECT ${run}, number, phase, op, entry_id, fingerprint, change, removes, state, reasons, approved_by
+      (run, number, phase, op, entry_id, fingerprint, change, removes, takes_away, state, reasons, approved_by)
+    SELECT ${run}, number, phase, op, entry_id, fingerprint, change, removes, takes_away, state, reasons, approved_by
     FROM jsonb_to_recordset(${json}::jsonb) AS row(number int, phase text, op text, entry_id text,
-      fingerprint text, change jsonb, removes int, state text, reasons jsonb, approved_by text)`.execute(trx)
+      fingerprint text, change jsonb, removes int, takes_away boolean, state text, reasons jsonb, approved_by text)`.execute(
+    trx,
+  )
   await storeTexts(trx, run, texts)
 }
 
@@ -246,6 +254,39 @@ export async function countNotices(db: Db, run: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`SELECT count(*)::integer AS count
     FROM dirsyncd.notices WHERE run = ${run}`.execute(db)
   return rows[0]!.count
+}
+
+/** A change that waits to be sent. */
+export interface WaitingChange {
+  readonly number: number
+  readonly fingerprint: string
+}
+
+/** By operation and id. */
+export async function waitingChanges(db: Db, run: number): Promise<ReadonlyMap<string, WaitingChange>> {
+  const { rows } = await sql<
+    WaitingChange & { key: string }
+  >`SELECT op || ' ' || entry_id AS key, number, fingerprint
+    FROM dirsyncd.changes WHERE run = ${run} AND state = 'pending' AND chunk IS NULL`.execute(db)
+  return new Map(rows.map(({ key, ...change }) => [key, change]))
+}
+
+/** Replaces changes by smaller ones, or removes them where nothing is planned any more, unless they changed meanwhile. */
+export async function replaceChanges(
+  trx: Fenced,
+  run: number,
+  replaced: readonly (WaitingChange & { readonly smaller?: PlannedChange })[],
+): Promise<void> {
+  const rows = replaced.map(({ number, fingerprint: was, smaller }) => {
+    return { number, was, ...smaller, takes_away: smaller && takesAway(smaller.change) }
+  })
+  const isTheSame = sql`c.run = ${run} AND c.number = now.number AND c.fingerprint = now.was
+    AND c.state = 'pending' AND c.chunk IS NULL`
+  await sql`WITH now AS (SELECT * FROM jsonb_to_recordset(${storableJson(rows)}::jsonb)
+      AS row(number int, was text, fingerprint text, change jsonb, removes int, takes_away boolean)), gone AS (
+      DELETE FROM dirsyncd.changes AS c USING now WHERE ${isTheSame} AND now.change IS NULL)
+    UPDATE dirsyncd.changes AS c SET change = now.change, fingerprint = now.fingerprint, removes = now.removes,
+      takes_away = now.takes_away FROM now WHERE ${isTheSame} AND now.change IS NOT NULL`.execute(trx)
 }
 
 /** The changes that this run did not bring to a good end. */

@@ -91,6 +91,8 @@ export interface Tables {
     change: JSONColumnType<Change>
     /** How many deletes the change counts as: one for an entry, for a group's members those taken out. */
     removes: number
+    /** A delete, or a member list that lacks a member of now; sent only soon after a recheck. */
+    takes_away: Generated<boolean>
     state: Generated<ChangeState>
     /** Failed twice or was refused: left to the end of the run. */
     retry: Generated<boolean>
@@ -126,6 +128,8 @@ export interface Tables {
     pending: number
     /** Answers 403 since the last change that was applied. */
     refused_in_row: Generated<number>
+    /** Until then removals may be claimed: what they remove was looked up a moment ago. */
+    removes_until: Timestamp
     /** Changes of the run by final state. */
     outcomes: ColumnType<Readonly<Partial<Record<ChangeState, number>>>, string | undefined, string>
   }

@@ -1,4 +1,4 @@
-import { forEachInSteps, type Steps } from '../base/steps.ts'
+import { copyInSteps, forEachInSteps, type Steps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import { CHECKS, checksOfUndo } from '../core/checks/checks.ts'
 import { type Facts, NO_RECHECKS, type Rechecks, type RunFacts, type States } from '../core/checks/check.ts'
@@ -13,6 +13,7 @@ import { SourceUsers } from '../core/entries/users.ts'
 import { noticesOf } from '../core/diff/notices.ts'
 import type { Notice } from '../core/notice.ts'
 import { createChanges } from '../core/order.ts'
+import { type Key, wholeOf } from '../core/keys.ts'
 import type { ScopeIds } from '../core/within.ts'
 import type { DeleteReason } from '../core/plan/change.ts'
 import { refuseIncompleteRead } from '../core/plan/incomplete-read.ts'
@@ -40,8 +41,12 @@ export interface Origin {
   read(states: States, signal: AbortSignal): Promise<Snapshots>
   /** What the checks see besides the snapshots. */
   seen(job: Job, before: Before): Omit<RunFacts, keyof Facts | 'rechecks'>
-  /** A second look at entries that would go. Throws where the read was not complete after all. */
-  recheck(facts: RunFacts, signal: AbortSignal): Promise<Rechecks>
+  /**
+   * A second look at entries that would go. Throws where the read was not complete after all.
+   *
+   * @param waiting only these are looked up again; for the others, the earlier answers stay
+   */
+  recheck(facts: RunFacts, signal: AbortSignal, waiting?: ScopeIds): Promise<Rechecks>
   whyDeleted(rechecks: Rechecks): WhyDeleted
   notices(job: Job, facts: RunFacts, signal: AbortSignal): Promise<readonly Notice[]>
 }
@@ -107,22 +112,23 @@ export class SyncOrigin implements Origin {
   }
 
   /** None where the policy or an unreadable entry forbids deletes, or the server is older. */
-  async recheck(facts: RunFacts, signal: AbortSignal): Promise<Rechecks> {
-    const { wanted, server } = facts
+  async recheck(facts: RunFacts, signal: AbortSignal, waiting?: ScopeIds): Promise<Rechecks> {
+    const { wanted, server, rechecks: before } = facts
     const { source } = wanted.snapshots
-    const entries: Record<Kind, ReadonlyMap<string, Sighting>> = { user: new Map(), group: new Map() }
+    const entries = { ...before.entries }
     if (wanted.rules.policy === 'mirror' && source.unreadable === 0)
       for (const kind of ['user', 'group'] as const) {
-        const ids = [...wanted.absent[kind]]
+        const ids = [...wanted.absent[kind]].filter((id) => mayGo(facts, waiting, [kind, id, 'delete']))
         if (ids.length === 0) continue
         const rechecks = await this.#deps.source.readIds(kind, ids, signal)
-        entries[kind] = await inTurns(statesIn(rechecks), signal)
+        entries[kind] = await inTurns(statesIn(before.entries[kind], rechecks), signal)
       }
     // An older server that catches up between the two reads is not to blame for its first answer.
     if (server?.scope === 'nothing') return { entries, removals: new Map() }
-    refuseIncompleteRead(source, entries)
-    const removed = await inTurns(removedMembers(facts), signal)
-    return { entries, removals: await recheckLosses(this.#deps.source, source, removed, signal) }
+    if (waiting === undefined) refuseIncompleteRead(source, entries)
+    const removed = await inTurns(removedMembers(facts, waiting), signal)
+    const removals = await recheckLosses(this.#deps.source, source, removed, signal)
+    return { entries, removals: new Map([...before.removals, ...removals]) }
   }
 
   notices({ scope }: Job, facts: RunFacts, signal: AbortSignal): Promise<readonly Notice[]> {
@@ -142,18 +148,32 @@ function* noticesIn(facts: RunFacts, scope?: ScopeIds): Steps<readonly Notice[]>
   return yield* noticesOf(facts, yield* createChanges(facts.left, () => 'gone'), scope)
 }
 
-function* statesIn(rechecks: ReadonlyMap<string, Recheck>): Steps<ReadonlyMap<string, Sighting>> {
-  const states = new Map<string, Sighting>()
+function* statesIn(
+  before: ReadonlyMap<string, Sighting>,
+  rechecks: ReadonlyMap<string, Recheck>,
+): Steps<ReadonlyMap<string, Sighting>> {
+  const states = yield* copyInSteps(before)
   yield* forEachInSteps(rechecks, ([id, { state }]) => states.set(id, state))
   return states
 }
 
 const NOBODY = { user: new Set<string>(), group: new Set<string>() }
 
+/** Whether an absent entry waits to be deleted, or to leave the groups before its delete. */
+function mayGo({ left }: RunFacts, waiting: ScopeIds | undefined, key: Key): boolean {
+  const [kind, id] = key
+  if (waiting === undefined || waiting[kind].has(id)) return true
+  return kind === 'user' && waiting.group.size > 0 && left.has(wholeOf(key)) && !left.has(key)
+}
+
 /** By group, the ids of the members that would be taken out of it. */
-function* removedMembers({ left, wanted }: RunFacts): Steps<ReadonlyMap<string, readonly string[]>> {
+function* removedMembers(
+  { left, wanted }: RunFacts,
+  waiting?: ScopeIds,
+): Steps<ReadonlyMap<string, readonly string[]>> {
   const removed = new Map<string, readonly string[]>()
   for (const group of wanted.members.keys()) {
+    if (waiting?.group.has(group) === false) continue
     const { removed: some } = yield* left.membersIn(group)
     const there = some.filter((id) => !left.has(['user', id, 'delete']))
     if (there.length > 0) removed.set(group, there)

@@ -10,6 +10,7 @@ import type { Kind } from '../core/entries/entry.ts'
 import { createChanges, isRemoval } from '../core/order.ts'
 import { type Change, fingerprint, kindOf, type Op, OPS } from '../core/plan/change.ts'
 import { type PlanKeys, without } from '../core/without.ts'
+import type { replaceChanges, WaitingChange } from '../store/plans.ts'
 import type { ReadEvidence, RunCounts, StoredBlock } from '../store/run-types.ts'
 import type { Judged, Outcomes } from './run-store.ts'
 
@@ -128,6 +129,28 @@ export function* madeKeys(
     return left.has(key) && !notMade.has(key)
   }
   return { isMade, deleted }
+}
+
+type Replaced = Parameters<typeof replaceChanges>[2]
+
+/** The changes that wait and of which less, or nothing, is planned now. */
+export function* replacedIn(
+  before: Judged,
+  now: Judged,
+  waiting: ReadonlyMap<string, WaitingChange>,
+): Steps<Replaced> {
+  const replaced = new Map<string, Replaced[number] & { readonly planned: string }>()
+  yield* forEachInSteps(before.plan, ({ change: { op, id }, fingerprint: planned }) => {
+    const waits = waiting.get(`${op} ${id}`)
+    if (waits !== undefined) replaced.set(`${op} ${id}`, { ...waits, planned })
+  })
+  yield* forEachInSteps(now.plan, (smaller) => {
+    const key = `${smaller.change.op} ${smaller.change.id}`
+    const each = replaced.get(key)
+    if (each?.planned === smaller.fingerprint) replaced.delete(key)
+    else if (each !== undefined) replaced.set(key, { ...each, smaller })
+  })
+  return [...replaced.values()]
 }
 
 type Write = Pick<Refusal, 'op' | 'id' | 'digest'>

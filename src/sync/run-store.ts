@@ -50,6 +50,12 @@ export interface Outcomes {
   readonly isWhole: boolean
 }
 
+interface Applied {
+  /** As it was judged last. */
+  readonly judged: Judged
+  readonly outcomes: Outcomes
+}
+
 /** What a run leaves for the next one. */
 interface LeftForNext {
   /** @param latest with the decisions that were taken meanwhile */
@@ -68,7 +74,15 @@ export interface RunStore {
   history(): Promise<History>
   /** Its last transaction makes the plan claimable. */
   begin(judged: Judged, ledger: Ledger, states: Partial<States>): Promise<void>
-  /** Returns when every change has its final state. */
-  apply(judged: Judged, signal: AbortSignal): Promise<Outcomes>
+  /**
+   * Returns when every change has its final state.
+   *
+   * @param again judges once more, with another recheck of these entries: what must stay is blocked
+   */
+  apply(
+    judged: Judged,
+    again: (last: Judged, waiting: ScopeIds) => Promise<Judged>,
+    signal: AbortSignal,
+  ): Promise<Applied>
   finish(judged: Judged, left: LeftForNext): Promise<void>
 }

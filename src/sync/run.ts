@@ -1,14 +1,16 @@
 import type { Steps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import { type Moment, NO_RECHECKS, type RunFacts, type States } from '../core/checks/check.ts'
+import { removalsNotConfirmed } from '../core/checks/removals-not-confirmed.ts'
+import { seenAgain } from '../core/checks/seen-again.ts'
 import { BlockedChanges } from '../core/blocked.ts'
-import { afterApplying, afterRead, blocking } from '../core/ledger.ts'
+import { afterApplying, afterRead, blocking, afterRecheck } from '../core/ledger.ts'
 import { Decisions, type Ledger } from '../core/decisions.ts'
 import { diff } from '../core/diff/diff.ts'
-import { firstFacts, judge } from '../core/judge.ts'
+import { firstFacts, judge, judgeAgain } from '../core/judge.ts'
 import type { Key } from '../core/keys.ts'
 import { order } from '../core/order.ts'
-import { isAbout, within } from '../core/within.ts'
+import { isAbout, type ScopeIds, within } from '../core/within.ts'
 import type { Origin } from './origin.ts'
 import type { RunError } from '../store/runs.ts'
 import { shownIn } from './report.ts'
@@ -40,9 +42,29 @@ export async function run(
 
   await store.begin(judged, ...(await inTurns(begun(job, origin, judged), signal)))
   if (judged.end === 'planned') return judged.end
-  const outcomes = await store.apply(judged, signal)
-  await finish(job, origin, store, judged, outcomes)
+  const again = (last: Judged, waiting: ScopeIds) => judgeWaiting(job, origin, last, waiting, signal)
+  const applied = await store.apply(judged, again, signal)
+  await finish(job, origin, store, applied.judged, applied.outcomes)
   return judged.end
+}
+
+/** Rechecks what waits. Returns the same, or with a plan without what was found or could not be proved absent. */
+async function judgeWaiting(
+  job: Job,
+  origin: Origin,
+  judged: Judged,
+  waiting: ScopeIds,
+  signal: AbortSignal,
+): Promise<Judged> {
+  const checks = origin.checks.anomalies.filter(
+    (check) => check === seenAgain || check === removalsNotConfirmed,
+  )
+  if (checks.length === 0) return judged
+  const rechecks = await origin.recheck(judged.facts, signal, waiting)
+  const facts = await inTurns(judgeAgain(checks, { ...judged.facts, rechecks }), signal)
+  if (facts.blocks === judged.facts.blocks) return judged
+  const { plan, blocked } = await planOf(job, origin, facts, signal)
+  return { ...judged, facts, plan, blocked }
 }
 
 async function planOf(job: Job, origin: Origin, facts: RunFacts, signal: AbortSignal): Promise<Judged> {
@@ -63,7 +85,7 @@ function* begun(job: Job, origin: Origin, { facts, shown }: Judged): Steps<[Ledg
   // A run that is killed has seen what is there again, too.
   const seen = yield* afterOwnRead(ledger, origin, job, facts, false)
   return [
-    yield* blocking(seen, facts, shown, isInScope),
+    yield* blocking(yield* afterRecheck(seen, facts), facts, shown, isInScope),
     yield* nextStates(origin, job, facts, { at: 'begun' }),
   ]
 }

@@ -7,12 +7,13 @@ import type { Log } from '../base/log/log.ts'
 import { forEachInSteps } from '../base/steps.ts'
 import { inTurns } from '../base/turns.ts'
 import type { States } from '../core/checks/check.ts'
-import { withoutExpired } from '../core/ledger.ts'
+import { withoutExpired, afterRecheck } from '../core/ledger.ts'
 import type { Ledger } from '../core/decisions.ts'
 import type { DiffRules, Membership } from '../core/diff/rules.ts'
 import type { Kind } from '../core/entries/entry.ts'
 import type { DirectorySnapshot } from '../core/entries/snapshot.ts'
 import { UserTable } from '../core/entries/user-table.ts'
+import type { ScopeIds } from '../core/within.ts'
 import type { Notice } from '../core/notice.ts'
 import { changeSince } from '../core/plan/configuration.ts'
 import { incompleteDirectory, lookFirst } from '../core/plan/incomplete-read.ts'
@@ -42,11 +43,13 @@ import {
   batchNotices,
   countThereBefore,
   outcomesAtEnd,
+  replaceChanges,
   storeAllNotices,
   storeBlocked,
   storeNotices,
   storePlan,
   unfinishedChanges,
+  waitingChanges,
 } from '../store/plans.ts'
 import { forgetQuarantined, quarantined } from '../store/quarantine.ts'
 import { blockedBefore, finishRun, type RunError, type RunRecord, setRunState } from '../store/runs.ts'
@@ -56,7 +59,15 @@ import { applyRun } from './apply/apply-loop.ts'
 import { closeChunksOfEndedRuns, workersOfEndedRuns } from './apply/claim.ts'
 import type { Ticket } from './apply/job.ts'
 import type { VerificationDeps } from './apply/verification.ts'
-import { approvedRows, countsAtEnd, madeKeys, reportOf, stillPlanned, stillWanted } from './report.ts'
+import {
+  approvedRows,
+  countsAtEnd,
+  madeKeys,
+  replacedIn,
+  reportOf,
+  stillPlanned,
+  stillWanted,
+} from './report.ts'
 import type { History, Job, Judged, Outcomes, RunStore } from './run-store.ts'
 
 export interface SyncSetup extends Pick<Job, 'limits' | 'grace' | 'options'> {
@@ -106,6 +117,8 @@ export class Session implements RunStore, Disposable {
   #states: States = {}
   #loaded: Loaded | undefined
   #counts: RunCounts | undefined
+  /** When the recheck began, or sooner. */
+  #recheckedAt = 0
   /** Set while there is a plan that is applied. */
   judged: Judged | undefined
 
@@ -153,6 +166,7 @@ export class Session implements RunStore, Disposable {
   async history(): Promise<History> {
     const { db } = this.#deps
     this.#enter('plan')
+    this.#recheckedAt = performance.now()
     await this.#fenced.write((trx) => setRunState(trx, this.#run.run, 'planning'))
     this.#loaded = await this.#loadLedger()
     const now = await this.#now()
@@ -265,28 +279,51 @@ export class Session implements RunStore, Disposable {
   }
 
   /** A store that is away for a moment interrupts no run: while the lease lasts, applying resumes where it was. */
-  async apply(judged: Judged, signal: AbortSignal): Promise<Outcomes> {
+  async apply(...[judged, again, signal]: Parameters<RunStore['apply']>): ReturnType<RunStore['apply']> {
     const { db, log, times, onApply, isDead } = this.#deps
     const { name: sync, queue, target, verification } = this.#setup
-    if (judged.plan.length === 0) return this.outcomes(judged)
+    if (judged.plan.length === 0) return { judged, outcomes: await this.outcomes(judged) }
     this.#enter('apply')
     await this.#fenced.write((trx) => setRunState(trx, this.#run.run, 'applying'))
     const onNotices: VerificationDeps['onNotices'] = (notices) => {
       for (const notice of notices) this.#verified.set(JSON.stringify(notice), notice)
     }
     const runLog = log.child({ sync, run: this.#run.run })
-    const parts = { ...verification, onNotices, log: runLog }
+    let [stored, last] = [judged, judged]
+    const recheck = async (waiting: ScopeIds): Promise<void> => {
+      this.judged = last = await again(last, waiting)
+      if (last !== stored) await this.#replan(stored, last)
+      stored = last
+    }
+    const parts = { ...verification, onNotices, recheck, recheckedAt: this.#recheckedAt, log: runLog }
     const deps = { db, queue, fenced: this.#fenced, target, isDead, times, ...parts }
     onApply?.(sync)
     for (;;) {
       try {
         await applyRun(deps, signal)
-        return await this.outcomes(judged)
+        return { judged: last, outcomes: await this.outcomes(last) }
       } catch (error) {
         if (signal.aborted || !isAway(error)) throw error
       }
       await sleep(times.daemon.storeAway, undefined, { signal })
     }
+  }
+
+  /** Takes out of the plan, while it is applied, what must not be sent any more; it is shown as blocked. */
+  async #replan(before: Judged, now: Judged): Promise<void> {
+    const { run } = this.#run
+    const report = await inTurns(reportOf(now))
+    const blockedIn = await this.#storeBlocked(now, JSON.stringify(report.blocks))
+    const replaced = await inTurns(replacedIn(before, now, await waitingChanges(this.#deps.db, run)))
+    const latest = await this.#loadLedger()
+    const ledger = await inTurns(afterRecheck(latest.ledger, now.facts))
+    const saveLedgerIn = await this.#ledgerToSave(ledger, false, latest)
+    await this.#fenced.write(async (trx) => {
+      await replaceChanges(trx, run, replaced)
+      await saveLedgerIn?.(trx)
+      await setRunState(trx, run, 'applying', { ...report, ...blockedIn })
+    })
+    this.#counts = report.counts
   }
 
   async outcomes(judged: Judged): Promise<Outcomes> {

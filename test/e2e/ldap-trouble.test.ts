@@ -1,7 +1,8 @@
 import type { RequestLine } from '../../src/service/http/request-log.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type ApiProxy, startApiProxy } from '../support/api-proxy.ts'
 import { type LdapFault, type LdapProxy, startLdapProxy } from '../support/ldap-proxy.ts'
-import { ldif, person } from '../support/people.ts'
+import { ldif, person, personGroup } from '../support/people.ts'
 import type { ProgramResult } from '../support/program.ts'
 import { readService } from '../support/read-service.ts'
 import { FIXTURE } from '../support/fixture.ts'
@@ -20,12 +21,14 @@ const stack = new AsyncDisposableStack()
 let slapd: Slapd
 let proxy: LdapProxy
 let service: ServiceSite
+let api: ApiProxy
 let site: Site
 
 beforeAll(async () => {
   slapd = stack.use(await startSlapd({ people: PEOPLE, groups: GROUPS }))
   proxy = stack.use(await startLdapProxy(slapd.port))
   service = stack.use(await startServiceSite())
+  api = stack.use(await startApiProxy(service.baseUrl))
   site = stack.use(await openSite())
   await site.write('ca.pem', slapd.ca)
   await configure({})
@@ -67,7 +70,7 @@ async function configure(variation: Variation): Promise<void> {
       map: { external_id: 'entryUUID', name: 'cn', members: 'member' },
     },
   }
-  await site.configure(databaseConfig([{ name: 'corp', source, directory: directorySection(service) }]))
+  await site.configure(databaseConfig([{ name: 'corp', source, directory: directorySection(api) }]))
 }
 
 const sync = (): Promise<ProgramResult> => site.run('sync', 'corp')
@@ -204,6 +207,34 @@ describe('users that leave the source', () => {
   })
 })
 
+test('users and members who are back while the service asks for a pause stay', async () => {
+  const group = personGroup(0, BASE, PEOPLE)
+  const member = person(group.members[1]!, BASE)
+  const isAsked = Promise.withResolvers<void>()
+  api.intercept = ({ method }) => {
+    if (method === 'GET') return undefined
+    isAsked.resolve()
+    return { status: 429, headers: { 'retry-after': '3' } }
+  }
+  const membership = (does: string) =>
+    ldif(group.dn, { changetype: ['modify'], [does]: ['member'], member: [member.dn] })
+  await slapd.modify([membership('delete'), leave(40)].join(''))
+  const ended = withWrites(() => site.json('sync', 'corp'))
+  await isAsked.promise
+  await slapd.modify([membership('add'), comeBack(40)].join(''))
+  api.intercept = () => undefined
+  const [result, writes] = await ended
+  expect(writes).toEqual([])
+  expect(result.code).toBe(4)
+  expect(result.lines[0]).toMatchObject({
+    state: 'done',
+    blocks: [{ code: 'seen-again', changes: 2 }],
+    counts: { planned: {}, blocked: { 'delete-user': 1, 'set-members': 1 } },
+  })
+  await expectEqualToSource()
+  expect(await sync()).toMatchObject({ code: 0, stderr: '' })
+})
+
 interface Deletion {
   readonly op: string
   readonly id: string
@@ -216,6 +247,10 @@ function leave(index: number): string {
     add: ['employeeType'],
     employeeType: ['former'],
   })
+}
+
+function comeBack(index: number): string {
+  return ldif(person(index, BASE).dn, { changetype: ['modify'], delete: ['employeeType'] })
 }
 
 function remove(index: number): string {

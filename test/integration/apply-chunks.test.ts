@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { applyChunk } from '../../src/sync/apply/chunk.ts'
 import type { VerificationDeps } from '../../src/sync/apply/verification.ts'
 import { type Chunk, claim, closeChunksOfEndedRuns, openChunks, reclaim } from '../../src/sync/apply/claim.ts'
@@ -12,7 +12,7 @@ import { type Findings, flush, Reclaimed, type Settled } from '../../src/sync/ap
 import { RunInProcess } from '../../src/sync/apply/run-in-process.ts'
 import type { Senders } from '../../src/sync/apply/senders.ts'
 import { Throttle } from '../../src/sync/apply/throttle.ts'
-import { enterStage, markFirst } from '../../src/sync/apply/stage.ts'
+import { allowRemovals, enterStage, markFirst } from '../../src/sync/apply/stage.ts'
 import { TIMES } from '../../src/queue/times.ts'
 import { firstSent, lastVerdict, storeVerdict } from '../../src/store/verifications.ts'
 import { pauseFor, pauseOf } from '../../src/store/pause.ts'
@@ -81,6 +81,10 @@ function remove(id: string): PlannedChange {
   )
 }
 
+function setMembers(id: string, have: readonly string[], want: readonly string[]): PlannedChange {
+  return planned({ op: 'set-members', id, name: id, have, want }, 'members', 0)
+}
+
 function rename(id: string, phase: Phase, takes?: Takes): PlannedChange {
   const values = { have: { name: id, email: null }, want: { email: `new-${id}@example.org` } }
   return planned({ op: 'update-user', id, ...values, ...(takes !== undefined && { takes }) }, phase)
@@ -120,7 +124,7 @@ async function claimOf(
 }
 
 function enter(fenced: FencedRun, phase: Phase): Promise<number> {
-  return fenced.write((trx) => enterStage(trx, fenced.run, { phase, retry: false }))
+  return fenced.write((trx) => enterStage(trx, fenced.run, { phase, retry: false }, QUICK.fence.removals))
 }
 
 const numbers = (chunk: Chunk | undefined) => chunk?.changes.map(({ number }) => number)
@@ -165,12 +169,18 @@ function send(
   fenced: FencedRun,
   chunk: Chunk,
   senders: Senders | Senders['applyChange'],
-  { freshness = new Freshness(60_000), throttle = new Throttle(1), counters = new FailureCounters() } = {},
+  {
+    freshness = new Freshness(60_000),
+    removals = new Freshness(QUICK.fence.removals),
+    throttle = new Throttle(1),
+    counters = new FailureCounters(),
+  } = {},
 ) {
   return applyChunk({
     fenced,
     chunk,
     freshness,
+    removals,
     worker: 'a worker',
     senders: typeof senders === 'function' ? sendersOf(senders) : senders,
     throttle,
@@ -186,8 +196,13 @@ function send(
   })
 }
 
-/** For runs of which nothing is read back. */
-const NO_VERIFICATION: Pick<VerificationDeps, 'lookBack' | 'inBatches' | 'onNotices' | 'log'> = {
+/** For runs of which nothing is read back, nor rechecked. */
+const NO_VERIFICATION: Pick<VerificationDeps, 'lookBack' | 'inBatches' | 'onNotices' | 'log'> & {
+  readonly recheck: () => Promise<void>
+  readonly recheckedAt: number
+} = {
+  recheck: async () => undefined,
+  recheckedAt: 0,
   lookBack: async () => {
     throw new Error('nothing is to be read back')
   },
@@ -657,6 +672,48 @@ describe('when the store does not answer', () => {
     await sending
     expect(await journal(away)).toEqual(['a applied', 'b applied'])
   })
+})
+
+test('no worker claims a delete, or a list that takes a member out, without a recheck', async () => {
+  const lists = [setMembers('g', ['a', 'b'], ['a', 'c']), setMembers('h', ['a'], ['a', 'b'])]
+  const fenced = await begin([...lists, remove('b')])
+  await enter(fenced, 'members')
+  await fenced.write((trx) => allowRemovals(trx, fenced.run, 0))
+  const first = { phase: 'members', retry: false, verifies: 'set-members' } as const
+  expect(await fenced.write((trx) => markFirst(trx, fenced.run, first, 20))).toBe(2)
+  expect((await claimNext(fenced, 9))?.changes.map(({ change: { id } }) => id)).toEqual(['h'])
+  await enter(fenced, 'delete-users')
+  expect(await claimNext(fenced, 9)).toBeUndefined()
+  await fenced.write((trx) => allowRemovals(trx, fenced.run, 1000))
+  expect((await claimNext(fenced, 9))?.changes.map(({ change: { id } }) => id)).toEqual(['b'])
+})
+
+test('a delete that was claimed long ago waits for another recheck', async () => {
+  const fenced = await begin([rename('a', 'delete-users'), remove('b')])
+  const chunk = (await claimOf(fenced, { phase: 'delete-users' }))!
+  const sent: string[] = []
+  const applyChange: Senders['applyChange'] = async ({ id }) => (sent.push(id), APPLIED)
+  await send(fenced, chunk, applyChange, { removals: new Freshness(0) })
+  expect(sent).toEqual(['a'])
+  expect(await states(fenced)).toEqual(['applied', 'pending'])
+})
+
+test('the client retries a delete only while its recheck is new', async () => {
+  const fenced = await begin([remove('a'), remove('b')])
+  const chunk = (await claimOf(fenced, { phase: 'delete-users' }))!
+  const sent: string[] = []
+  const removals = new Freshness(QUICK.fence.removals)
+  vi.spyOn(removals, 'isFresh').mockImplementation(() => sent.length < 3)
+  const applyChange: Senders['applyChange'] = async ({ id }, { beforeRequest }) => {
+    for (const each of id === 'a' ? ['a'] : ['b', 'b', 'b']) {
+      beforeRequest?.()
+      sent.push(each)
+    }
+    return APPLIED
+  }
+  await send(fenced, chunk, applyChange, { removals })
+  expect(sent).toEqual(['a', 'b', 'b'])
+  expect(await states(fenced)).toEqual(['applied', 'pending, unsure'])
 })
 
 test('a run that a worker stopped ends when nothing of it is under way any more', async () => {

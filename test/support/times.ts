@@ -7,7 +7,7 @@ import { type Times, TIMES } from '../../src/queue/times.ts'
  */
 export const QUICK: Times = {
   lease: { ...TIMES.lease, expiry: 120_000 },
-  fence: { look: 250, blind: 10_000, settle: 11_000, settleDead: 500, idle: 5000 },
+  fence: { look: 250, blind: 10_000, settle: 11_000, settleDead: 500, removals: 30_000, idle: 5000 },
   retry: { phase: 300, stage: 200, timedOut: 2000 },
   limited: TIMES.limited,
   outage: { firstProbe: 200, lastProbe: 2000, giveUp: 600_000 },

@@ -83,6 +83,13 @@ export function membersDifference({ have, want }: Pick<SetMembers, 'have' | 'wan
   return atOnce(differenceInSteps(have, want))
 }
 
+/** Whether somebody loses an account, a group or a membership. */
+export function takesAway(change: Change): boolean {
+  return change.op === 'set-members'
+    ? membersDifference(change).removed.length > 0
+    : change.op === 'delete-user' || change.op === 'delete-group'
+}
+
 export type Change =
   | CreateUser
   | UpdateUser

@@ -36,6 +36,7 @@ CREATE TABLE dirsyncd.changes (
   run integer, number integer, PRIMARY KEY (run, number),
   phase text NOT NULL, op text NOT NULL, entry_id text NOT NULL,
   fingerprint text NOT NULL, change jsonb NOT NULL, removes integer NOT NULL,
+  takes_away boolean NOT NULL DEFAULT false,
   state text NOT NULL DEFAULT 'pending', retry boolean NOT NULL DEFAULT false,
   attempts smallint NOT NULL DEFAULT 0, refusals smallint NOT NULL DEFAULT 0,
   unsure boolean NOT NULL DEFAULT false, chunk bigint, next_at timestamptz,
@@ -93,7 +94,7 @@ CREATE TABLE dirsyncd.applying (
   run integer PRIMARY KEY REFERENCES dirsyncd.runs ON DELETE CASCADE,
   phase text NOT NULL, retry boolean NOT NULL, verifies text,
   cursor integer NOT NULL DEFAULT 0, pending integer NOT NULL,
-  refused_in_row integer NOT NULL DEFAULT 0, outcomes jsonb NOT NULL DEFAULT '{}'
+  refused_in_row integer NOT NULL DEFAULT 0, outcomes jsonb NOT NULL DEFAULT '{}', removes_until timestamptz NOT NULL
 ) WITH (fillfactor = 10);
 
 CREATE TABLE dirsyncd.chunks (

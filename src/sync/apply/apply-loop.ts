@@ -9,12 +9,16 @@ import type { Ticket } from './job.ts'
 import { pauseOf } from '../../store/pause.ts'
 import { lastFailureOf } from '../../store/plans.ts'
 import { quarantineRefused } from './refused-changes.ts'
-import { countDue, countWaiting, enterStage, type Stage } from './stage.ts'
+import { recheckRemovals } from './removals.ts'
+import { allowRemovals, countDue, countWaiting, enterStage, hasRemovals, type Stage } from './stage.ts'
 
 interface ApplyDeps extends VerificationDeps {
   readonly queue: Queue<Ticket>
   readonly target: string
   readonly isDead: (worker: string) => boolean
+  readonly recheck: Parameters<typeof recheckRemovals>[0]['recheck']
+  /** When the source was asked last about what is to be removed, as `performance.now()`. */
+  readonly recheckedAt: number
 }
 
 /**
@@ -59,6 +63,8 @@ class ApplyLoop {
   async stage(stage: Stage): Promise<void> {
     const { db, fenced } = this.#deps
     if ((await countWaiting(db, fenced.run, stage)) > 0) {
+      // The retry stage begins with a recheck: its changes failed some time ago.
+      if (stage.retry) await fenced.write((trx) => allowRemovals(trx, fenced.run, 0))
       await this.#verification.verify(stage)
       await this.#send(stage)
     }
@@ -70,17 +76,23 @@ class ApplyLoop {
     const { times, fenced, target, db } = this.#deps
     const outageMs = times.outage.giveUp
     await this.#enter(stage)
+    const isRemoving = await hasRemovals(db, fenced.run, stage)
     const dispatcher = new Dispatcher(this.#deps, stage)
     const pace = new Pace(times.jobs.count)
+    let wasRechecked = false
     for (;;) {
       this.#signal.throwIfAborted()
       const pending = await this.#pending()
       if (pending <= 0 && (await this.#enter(stage)) === 0) break
       const pause = await pauseOf(db, target)
-      // A service that asks for a pause is not in an outage.
-      const idleMs = pace.see(pending, pause?.why === 'limited')
+      // A service that asks for a pause is not in an outage, nor is a source that is slow to answer.
+      const idleMs = pace.see(pending, pause?.why === 'limited' || wasRechecked)
       if (idleMs > outageMs) throw outage(outageMs, await lastFailureOf(db, fenced.run))
-      if (pause === undefined) await dispatcher.topUp(pending, pace.changesPerMs)
+      if (pause === undefined) {
+        wasRechecked = isRemoving && (await recheckRemovals(this.#deps, stage))
+        if (wasRechecked) await this.#enter(stage)
+        await dispatcher.topUp(pending, pace.changesPerMs)
+      }
       await this.#watch.look()
       const leftMs = Math.min(pause?.leftMs ?? 0, 1000)
       await sleep(Math.max(pace.delayMs, leftMs), undefined, { signal: this.#signal })
@@ -89,8 +101,9 @@ class ApplyLoop {
 
   /** The run's counter tells when to look; this count is exact. */
   #enter(stage: Stage): Promise<number> {
-    const { fenced } = this.#deps
-    return fenced.write((trx) => enterStage(trx, fenced.run, stage))
+    const { fenced, times, recheckedAt } = this.#deps
+    const removesMs = Math.max(0, recheckedAt + times.fence.removals - performance.now())
+    return fenced.write((trx) => enterStage(trx, fenced.run, stage, removesMs))
   }
 
   /** How many changes wait, as workers count them. Throws what a worker stopped the run with. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sentence } from '../../base/errors.ts'
 import type { Log } from '../../base/log/log.ts'
-import type { Change, Op } from '../../core/plan/change.ts'
+import { type Change, type Op, takesAway } from '../../core/plan/change.ts'
 import type { Create } from '../../core/plan/batches.ts'
 import type { BatchFault, Outcome } from '../../core/plan/outcome.ts'
 import type { Times } from '../../queue/times.ts'
@@ -22,6 +22,8 @@ interface ChunkDeps {
   readonly chunk: Chunk
   /** The time since the claim or the last renewal. */
   readonly freshness: Freshness
+  /** The time since the claim: an entry that is to be removed may be back. */
+  readonly removals: Freshness
   readonly worker: string
   readonly senders: Senders
   /** Limits the requests in flight over all chunks of this worker. */
@@ -51,6 +53,17 @@ export async function applyChunk(deps: ChunkDeps): Promise<void> {
 
 class StaleRun extends Error {
   override readonly name = 'StaleRun'
+}
+
+/** The client has retried a removal until its recheck was too old. */
+class StaleRecheck extends Error {
+  override readonly name = 'StaleRecheck'
+  readonly outcome = {
+    result: 'unavailable',
+    status: undefined,
+    detail: 'the service did not do it in time; it is sent again after another recheck of the source',
+    answeredBy: 'service',
+  } as const
 }
 
 class Sending {
@@ -114,16 +127,17 @@ class Sending {
 
   async #sendAlone(change: Claimed): Promise<Settled> {
     if (change.unmet !== undefined) return unmet(change)
-    if (!this.#maySend()) return notTried(change)
+    if (!this.#maySend() || !this.#mayRemove(change)) return notTried(change)
     const { senders, throttle } = this.#deps
     try {
-      const how = { check: this.#isUnsure(change), beforeRequest: () => this.#requireFresh() }
+      const how = { check: this.#isUnsure(change), beforeRequest: () => this.#requireFresh(change) }
       const outcome = await senders.applyChange(change.change, how, this.#cut)
       const quarantined = outcome.result === 'forbidden' ? await this.#inQuarantine() : undefined
       const [settled] = this.#judge([change], outcome, quarantined)
       throttle.answered()
       return settled!
     } catch (error) {
+      if (error instanceof StaleRecheck) return this.#judge([change], error.outcome)[0]!
       this.#stopFor(error, [change])
       return cutOff(change)
     }
@@ -234,9 +248,14 @@ class Sending {
     return !this.#isStopped && !this.#lost.aborted && !stopping.aborted && freshness.isFresh()
   }
 
-  #requireFresh(): void {
+  #mayRemove({ change }: Claimed): boolean {
+    return this.#deps.removals.isFresh() || !takesAway(change)
+  }
+
+  #requireFresh(change?: Claimed): void {
     if (this.#hasEnded) throw new StaleRun('the run has ended')
     if (!this.#deps.freshness.isFresh()) throw new StaleRun('the store has not answered for too long')
+    if (change !== undefined && !this.#mayRemove(change)) throw new StaleRecheck()
   }
 
   /** Writes outcomes, or asks whether the run is still the current one. One write at a time. */

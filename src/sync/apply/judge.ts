@@ -1,3 +1,4 @@
+import { takesAway } from '../../core/plan/change.ts'
 import type { Outcome } from '../../core/plan/outcome.ts'
 import type { Times } from '../../queue/times.ts'
 import type { Claimed } from './job.ts'
@@ -200,7 +201,9 @@ function unavailable({ retry }: JudgeDeps, change: Claimed, { status, detail }: 
   if (change.retry)
     return { settled: { ...settled, waitMs: retry.stage * 2 ** (attempts - PHASE_ATTEMPTS) }, stops: false }
   if (attempts >= PHASE_ATTEMPTS) return { settled: { ...settled, retry: true }, stops: false }
-  return { settled: { ...settled, waitMs: retry.phase }, stops: false }
+  // The retry stage begins with another recheck.
+  const later = { waitMs: retry.phase, retry: takesAway(change.change) }
+  return { settled: { ...settled, ...later }, stops: false }
 }
 
 /** Counts failures in a row; any answer ends an outage. Returns whether there is an outage. */

@@ -13,7 +13,7 @@ import { stopRun } from '../../store/runs.ts'
 import { storable, storableJson } from '../../store/storable.ts'
 import { forgetOutages, pauseFor, pauseForOutage, pauseOf } from '../../store/pause.ts'
 import { manyRefused, REFUSED_IN_ROW } from './refused-changes.ts'
-import { MOST_REFUSALS } from './stage.ts'
+import { allowRemovals, MOST_REFUSALS } from './stage.ts'
 
 export interface Settled {
   readonly number: number
@@ -194,6 +194,8 @@ async function report(
   if (stop?.failed !== undefined)
     await storeVerdict(trx, { sync, target, run: number }, { op: stop.failed, inBatches: true }, 'failed')
   if (notice !== undefined) await storeBatchNotice(trx, number, notice)
+  // Entries may come back during an outage.
+  if (pause?.why === 'outage') await allowRemovals(trx, number, 0)
   if (answers === true) await forgetOutages(trx, target)
   if (pause?.why === 'limited') await pauseFor(trx, target, Math.min(pause.ms, times.limited.longest))
   const { firstProbe: firstMs, lastProbe: lastMs } = times.outage

@@ -21,8 +21,15 @@ const LONGEST_WAIT = sql`interval '15 minutes'`
 /** Of two changes of e-mails, the one that frees the other's is sent first; those in circles last, together. */
 const LEVEL = sql`c.change #>> '{takes,after}'`
 
-const IS_DUE = sql<boolean>`c.chunk IS NULL AND (c.next_at IS NULL
+/** A time that is further ahead comes from a clock that was set back. */
+const MAY_REMOVE = sql<boolean>`EXISTS (SELECT FROM dirsyncd.applying AS a WHERE a.run = c.run
+  AND removes_until BETWEEN clock_timestamp() AND clock_timestamp() + interval '1 minute')`
+
+const HAS_WAITED = sql<boolean>`c.chunk IS NULL AND (c.next_at IS NULL
   OR c.next_at NOT BETWEEN clock_timestamp() AND clock_timestamp() + ${LONGEST_WAIT})`
+
+const IS_DUE = sql<boolean>`${HAS_WAITED}
+  AND (NOT c.takes_away OR ${MAY_REMOVE})`
 
 /** The next changes of a stage that are due, in their order. */
 export async function nextDue(
@@ -49,14 +56,18 @@ function dueAfter(db: Db, run: number, stage: Stage, after: number | RawBuilder<
   return nextIn(db, run, stage).select('number').where('number', '>', after).where(IS_DUE)
 }
 
-/** Has workers claim this stage from its beginning. Returns how many changes wait; outcomes decrement the counter. */
-export async function enterStage(trx: Fenced, run: number, stage: Stage): Promise<number> {
+/**
+ * Has workers claim this stage from its beginning. Returns how many changes wait; outcomes decrement the counter.
+ *
+ * @param removesMs for how long removals may be claimed; only the first stage of a run sets it
+ */
+export async function enterStage(trx: Fenced, run: number, stage: Stage, removesMs = 0): Promise<number> {
   const pending = await countWaiting(trx, run, stage)
   const { phase, retry, verifies = null } = stage
   const row = { phase, retry, verifies, pending, cursor: 0 }
   await trx
     .insertInto('dirsyncd.applying')
-    .values({ run, ...row })
+    .values({ run, ...row, removes_until: fromNow(removesMs) })
     .onConflict((conflict) => conflict.column('run').doUpdateSet(row))
     .execute()
   return pending
@@ -84,7 +95,7 @@ export async function markFirst(
   const first = await nextIn(trx, run, stage)
     .select('number')
     .where('op', '=', op)
-    .where(IS_DUE)
+    .where(HAS_WAITED)
     .orderBy('number')
     .limit(most)
     .execute()
@@ -121,4 +132,29 @@ function waitingIn(db: Db, run: number, { phase, retry, verifies }: Stage) {
     .where('retry', '=', retry)
     .where('refusals', '<', MOST_REFUSALS)
   return verifies ? changes.where('verifies', '=', true).where('op', '=', verifies) : changes
+}
+
+/** Until `ms` from now, removals may be claimed. */
+export async function allowRemovals(trx: Fenced, run: number, ms: number): Promise<void> {
+  await trx
+    .updateTable('dirsyncd.applying')
+    .set({ removes_until: fromNow(ms) })
+    .where('run', '=', run)
+    .execute()
+}
+
+function fromNow(ms: number): RawBuilder<Date> {
+  return sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`
+}
+
+/** Whether changes of a stage that take somebody out wait; with `lackRecheck`, whether one is due and lacks a recheck. */
+export async function hasRemovals(
+  db: Db,
+  run: number,
+  stage: Stage,
+  { lackRecheck = false } = {},
+): Promise<boolean> {
+  const removals = waitingIn(db, run, stage).select('number').where('takes_away', '=', true).limit(1)
+  const isDue = sql<boolean>`${HAS_WAITED} AND NOT ${MAY_REMOVE}`
+  return (await (lackRecheck ? removals.where(isDue) : removals).execute()).length > 0
 }

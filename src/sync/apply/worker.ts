@@ -89,7 +89,7 @@ export class ChangeWorker {
   async #applyJob(job: Ticket): Promise<void> {
     const { db, name, target, senders, signal, times } = this.#deps
     const fenced = new FencedRun(db, job)
-    const freshness = new Freshness(times.fence.blind)
+    const [freshness, removals] = [new Freshness(times.fence.blind), new Freshness(times.fence.removals)]
     const chunk = await claim(fenced, job, { worker: name, target, leaseMs: times.lease.expiry })
     if (chunk === 'other-target') return this.#leaveToOthers(job)
     if (chunk === undefined) return
@@ -97,6 +97,7 @@ export class ChangeWorker {
       fenced,
       chunk,
       freshness,
+      removals,
       worker: name,
       senders,
       throttle: this.#throttle,

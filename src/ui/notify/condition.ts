@@ -1,4 +1,4 @@
-import type { StoredCondition } from '../../store/notifications.ts'
+import type { StoredCondition } from '../../operations/notifications.ts'
 
 export type Lasting = 'asking' | 'failing' | 'blocked' | 'quarantine' | 'token'
 

@@ -1,7 +1,7 @@
 import type { Quote } from '../messages/words.ts'
 import { type IsConfigured, withoutPeople as maskPeople } from '../../base/log/people.ts'
 import type { SyncFigures } from '../../store/figures.ts'
-import type { DecisionOfRun } from '../../store/notifications.ts'
+import type { DecisionOfRun } from '../../operations/notifications.ts'
 import type { Condition, Lasting, Why } from './condition.ts'
 import {
   aboutAsking,

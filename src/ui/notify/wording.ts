@@ -6,7 +6,7 @@ import { isDoubted } from '../../operations/doubted.ts'
 import { total } from '../../operations/total.ts'
 import { amount, digits, pointInTime } from '../../base/wording.ts'
 import type { SyncFigures } from '../../store/figures.ts'
-import type { DecisionOfRun } from '../../store/notifications.ts'
+import type { DecisionOfRun } from '../../operations/notifications.ts'
 import type { Condition, Why } from './condition.ts'
 import type { Notification } from './notification.ts'
 

@@ -167,7 +167,7 @@ export function run(
   if (job.crash) return { ...result, end: 'failed' }
   const { sent, done } = apply(left, plan, job.fails)
   const made = new Set(done.flatMap((key) => [keyText(key), keyText(wholeOf(key))]))
-  save(atOnce(afterApplying(store.ledger(origin), judged, (key) => made.has(keyText(key)))))
+  save(atOnce(afterApplying(store.ledger(origin), { ...judged, run: id }, (key) => made.has(keyText(key)))))
   const isWhole =
     job.scope === undefined && !world.isPartial && origin === 'sync' && !isDoubted(judged.blocks)
   if (isWhole) next(end)

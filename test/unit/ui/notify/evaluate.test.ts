@@ -7,7 +7,7 @@ import type { Notification } from '../../../../src/ui/notify/notification.ts'
 import type { RunState } from '../../../../src/operations/control.ts'
 import type { SyncFigures } from '../../../../src/store/figures.ts'
 import { blockOf, countsOf } from '../cli/runs-for-tests.ts'
-import type { DecisionOfRun } from '../../../../src/store/notifications.ts'
+import type { DecisionOfRun } from '../../../../src/operations/notifications.ts'
 
 const START = Date.parse('2026-11-26T13:00:00Z')
 const HOUR = 3_600_000

@@ -5,7 +5,7 @@ import { DirsyncdError } from '../base/errors.ts'
 import type { Log } from '../base/log/log.ts'
 import { hasEmbeddedStore, lastAside, movingPlace, newAside } from '../base/database/aside.ts'
 import { openEmbeddedPool } from '../base/database/embedded.ts'
-import { deviceId, openStore } from './open.ts'
+import { deviceId, openStore } from '../store/open.ts'
 
 interface MovedStore {
   /** Empty where all was moved before, or the answer to the commit was lost. */

@@ -1,5 +1,5 @@
 import type { RefusedLogins } from '../source/ldap/connection/logins.ts'
-import type { Db } from './tables.ts'
+import type { Db } from '../store/tables.ts'
 
 /** Remembers refused logins of sources beyond the end of the process. */
 export function refusedLogins(db: Db): RefusedLogins {

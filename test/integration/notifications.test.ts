@@ -8,7 +8,7 @@ import {
   lookAndStore,
   settleDelivery,
   waitingDeliveries,
-} from '../../src/store/notifications.ts'
+} from '../../src/operations/notifications.ts'
 import { TARGET, useTestStore } from '../support/test-store.ts'
 
 const bed = useTestStore()

@@ -1,8 +1,8 @@
 import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely'
-import { recordedDecision } from './ledgers.ts'
-import type { RecordedDecision } from './run-types.ts'
-import { storable } from './storable.ts'
-import type { Db, Tables } from './tables.ts'
+import { recordedDecision } from '../store/ledgers.ts'
+import type { RecordedDecision } from '../store/run-types.ts'
+import { storable } from '../store/storable.ts'
+import type { Db, Tables } from '../store/tables.ts'
 
 type NewNotification = Pick<
   Selectable<Tables['dirsyncd.notifications']>,
