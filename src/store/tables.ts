@@ -91,7 +91,7 @@ export interface Tables {
     change: JSONColumnType<Change>
     /** How many deletes the change counts as: one for an entry, for a group's members those taken out. */
     removes: number
-    /** A delete, or a member list that lacks a member of now; sent only soon after a recheck. */
+    /** A delete, or a member list that takes somebody out: sent only soon after a recheck. */
     takes_away: Generated<boolean>
     state: Generated<ChangeState>
     /** Failed twice or was refused: left to the end of the run. */

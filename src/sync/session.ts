@@ -289,6 +289,7 @@ export class Session implements RunStore, Disposable {
       for (const notice of notices) this.#verified.set(JSON.stringify(notice), notice)
     }
     const runLog = log.child({ sync, run: this.#run.run })
+    // Where the store was away, nobody knows whether it has the last plan.
     let [stored, last] = [judged, judged]
     const recheck = async (waiting: ScopeIds): Promise<void> => {
       this.judged = last = await again(last, waiting)
@@ -318,12 +319,12 @@ export class Session implements RunStore, Disposable {
     const latest = await this.#loadLedger()
     const ledger = await inTurns(afterRecheck(latest.ledger, now.facts))
     const saveLedgerIn = await this.#ledgerToSave(ledger, false, latest)
+    this.#counts = report.counts
     await this.#fenced.write(async (trx) => {
       await replaceChanges(trx, run, replaced)
       await saveLedgerIn?.(trx)
       await setRunState(trx, run, 'applying', { ...report, ...blockedIn })
     })
-    this.#counts = report.counts
   }
 
   async outcomes(judged: Judged): Promise<Outcomes> {

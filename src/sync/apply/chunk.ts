@@ -22,7 +22,7 @@ interface ChunkDeps {
   readonly chunk: Chunk
   /** The time since the claim or the last renewal. */
   readonly freshness: Freshness
-  /** The time since the claim: an entry that is to be removed may be back. */
+  /** The time since the claim; removals are sent only soon after it. */
   readonly removals: Freshness
   readonly worker: string
   readonly senders: Senders
