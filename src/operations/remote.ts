@@ -17,6 +17,7 @@ export async function openRemoteControl(socket: string): Promise<RemoteControl |
   const daemon = await connectSocket(socket, {
     who: 'daemon',
     afterLoss: 'What it was asked for goes on when it runs again.',
+    whenSilent: 'Nothing was asked of it, so repeat the command when it runs.',
   })
   if (daemon === undefined) return undefined
   const calling =

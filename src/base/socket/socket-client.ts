@@ -17,6 +17,8 @@ export interface SocketOptions {
   readonly who: 'daemon' | 'service'
   /** What happens to the request when the answer is lost; one sentence. */
   readonly afterLoss: string
+  /** The same where it does not answer at all; `afterLoss` by default. */
+  readonly whenSilent?: string
   /** Milliseconds; default a minute. */
   readonly patience?: number
 }
@@ -92,7 +94,7 @@ async function openListening(
         { cause: error },
       )
     }
-    throw unreachable(error, options)
+    throw unreachable(error, { ...options, afterLoss: options.whenSilent ?? options.afterLoss })
   }
 }
 

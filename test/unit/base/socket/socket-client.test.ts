@@ -93,3 +93,14 @@ describe.runIf(process.geteuid?.() === 0)('a socket of another user', () => {
     )
   })
 })
+
+test('a daemon that does not answer at all was asked nothing, and the command says so', async () => {
+  const dataDir = join(dir, 'silent')
+  await mkdir(dataDir)
+  const { path } = stack.use(await openAddress(socketPath(dataDir)))
+  const server = createServer((_request, response) => void response.destroy()).listen(path)
+  stack.defer(() => void server.close())
+  await once(server, 'listening')
+  const options = { who: 'daemon', afterLoss: 'It goes on.', whenSilent: 'Nothing was asked.' } as const
+  await expect(connectSocket(socketPath(dataDir), options)).rejects.toThrow(/Nothing was asked\.$/)
+})
