@@ -57,7 +57,7 @@ describe.each(allBackends())('request budget, shared on $name', ({ name, open })
     const stalls = watchStalls()
     const times = await sendTimes({ requests: 50, perMs: 1000 }, 120)
     expect(mostWithin(1000, times)).toBeLessThanOrEqual(stalls.allowed(50))
-    expect(times.length / (seconds(times) * 50)).toBeGreaterThan(0.95)
+    expect(times.length / (seconds(times) * 50)).toBeGreaterThan(0.9)
   })
 
   test('2,000 a second', async () => {
