@@ -57,7 +57,7 @@ export function* judge<F extends Facts>(checks: readonly Check<F>[], facts: F): 
   return { ...facts, found, blocks, left, isStopped }
 }
 
-/** Judges what is left once more, by checks that see newer facts. What a check finds now is added to its block. */
+/** Judges what is left once more, by checks that see newer facts. New keys of a check join its block. */
 export function* judgeAgain<F extends Facts>(checks: readonly Check<F>[], facts: F): Steps<F> {
   const again = yield* judge(checks, facts)
   if (again.blocks.length === facts.blocks.length) return facts

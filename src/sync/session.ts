@@ -289,7 +289,7 @@ export class Session implements RunStore, Disposable {
       for (const notice of notices) this.#verified.set(JSON.stringify(notice), notice)
     }
     const runLog = log.child({ sync, run: this.#run.run })
-    // Where the store was away, nobody knows whether it has the last plan.
+    // A write whose answer was lost may not have stored the last plan, so it is stored again.
     let [stored, last] = [judged, judged]
     const recheck = async (waiting: ScopeIds): Promise<void> => {
       this.judged = last = await again(last, waiting)

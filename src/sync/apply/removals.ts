@@ -21,7 +21,7 @@ interface Deps {
  */
 export async function recheckRemovals({ db, fenced, times, recheck }: Deps, stage: Stage): Promise<boolean> {
   if (!(await hasRemovals(db, fenced.run, stage, { lackRecheck: true }))) return false
-  // What is under way may come back to wait, and would not be rechecked.
+  // A request under way may fail, and its change would then wait without a recheck.
   if ((await openChunks(db, fenced.run)).length > 0) return false
   const begun = performance.now()
   await recheck(await waitingRemovals(db, fenced.run))
